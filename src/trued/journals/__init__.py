@@ -1,0 +1,1 @@
+"""What remembers: one file a kind of journal."""

@@ -1,0 +1,254 @@
+"""The journal in one SQLite file: steps are synced before anyone hears of them, everything else rides along."""
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from ..errors import BadInput, Busy, Diverged, StateFailed
+from ..protocols import Step
+from ..types import Approval, Event, Question, RunRecord
+
+BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
+
+MIGRATIONS = (
+    """
+    create table run (
+        id text primary key, workflow text, title text, repository text, base text, branch text,
+        state text, grade text, code integer, why text, head text, created_at real, updated_at real);
+    create table step (run text, key text, inputs text, value text, began real, ended real, primary key (run, key));
+    create table event (id integer primary key, run text, at real, key text, kind text, data text);
+    create index event_of_run on event (run, id);
+    create table question (
+        id integer primary key, run text, key text, text text, options text, answer text default '',
+        comment text default '', who text default '', asked_at real, answered_at real default 0, unique (run, key));
+    create table approval (run text, requirement text, who text, why text, at real, contract text);
+    """,
+)
+
+
+class SqliteJournal:
+    """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateFailed(f"cannot make {path.parent}: {error.strerror}; set TRUED_HOME to a writable folder") from error
+        self._synced = self._connect("full")
+        self._unsynced = self._connect("normal")  # in WAL mode: never torn, and durable with the next synced write
+        self._migrate()
+
+    def _connect(self, synchronous: str) -> sqlite3.Connection:
+        try:
+            db = sqlite3.connect(self.path, isolation_level=None, timeout=BUSY_S)
+            db.execute("pragma journal_mode=wal")
+            db.execute(f"pragma synchronous={synchronous}")
+            return db
+        except sqlite3.Error as error:
+            raise _translated(error, self.path) from error
+
+    def _migrate(self) -> None:
+        (version,) = self._synced.execute("pragma user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise StateFailed(f"{self.path} was written by a newer trued (format {version}): upgrade trued")
+        if version == len(MIGRATIONS):
+            return
+        with self.writing(self._synced) as db:
+            (version,) = db.execute("pragma user_version").fetchone()  # another process may have been faster
+            for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+                for statement in filter(str.strip, statements.split(";")):
+                    db.execute(statement)
+                db.execute(f"pragma user_version={number}")
+
+    @contextmanager
+    def writing(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+        """One transaction; its failure is a sentence for a person."""
+        try:
+            db.execute("begin immediate")
+            yield db
+            self.commit(db)
+        except sqlite3.Error as error:
+            if db.in_transaction:
+                db.execute("rollback")
+            raise _translated(error, self.path) from error
+        except BaseException:
+            if db.in_transaction:
+                db.execute("rollback")
+            raise
+
+    def commit(self, db: sqlite3.Connection) -> None:
+        """The one place where something becomes durable."""
+        db.execute("commit")
+
+    def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> None:
+        with self.writing(self._synced if sync else self._unsynced) as db:
+            db.execute(statement, values)
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        try:
+            cursor = self._synced.execute(statement, values)
+            cursor.row_factory = sqlite3.Row
+            return cursor.fetchall()
+        except sqlite3.Error as error:
+            raise _translated(error, self.path) from error
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def add(self, record: RunRecord) -> None:
+        now = time.time()
+        row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now}
+        self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
+
+    def update(self, record: RunRecord) -> None:
+        row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": time.time()}
+        sets = ", ".join(f"{name} = ?" for name in row)
+        self._write(f"update run set {sets} where id = ?", [*row.values(), record.id])  # noqa: S608
+
+    def runs(self) -> list[RunRecord]:
+        return [RunRecord(**dict(row)) for row in self._rows("select * from run order by created_at desc, id")]
+
+    def run(self, name: str) -> RunRecord:
+        """A run by its id, or by a beginning of it that fits only one."""
+        fitting = [one for one in self.runs() if one.id == name] or [one for one in self.runs() if one.id.startswith(name)]
+        if len(fitting) == 1 and name:
+            return fitting[0]
+        found = f"{len(fitting)} runs begin with {name!r}" if fitting else f"there is no run {name!r}"
+        raise BadInput(found, then="`trued ls` lists the runs")
+
+    def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "RunJournal":
+        return RunJournal(self, run, listen)
+
+    @contextmanager
+    def claim(self, run: str) -> Iterator[None]:
+        """Only one process drives a run. The kernel gives the claim back however that process ends."""
+        folder = self.path.parent / "runs" / run
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                raise Busy(f"run {run} is driven by process {_number(handle)}; follow it with `trued logs -f {run}`") from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            yield
+        finally:
+            os.close(handle)
+
+    def driver(self, run: str) -> int:
+        """The process that drives a run now; 0 for none."""
+        path = self.path.parent / "runs" / run / "lock"
+        if not path.exists():
+            return 0
+        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return _number(handle)
+        finally:
+            os.close(handle)
+        return 0
+
+    # -- what people read and say ---------------------------------------------------------------------------------------
+
+    def events(self, run: str, after: int = 0) -> list[Event]:
+        rows = self._rows("select id, at, key, kind, data from event where run = ? and id > ? order by id", (run, after))
+        return [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
+
+    def step(self, run: str, key: str) -> str | None:
+        """What a recorded step gave."""
+        rows = self._rows("select value from step where run = ? and key = ?", (run, key))
+        return str(rows[0]["value"]) if rows else None
+
+    def steps(self, run: str) -> list[tuple[str, float, float]]:
+        rows = self._rows("select key, began, ended from step where run = ? order by rowid", (run,))
+        return [(row["key"], row["began"], row["ended"]) for row in rows]
+
+    def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
+        rows = self._rows("select * from question where run = ? order by id", (run,))
+        fields = [{**dict(row), "options": tuple(json.loads(row["options"]))} for row in rows]
+        every = [Question(**{name: value for name, value in row.items() if name != "run"}) for row in fields]
+        return [one for one in every if not (only_open and one.answer)]
+
+    def approve(self, run: str, approval: Approval) -> None:
+        values = (run, approval.requirement, approval.who, approval.why, time.time(), approval.contract)
+        self._write("insert into approval (run, requirement, who, why, at, contract) values (?, ?, ?, ?, ?, ?)", values)
+
+    def approvals(self, run: str) -> list[Approval]:
+        rows = self._rows("select requirement, who, why, at, contract from approval where run = ? order by rowid", (run,))
+        return [Approval(**dict(row)) for row in rows]
+
+    def close(self) -> None:
+        self._unsynced.close()
+        self._synced.close()
+
+
+class RunJournal:
+    """What one run writes: steps by name, events, questions."""
+
+    def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
+        self.journal, self.run, self.listen = journal, run, listen
+
+    async def once(self, key: str, inputs: str, step: Step) -> str:
+        rows = self.journal._rows("select inputs, value from step where run = ? and key = ?", (self.run, key))
+        if rows:
+            if rows[0]["inputs"] != inputs:
+                raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
+            return str(rows[0]["value"])
+        began = time.time()
+        value = await step()
+        self.journal._write(
+            "insert into step (run, key, inputs, value, began, ended) values (?, ?, ?, ?, ?, ?)",
+            (self.run, key, inputs, value, began, max(began, time.time())),
+        )
+        return value
+
+    def tell(self, kind: str, key: str = "", **data: object) -> None:
+        now = time.time()
+        self.journal._write(
+            "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",
+            (self.run, now, key, kind, json.dumps(data, ensure_ascii=False)),
+            sync=False,
+        )
+        if self.listen:
+            self.listen(Event(id=0, at=now, key=key, kind=kind, data=data))
+
+    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+        values = (self.run, key, text, json.dumps(list(options)), time.time())
+        statement = "select answer, comment, who from question where run = ? and key = ?"
+        rows = self.journal._rows(statement, (self.run, key))
+        if not rows:
+            self.journal._write("insert into question (run, key, text, options, asked_at) values (?, ?, ?, ?, ?)", values)
+            return None
+        return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
+
+    def answer(self, key: str, answer: str, comment: str, who: str) -> None:
+        self.journal._write(
+            "update question set answer = ?, comment = ?, who = ?, answered_at = ? where run = ? and key = ? and answer = ''",
+            (answer, comment, who, time.time(), self.run, key),
+        )
+
+
+def _number(handle: int) -> int:
+    text = os.pread(handle, 32, 0)
+    return int(text) if text.isdigit() else 0
+
+
+def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
+    words = str(error)
+    if "locked" in words or "busy" in words:
+        return Busy(f"{path} is busy: another process has held it for {BUSY_S:.0f} s; try again")
+    what = {
+        "full": "the disk is full; free space, then `trued resume`",
+        "readonly": "it cannot be written; make it writable, then `trued resume`",
+        "unable to open": "it cannot be opened; set TRUED_HOME to a writable folder",
+        "malformed": "it is corrupted; keep a copy and start with a fresh TRUED_HOME",
+        "not a database": "it is no journal; keep a copy and start with a fresh TRUED_HOME",
+    }
+    return StateFailed(f"journal {path}: {next((then for word, then in what.items() if word in words), words)}")

@@ -1,0 +1,130 @@
+"""The three things that can be swapped: who works, where, and what remembers."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+from .wire import Confinement, Order, Report
+
+Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): one event
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a runtime can do by itself; the engine makes up for the rest or says what is missing."""
+
+    resume: bool = False  # goes on with a session's conversation
+    chosen_session: bool = False  # the engine picks the session id
+    reports_usage: bool = False
+    vendor: str = ""  # known by itself; "" is no other vendor than anybody's
+
+
+class Runtime(Protocol):
+    """Lets one agent work once: Claude Code, an ACP agent, any program, a script."""
+
+    @property
+    def capabilities(self) -> Capabilities: ...
+
+    async def work(self, order: Order, tell: Tell) -> Report: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """What an agent left in its clone, as a commit in the private store."""
+
+    commit: str
+    changed: tuple[str, ...]  # paths, against the head that the clone began with
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """Something to run confined: a check's own process."""
+
+    argv: Sequence[str]
+    folder: Path
+    stdin: bytes = b""
+    variables: Mapping[str, str] | None = None
+    readable: Sequence[str] = ()
+    within_s: float = 60.0
+    output_bytes: int = 4 * 1024 * 1024
+    memory_bytes: int = 4 * 1024**3
+    processes: int = 512
+    channel: bool = False  # give it a pipe of its own for answers; its number is in TRUED_CHANNEL
+
+
+@dataclass(frozen=True, slots=True)
+class Ran:
+    exit_code: int | None  # None: ended by the engine
+    stdout: bytes
+    stderr: bytes
+    answers: bytes  # what came over the channel
+    seconds: float
+    timed_out: bool
+    flooded: bool  # wrote more than allowed
+    isolation: str
+
+
+class Workspace(Protocol):
+    """Where agents work and checks run. The user's repository is read; only the run's branch in it is moved."""
+
+    base: str
+
+    def confinement(self) -> Confinement:
+        """What agents of this run may see; clone and HOME are added by the order."""
+        ...
+
+    async def clone(self, name: str, head: str, *, session: bool) -> tuple[Path, Path]:
+        """A clone at `head` and a HOME. A session's clone is kept and brought to `head`; any other is made once."""
+        ...
+
+    async def take(self, name: str, head: str, *, author: str, message: str, when: float) -> Taken:
+        """Commit what the agent left, take the commit into the store by hash. The same clone gives the same commit."""
+        ...
+
+    async def drop(self, name: str, why: str) -> None:
+        """Remove a clone; what is in it and nowhere else goes to a rescue ref first."""
+        ...
+
+    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        """The engine's own commit on top of `head`: these files and nothing else."""
+        ...
+
+    async def publish(self, head: str) -> str:
+        """Move the run's branch to `head`. Returns "" or why it could not be moved."""
+        ...
+
+    async def read(self, commit: str, path: str) -> bytes | None: ...
+    async def tree(self, commit: str) -> str: ...
+    async def changed(self, base: str, head: str) -> tuple[str, ...]: ...
+    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]: ...
+
+    def room(self, commit: str) -> AbstractAsyncContextManager[Path]:
+        """A clean room: a fresh, writable, throw-away checkout, without `.git`."""
+        ...
+
+    async def execute(self, command: Command) -> Ran: ...
+
+    async def readable_by_agents(self, path: Path) -> bool:
+        """Probe: can a process confined as agents are read this file?"""
+        ...
+
+    async def tidy(self) -> None:
+        """Nothing of the run is left but its refs: clones are dropped, rooms removed."""
+        ...
+
+
+Step: TypeAlias = Callable[[], Awaitable[str]]
+
+
+class Journal(Protocol):
+    """Remembers the result of every step of one run, so that no step is paid for twice."""
+
+    async def once(self, key: str, inputs: str, step: Step) -> str: ...
+    def tell(self, kind: str, key: str = "", **data: object) -> None: ...
+    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+        """The answer, comment and name that a person gave; None while nobody has."""
+        ...
+
+    def answer(self, key: str, answer: str, comment: str, who: str) -> None: ...
