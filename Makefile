@@ -1,0 +1,50 @@
+# Every target sets up what it needs; nothing is done twice.
+WORKERS ?= 2
+BIN := .venv/bin
+SHELL := /bin/bash
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check crash bench test-agents docs lock
+
+help: ## What can be made
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
+
+setup: ## Install everything for work on trued itself
+	@tools/setup.sh test
+
+demo: ## See the whole product in about a minute: no key, no agent, no network
+	@tools/setup.sh demo
+	@$(BIN)/trued demo
+
+test: ## All tests, with a sample of the crash sweep
+	@tools/setup.sh test
+	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+check: ## Format, lint, types, import rules; size budgets are printed
+	@tools/setup.sh check
+	@$(BIN)/ruff format --check
+	@$(BIN)/ruff check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/python tools/budgets.py
+
+crash: ## Every kill point and hundreds of random kills; takes long
+	@tools/setup.sh test
+	@$(BIN)/pytest tests/crash --all-kills -n $(WORKERS) -s $(ARGS)
+
+bench: ## Durable steps beside LangGraph and DBOS; overhead of agent calls; start-up; long plans
+	@tools/setup.sh bench
+	@$(BIN)/python -m bench $(ARGS)
+
+test-agents: ## Conformance of real agent programs: not in this version
+	@echo "There is no conformance suite for real agents yet: this version drives programs (command:…) and scripts (scripted:…)," >&2
+	@echo "and 'make test' covers both. Nothing was tested." >&2
+	@exit 1
+
+docs: ## The guide, into site/
+	@tools/setup.sh docs
+	@.venv-docs/bin/mkdocs build --strict --quiet
+	@echo "site/index.html"
+
+lock: ## Resolve the dependencies anew, with hashes
+	@tools/lock.sh
