@@ -75,8 +75,9 @@ class Workspace(Protocol):
         """What agents of this run may see; clone and HOME are added by the order."""
         ...
 
-    async def clone(self, name: str, head: str, *, session: bool) -> tuple[Path, Path]:
-        """A clone at `head` and a HOME. A session's clone is kept and brought to `head`; any other is made once."""
+    async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
+        """A clone at `head` and a HOME. One that is there is brought to `head`, once for each token: a call that is
+        adopted, or looked at again after a crash, finds its clone as its agent left it."""
         ...
 
     async def take(self, name: str, head: str, *, author: str, message: str, when: float) -> Taken:

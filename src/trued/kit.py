@@ -1,0 +1,62 @@
+"""What the engine puts into a run's hands, and what the run has learnt so far."""
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeAlias
+
+from .documents.memory_log import Section
+from .protocols import Capabilities, Journal, Runtime, Workspace
+from .types import Contract, Evidence, Finding, Goal, Question, Requirements, Role, Settings
+
+Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
+
+
+@dataclass(frozen=True)
+class Kit:
+    """Everything that does not change while a run goes on; copied into it at its start."""
+
+    run: str
+    folder: Path  # of the run, in private state
+    journal: Journal
+    workspace: Workspace
+    runtime: Runtime
+    capabilities: Callable[[str], Capabilities]  # of an agent
+    settings: Settings
+    roles: Mapping[str, Role]
+    goal: Goal
+    requirements: Requirements | None
+    secrets: tuple[Path, ...]  # files that agents must not be able to read, the user's requirements file first
+    instructions: str  # the project's own words to agents
+    person: Person
+    began: float
+
+
+@dataclass
+class Line:
+    """Where the run stands. Everything here is computed again from the journal when the workflow is called again."""
+
+    head: str
+    when: float  # of the last accepted work: engine's commits are dated by it, so that a replay makes the same ones
+    contract: Contract | None = None
+    known: list[Evidence] = field(default_factory=list)
+    seen: Counter[str] = field(default_factory=Counter)
+    sections: dict[str, Section] = field(default_factory=dict)
+    comments: dict[str, Finding] = field(default_factory=dict)  # a redo's comment, by scope
+    unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
+    clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
+    published: str = ""
+
+
+def digest(*parts: object) -> str:
+    """A hash of plain JSON values: what a step's inputs are known by."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def folder_name(key: str) -> str:
+    """A key as a folder name: readable, and never the same for two keys."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in key).strip("-.")
+    return f"{plain[:60]}-{digest(key)[:8]}"

@@ -1,0 +1,1 @@
+"""Workflows: plain async functions with a run in their hand, one file each."""
