@@ -49,6 +49,8 @@ class Line:
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     published: str = ""
+    changes: int = 0  # asks that changed something
+    standing: dict[str, tuple[object, int]] = field(default_factory=dict)  # gaps and changes of a scope, and how long so
 
 
 def digest(*parts: object) -> str:

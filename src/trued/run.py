@@ -40,6 +40,8 @@ Subject: TypeAlias = Goal | Plan | Task
 Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
 R = TypeVar("R", bound=Reply)
 
+NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
+
 
 class Planned(Reply):
     """The tasks that a planner proposes for a goal, in the order of work."""
@@ -96,13 +98,17 @@ class Run:
     # -- plan and contract ---------------------------------------------------------------------------------------------
 
     async def plan(self, goal: Goal, *, planner: str = "planner") -> Plan:
-        """The user's plan as it is written; for plain text one that a planner proposes and a person confirms."""
+        """The user's plan as it is written; for plain text one that a planner proposes and a person confirms, or, with
+        no planner, the text as its one task."""
         if goal.source.file:
             return parse_plan(goal.text, goal.source.file)
+        title = goal.text.strip().splitlines()[0][:80]
+        if not planner:
+            return Plan(title=title, tasks=(Task(id="goal", title=title, brief=goal.text),), text=goal.text)
         session, verdict = self.session(planner, Planned), Verdict.open("plan")
         while True:
             planned = await session.ask(goal, gaps=verdict.gaps)
-            plan = Plan(title=goal.text.splitlines()[0][:80], tasks=planned.tasks, context=goal.text, text=goal.text)
+            plan = Plan(title=title, tasks=planned.tasks, context=goal.text, text=goal.text)
             listed = "\n".join(f"  {task.id}: {task.title}" for task in plan.tasks)
             answer = await self._answer("confirm plan", f"Go on with this plan?\n{listed}")
             if answer is Answer.GO_ON:
@@ -159,6 +165,17 @@ class Run:
         if isinstance(subject, Task):
             self.line.unsettled[subject.id] = () if verdict.holds else verdict.objections
         return verdict
+
+    def stuck(self, verdict: Verdict) -> bool:
+        """No progress: the same gaps and not a line changed, twice running."""
+        line, gaps = self.line, tuple(sorted(gap.what for gap in verdict.gaps))
+        before, times = line.standing.get(self.path, (None, 0))
+        now = (gaps, line.changes)
+        line.standing[self.path] = (now, times + 1 if now == before else 0)
+        if line.standing[self.path][1] < NO_PROGRESS:
+            return False
+        self.kit.journal.tell("no progress", self.path.rstrip("/"), gaps=list(gaps))
+        return True
 
     async def finish(self, plan: Plan) -> Outcome:
         """The only way to be done: every check once more, on the final commit, and every objection still open."""
@@ -362,7 +379,7 @@ class Session(Generic[R]):
         inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
         got = Answered.model_validate_json(await run._recorded(ask.key, inputs, step))
         self.turns += 1
-        line.head, line.when = got.head, got.when
+        line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
         await self._settled(got, live=bool(fresh))
         return got
 

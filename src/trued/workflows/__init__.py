@@ -1,1 +1,28 @@
 """Workflows: plain async functions with a run in their hand, one file each."""
+
+from collections.abc import Awaitable, Callable
+from importlib import import_module
+from typing import TypeAlias, cast
+
+from trued.errors import BadInput
+from trued.run import Run
+from trued.types import Goal, Outcome
+
+Workflow: TypeAlias = Callable[[Run, Goal], Awaitable[Outcome]]
+
+# name → the roles that it needs
+WORKFLOWS = {"purple": ("purple-team-a", "purple-team-b"), "solo": ("solo",)}
+LATER = ("ticket", "handoff", "pipeline", "team")
+
+
+def known(name: str) -> str:
+    """The name of a workflow, or a sentence that says which there are."""
+    if name in LATER:
+        raise BadInput(f"the workflow {name} is not in this version", then=f"there are {', '.join(WORKFLOWS)}")
+    if name not in WORKFLOWS:
+        raise BadInput(f"there is no workflow {name!r}", then=f"there are {', '.join(WORKFLOWS)}")
+    return name
+
+
+def workflow(name: str) -> Workflow:
+    return cast(Workflow, getattr(import_module(f"{__name__}.{known(name)}"), name))

@@ -1,0 +1,14 @@
+"""Solo: one agent implements the whole goal, validates itself, and mends once. The baseline to compare with."""
+
+from trued import Goal, Outcome, Run
+from trued.workflows.purple import Built
+
+
+async def solo(run: Run, goal: Goal) -> Outcome:
+    plan = await run.seal(await run.plan(goal, planner=""))
+    alone = run.session("solo", Built)
+    await alone.ask(plan)
+    verdict = await run.prove(plan)
+    if not verdict.holds:
+        await alone.ask(plan, gaps=verdict.gaps)
+    return await run.finish(plan)
