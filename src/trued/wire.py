@@ -29,6 +29,7 @@ class Confinement:
     writable: tuple[str, ...] = ()
     readable: tuple[str, ...] = ()  # beyond the system's own folders
     network: str = "none"  # none | loopback | host
+    hidden: tuple[str, ...] = ()  # stays out of sight even where a readable folder contains it
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +108,4 @@ def _build(kind: type[T], data: dict[str, Any]) -> T:
 def _value(name: str, value: Any) -> Any:
     if name in _NESTED and isinstance(value, dict):
         return _build(_NESTED[name], value)
-    return tuple(value) if isinstance(value, list) and name in ("tools", "writable", "readable") else value
+    return tuple(value) if isinstance(value, list) and name in ("tools", "writable", "readable", "hidden") else value

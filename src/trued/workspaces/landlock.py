@@ -1,0 +1,193 @@
+"""Starts one program confined by Landlock, and ends every descendant of it when it ends: a sandbox without namespaces.
+
+Run as a file, with nothing but the standard library: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`.
+The policy is JSON: {"readable": […], "writable": […], "devices": […], "network": …, "folder": …, "limits": {…}, "restrict": bool}.
+"""
+
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import signal
+import stat
+import struct
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every architecture
+SET_PDEATHSIG, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 36, 38
+EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
+REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
+FIRST_RIGHTS = (1 << 13) - 1  # all that the first version knows
+READ = EXECUTE | READ_FILE | READ_DIR
+FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # others make no sense for a file: EINVAL
+TCP = 3  # bind and connect
+SCOPES = 3  # abstract unix sockets and signals
+MEND_S = 10.0  # for ending descendants that fork faster than they are ended
+
+
+def libc() -> ctypes.CDLL:
+    return ctypes.CDLL(None, use_errno=True)
+
+
+def abi() -> int:
+    """The kernel's Landlock version; 0 where there is none."""
+    found = libc().syscall(CREATE_RULESET, None, 0, 1)
+    return max(int(found), 0)
+
+
+def rights(version: int) -> int:
+    """All file rights that this version can withhold."""
+    known = FIRST_RIGHTS
+    for since, right in ((2, REFER), (3, TRUNCATE), (5, IOCTL_DEV)):
+        known |= right if version >= since else 0
+    return known
+
+
+def restrict(policy: dict[str, Any]) -> None:
+    """From here on this process and its children see what the policy names."""
+    version = abi()
+    if version < 1:
+        raise OSError("the kernel has no Landlock, or it is not enabled")
+    call, handled = libc().syscall, rights(version)
+    net = TCP if policy["network"] == "none" and version >= 4 else 0
+    fields = [handled, net, SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
+    attributes = struct.pack(f"={len(fields)}Q", *fields)
+    ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")
+    for paths, access in (("readable", READ), ("writable", handled), ("devices", READ_FILE | WRITE_FILE | IOCTL_DEV)):
+        for path in policy[paths]:
+            _allow(ruleset, path, access & handled)
+    _checked(libc().prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0), "give up new privileges")
+    _checked(call(RESTRICT_SELF, ruleset, 0), "restrict itself")
+    os.close(ruleset)
+
+
+def _allow(ruleset: int, path: str, access: int) -> None:
+    try:
+        handle = os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError:
+        return  # a path that is gone needs no rule
+    try:
+        if not stat.S_ISDIR(os.fstat(handle).st_mode):
+            access &= FILE_RIGHTS
+        rule = struct.pack("=Qi", access, handle)
+        _checked(libc().syscall(ADD_RULE, ruleset, 1, rule, 0), f"allow {path}")
+    finally:
+        os.close(handle)
+
+
+def _checked(result: int, what: str) -> int:
+    if result < 0:
+        raise OSError(f"Landlock could not {what}: {os.strerror(ctypes.get_errno())}")
+    return result
+
+
+def limit(limits: dict[str, int]) -> None:
+    for name, value in limits.items():
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        value = value if hard == resource.RLIM_INFINITY else min(value, hard)
+        resource.setrlimit(kind, (value, value))
+
+
+# -- the keeper: without a pid namespace somebody has to own the descendants ----------------------------------------------
+
+
+class Told(Exception):
+    """Somebody asked the keeper to end its program."""
+
+
+def keep(policy: dict[str, Any], argv: list[str]) -> int:
+    """Run the program as a child, take in its orphans, and end them all with it."""
+    libc().prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc().prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
+    for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(one, _told)
+    child = os.fork()
+    if child == 0:
+        _become(policy, argv)
+    try:
+        return _wait_for(child)
+    except Told:
+        return 128 + signal.SIGTERM
+    finally:
+        for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(one, signal.SIG_IGN)
+        end_descendants()
+
+
+def _told(_number: int, _frame: object) -> None:
+    raise Told
+
+
+def _become(policy: dict[str, Any], argv: list[str]) -> None:
+    try:
+        for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(one, signal.SIG_DFL)
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would inherit that
+        os.setsid()
+        libc().prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        os.chdir(policy["folder"])
+        limit(policy["limits"])
+        if policy["restrict"]:
+            restrict(policy)
+        os.execvpe(argv[0], argv, os.environ)  # noqa: S606
+    except OSError as error:
+        os.write(2, f"trued: cannot start {argv[0]}: {error}\n".encode())
+    finally:
+        os._exit(127)
+
+
+def _wait_for(child: int) -> int:
+    while True:
+        ended, status = os.waitpid(-1, 0)
+        if ended == child:
+            code = os.waitstatus_to_exitcode(status)
+            return code if code >= 0 else 128 - code
+
+
+def end_descendants() -> int:
+    """Kill whatever is left below this process; those that outlive their parents become our children."""
+    ended, until = 0, time.monotonic() + MEND_S
+    while time.monotonic() < until:
+        below = descendants(os.getpid())
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: what cannot run cannot fork
+            for one in below:
+                with contextlib.suppress(OSError):
+                    os.kill(one, number)
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                ended += 1
+        except ChildProcessError:
+            return ended
+        time.sleep(0.002)
+    return ended
+
+
+def descendants(root: int) -> list[int]:
+    """Every process below `root`, by the parents that the kernel names."""
+    parents = dict(_parents())
+    below: list[int] = []
+    for one in parents:
+        above, seen = parents[one], 0
+        while above not in (root, 0, 1) and above in parents and seen < 4096:
+            above, seen = parents[above], seen + 1
+        if above == root:
+            below.append(one)
+    return below
+
+
+def _parents() -> Iterable[tuple[int, int]]:
+    for entry in os.listdir("/proc"):  # noqa: PTH208
+        if entry.isdigit():
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                text = Path("/proc", entry, "stat").read_bytes()
+                yield int(entry), int(text.rpartition(b")")[2].split()[1])
+
+
+if __name__ == "__main__":
+    sys.exit(keep(json.loads(sys.argv[1]), sys.argv[3:]))
