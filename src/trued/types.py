@@ -170,6 +170,7 @@ class Task(Value):
 
     id: str
     title: str
+    scope: str = ""  # the user's words for it, where they are more than the title: nested points of a list
     brief: str = ""  # the user's own lines about it
     files: tuple[str, ...] = ()
     phase: str = ""

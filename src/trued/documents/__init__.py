@@ -1,0 +1,1 @@
+"""Files that people read and write: one module a format, each reads and renders without loss."""

@@ -1,0 +1,241 @@
+"""What the words of a plan's headings, labels, columns and list items mean: sections, phases, chunk ids, files."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from .markdown import Words
+
+GOAL = frozenset(["goal", "goals", "objective", "objectives", "aim", "aims", "requirement", "requirements", "features"])
+CONSTRAINT = frozenset(["constraint", "constraints", "invariant", "invariants"])
+PROBLEM = frozenset(["problem", "background", "motivation", "overview", "summary", "context", "introduction", "why"])
+FILLER = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "and",
+        "or",
+        "of",
+        "our",
+        "for",
+        "this",
+        "key",
+        "main",
+        "core",
+        "hard",
+        "project",
+        "primary",
+        "secondary",
+        "high",
+        "level",
+        "overall",
+        "statement",
+        "list",
+        "technical",
+        "functional",
+        "nonfunctional",
+        "user",
+        "business",
+        "product",
+        "plan",
+        "must",
+        "have",
+        "nice",
+        "to",
+    ]
+)
+SHIP = ("done when", "ship when", "definition of done", "acceptance", "acceptance tests", "done if", "ready when")
+# Sections that speak about the work and ask for none.
+ASIDE = frozenset(
+    [
+        "question",
+        "questions",
+        "research",
+        "reference",
+        "references",
+        "risk",
+        "risks",
+        "changelog",
+        "history",
+        "glossary",
+        "appendix",
+        "alternatives",
+        "decisions",
+        "links",
+        "resources",
+    ]
+)
+WORK = frozenset(
+    [
+        "chunk",
+        "chunks",
+        "task",
+        "tasks",
+        "step",
+        "steps",
+        "implementation",
+        "work",
+        "breakdown",
+        "milestones",
+        "todo",
+        "todos",
+        "roadmap",
+        "phases",
+        "checklist",
+        "stories",
+        "deliverables",
+        "backlog",
+        "plan",
+    ]
+)
+PHASE = frozenset(["phase", "stage", "milestone", "sprint", "part", "wave", "iteration"])
+NUMBERS = frozenset(
+    [
+        "one",
+        "two",
+        "three",
+        "four",
+        "five",
+        "six",
+        "seven",
+        "eight",
+        "nine",
+        "ten",
+        "zero",
+        "final",
+        "first",
+        "second",
+        "third",
+    ]
+)
+ID_COLUMNS = frozenset(["chunk", "id", "#", "no", "nr", "number", "key", "chunk id", "task id", "ref", "step"])
+SCOPE_COLUMNS = ("scope", "description", "what", "task", "work", "title", "summary", "name", "deliverable", "change")
+FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "files changed", "modules", "where"])
+
+STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: nobody writes that by chance
+WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
+SEPARATORS = ":.)–—-|"
+NO_FILES = frozenset(["", "-", "–", "—", "n/a", "none", "tbd", "?"])
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A chunk id with the words that follow it."""
+
+    id: str
+    title: str
+    strong: bool
+
+
+def clean(title: str) -> str:
+    """The title without ticks, emoji and closing colons around it."""
+    while title and (title[-1] in " \t:" or _is_symbol(title[-1])):
+        title = title[:-1]
+    while title and (title[0].isspace() or _is_symbol(title[0])):
+        title = title[1:]
+    return title
+
+
+def _is_symbol(char: str) -> bool:
+    return unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Sm", "Me") or char in "✓✔☑☐✗✘"
+
+
+def words_of(title: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", title.lower().replace("non-", "non"))
+
+
+def kind_of(title: str) -> str:
+    """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title."""
+    words = words_of(title)
+    line = " ".join(words)
+    core = set(words) - FILLER
+    if not words:
+        return ""
+    if (core & GOAL) and (core - {"nongoals", "nongoal"}) <= (GOAL | CONSTRAINT):
+        return "goal"
+    if "nongoal" in line or "non goal" in line or "out of scope" in line or "not in scope" in line:
+        return "nongoal"
+    if words[-1] in ("criteria", "criterion") or "criteria" in words[:3] or line in SHIP:
+        return "ship"
+    if core and core <= CONSTRAINT:
+        return "constraint"
+    if core & ASIDE:
+        return "aside"
+    return "problem" if core and core <= PROBLEM else ""
+
+
+def is_phase(title: str) -> bool:
+    parts = title.replace(":", " ").replace(".", " ").split()
+    if not parts or parts[0].lower() not in PHASE:
+        return False
+    return len(parts) > 1 and (parts[1][0].isdigit() or len(parts[1]) == 1 or parts[1].lower() in NUMBERS)
+
+
+def is_work(title: str) -> bool:
+    return bool(WORK & set(words_of(title)))
+
+
+def named(words: Words) -> Named | None:
+    """The chunk id that a list item or a heading begins with."""
+    if words.label:
+        return _named_by_label(words)
+    raw = words.raw.lstrip("[(") if words.raw[:1] in "[(" else words.raw
+    wrapped = raw.startswith("`") or raw is not words.raw
+    head, _, rest = _without_kind(raw).partition(" ")
+    bare = head.strip("`*_[]()").rstrip(SEPARATORS).strip("`*_[]()")
+    parted = head[-1:] in SEPARATORS or rest[:1] in SEPARATORS
+    if STRONG_ID.fullmatch(bare):
+        return Named(bare, _after(rest), True)
+    if WEAK_ID.fullmatch(bare) and (parted or wrapped or _without_kind(raw) is not raw):
+        return Named(bare, _after(rest), False)
+    return None
+
+
+def _named_by_label(words: Words) -> Named | None:
+    inner = named(Words(raw=words.label.strip(), plain=words.label))
+    if inner is None:
+        bare = words.label.strip().rstrip(SEPARATORS)
+        if not WEAK_ID.fullmatch(bare):
+            return None
+        inner = Named(bare, "", False)
+    rest = _after(words.rest) if not inner.title else words.rest
+    title = f"**{inner.title}** {rest}" if inner.title and rest else inner.title or rest
+    return Named(inner.id, title, inner.strong)
+
+
+def _without_kind(raw: str) -> str:
+    head, _, rest = raw.partition(" ")
+    return rest.lstrip() if head.lower() in ("chunk", "task", "story", "item") and rest[:1].isalnum() else raw
+
+
+def says_chunk(title: str) -> bool:
+    return _without_kind(title) is not title
+
+
+def _after(rest: str) -> str:
+    return rest.strip().lstrip(SEPARATORS).strip()
+
+
+def split_files(words: Words) -> tuple[str, ...]:
+    """The files of a cell: its code spans, or its words between commas."""
+    parts = words.codes or words.plain.replace(";", ",").replace("\n", ",").split(",")
+    names = (part.strip() for part in parts)
+    return tuple(name for name in names if name.lower() not in NO_FILES)
+
+
+def cut_files(title: str) -> tuple[str, tuple[str, ...]]:
+    """`do x (files: a.py, b.py)` → `do x`, its files."""
+    start = max(title.lower().rfind("(files:"), title.lower().rfind("(file:"))
+    end = title.find(")", start)
+    if start < 0 or end < 0 or title[end + 1 :].strip(" ."):
+        return title, ()
+    names = title[start + 1 : end].split(":", 1)[1].replace("`", "").split(",")
+    return title[:start].rstrip(), tuple(name.strip() for name in names if name.strip())
+
+
+def column(header: tuple[Words, ...], names: frozenset[str]) -> int | None:
+    for number, cell in enumerate(header):
+        if clean(cell.plain).lower().rstrip(".") in names:
+            return number
+    return None

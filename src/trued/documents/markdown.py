@@ -1,0 +1,240 @@
+"""Markdown as a flat list of blocks, each with the lines that it stands on and the words as they were written."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markdown_it.tree import SyntaxTreeNode
+
+BREAKS = ("<br>", "<br/>", "<br />")
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Inline text: `raw` is what the user wrote, on one line; `plain` is what a reader sees of it."""
+
+    raw: str = ""
+    plain: str = ""
+    codes: tuple[str, ...] = ()
+    label: str = ""  # bold words that the text begins with: "**Ship criteria:** …"
+    rest: str = ""  # what stands after the label
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    level: int
+    words: Words
+    line: int  # the first line, counted from 1
+    end: int  # the last line
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    words: Words
+    line: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    words: Words
+    line: int
+    end: int
+    own_end: int  # the last line before its nested items
+    number: str  # of an ordered list; "" for a bullet
+    checked: bool | None  # None: no checkbox
+    more: tuple[str, ...]  # further paragraphs and code of the item, verbatim
+    items: tuple["Item", ...]
+
+    @property
+    def text(self) -> str:
+        return "\n".join((self.words.raw, *self.more))
+
+    def walk(self) -> Iterator["Item"]:
+        yield self
+        for item in self.items:
+            yield from item.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class List:
+    items: tuple[Item, ...]
+    line: int
+    end: int
+
+    def walk(self) -> Iterator[Item]:
+        for item in self.items:
+            yield from item.walk()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    cells: tuple[Words, ...]
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    header: tuple[Words, ...]
+    rows: tuple[Row, ...]
+    line: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Other:
+    """Code, quotations, HTML: part of the text, and never a heading, list or table of it."""
+
+    line: int
+    end: int
+    comment: bool = False
+
+
+Block = Heading | Paragraph | List | Table | Other
+
+
+def split_lines(text: str) -> list[str]:
+    """Lines with their ends, split where Markdown splits and nowhere else (not at U+2028 or a form feed)."""
+    lines: list[str] = []
+    start = 0
+    while start < len(text):
+        newline, carriage = text.find("\n", start), text.find("\r", start)
+        ends = [at for at in (newline, carriage) if at >= 0]
+        if not ends:
+            lines.append(text[start:])
+            break
+        end = min(ends)
+        end += 2 if text.startswith("\r\n", end) else 1
+        lines.append(text[start:end])
+        start = end
+    return lines
+
+
+def parse(text: str) -> list[Block]:
+    body = _without_front_matter(text.removeprefix("\ufeff"))
+    root = SyntaxTreeNode(_markdown().parse(body))
+    return [block for node in root.children for block in _blocks(node)]
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
+
+
+def _without_front_matter(text: str) -> str:
+    """Blank lines instead of a header between `---` lines: Markdown would take its last line for a heading."""
+    lines = split_lines(text)
+    if not lines or lines[0].rstrip() != "---":
+        return text
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() in ("---", "..."):
+            return "\n" * (number + 1) + "".join(lines[number + 1 :])
+        if not line.strip() or line[0] in "#|" or not (line[0] in " \t-" or ":" in line):
+            return text
+    return text
+
+
+def _blocks(node: SyntaxTreeNode) -> Iterator[Block]:
+    line, end = _span(node)
+    if node.type == "heading":
+        yield Heading(int(node.tag[1:]), _words(node), line, end)
+    elif node.type == "paragraph":
+        yield Paragraph(_words(node), line, end)
+    elif node.type in ("bullet_list", "ordered_list"):
+        yield List(tuple(_item(child) for child in node.children), line, end)
+    elif node.type == "table":
+        yield _table(node, line, end)
+    else:
+        comment = node.type == "html_block" and node.content.lstrip().startswith("<!--")
+        yield Other(line, end, comment)
+
+
+def _span(node: SyntaxTreeNode) -> tuple[int, int]:
+    start, end = node.map or (0, 0)
+    return start + 1, max(end, start + 1)
+
+
+def _item(node: SyntaxTreeNode) -> Item:
+    line, end = _span(node)
+    words, more, nested = Words(), list[str](), list[Item]()
+    own_end, checked, first = end, None, True
+    for child in node.children:
+        if child.type in ("bullet_list", "ordered_list"):
+            own_end = min(own_end, max(line, _span(child)[0] - 1))
+            nested += [_item(one) for one in child.children]
+        elif child.type in ("fence", "code_block"):
+            more.append(child.content.rstrip("\n"))
+        elif child.type in ("paragraph", "heading"):
+            if first:
+                words, checked = _checkbox(child)
+                line = _span(child)[0]
+            else:
+                more.append(_words(child).raw)
+        elif child.type != "html_block":
+            more += [_words(one).raw for one in child.walk() if one.type == "paragraph"]
+        first = False
+    number = node.info if node.info.isdigit() else ""
+    return Item(words, line, end, own_end, number, checked, tuple(more), tuple(nested))
+
+
+def _checkbox(paragraph: SyntaxTreeNode) -> tuple[Words, bool | None]:
+    tokens = _inline(paragraph)
+    content = paragraph.children[0].content if paragraph.children else ""
+    for mark, checked in (("[ ]", False), ("[x]", True), ("[X]", True)):
+        if content.startswith(mark) and (len(content) == len(mark) or content[len(mark)].isspace()):
+            again = _markdown().parseInline(content[len(mark) :].lstrip())
+            return _of(again[0].content, again[0].children or []), checked
+    return _of(content, tokens), None
+
+
+def _table(node: SyntaxTreeNode, line: int, end: int) -> Table:
+    header: tuple[Words, ...] = ()
+    rows: list[Row] = []
+    for row in (one for part in node.children for one in part.children):
+        cells = tuple(_words(cell) for cell in row.children)
+        if row.children and row.children[0].type == "th":
+            header = cells
+        else:
+            rows.append(Row(cells, _span(row)[0]))
+    return Table(header, tuple(rows), line, end)
+
+
+def _inline(node: SyntaxTreeNode) -> Sequence[Token]:
+    inline = node.children[0] if node.children else None
+    return (inline.token.children or []) if inline is not None and inline.token is not None else []
+
+
+def _words(node: SyntaxTreeNode) -> Words:
+    return _of(node.children[0].content if node.children else "", _inline(node))
+
+
+def _of(content: str, tokens: Sequence[Token]) -> Words:
+    for token in tokens:
+        if token.type == "html_inline" and token.content.startswith("<!--"):
+            content = content.replace(token.content, "", 1)
+    raw = " ".join(content.split("\n")).strip()
+    label = _label(tokens)
+    rest = raw[raw.find(raw[:2], 2) + 2 :].strip() if label else ""
+    return Words(raw, _plain(tokens), tuple(t.content for t in tokens if t.type == "code_inline"), label, rest)
+
+
+def _label(tokens: Sequence[Token]) -> str:
+    tokens = [token for token in tokens if token.type != "text" or token.content.strip()]
+    if not tokens or tokens[0].type != "strong_open":
+        return ""
+    close = next((n for n, token in enumerate(tokens) if token.type == "strong_close"), 0)
+    return _plain(tokens[1:close])
+
+
+def _plain(tokens: Sequence[Token]) -> str:
+    parts: list[str] = []
+    for token in tokens:
+        if token.type in ("text", "code_inline"):
+            parts.append(token.content)
+        elif token.type in ("softbreak", "hardbreak") or token.content.lower() in BREAKS:
+            parts.append(" ")
+        elif token.type == "image":
+            parts.append(token.content)
+    return "".join(parts).strip()

@@ -1,0 +1,81 @@
+"""YAML 1.2 as plain values with lines: no tags, no merge keys, no key twice, anchors within bounds."""
+
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from ..errors import BadInput
+from .spots import DEPTH_LIMIT, NODE_LIMIT, Spot
+
+KINDS = {"null", "bool", "int", "float", "str", "timestamp", "map", "seq", "value"}
+
+
+def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
+    try:
+        node = YAML(typ="safe", pure=True).compose(text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = (mark.line if mark else 0) + first
+        what = str(error.problem or error.context or "it cannot be read").replace("\n", " ")
+        raise BadInput(f"this is not YAML: {what[:200]}", f"{file}:{line}", "mend that line") from error
+    except (YAMLError, RecursionError, ValueError) as error:
+        what = " ".join(str(error).split()) or "nested too deeply"
+        raise BadInput(f"this is not YAML: {what[:200]}", f"{file}:{first}", "mend it") from error
+    if node is None:
+        return None, {(): first}
+    reader = _Yaml(file, first)
+    return reader.value(node, ()), reader.lines
+
+
+class _Yaml:
+    def __init__(self, file: str, first: int) -> None:
+        self.file, self.first, self.count = file, first, 0
+        self.lines: dict[Spot, int] = {}
+
+    def value(self, node: Node, spot: Spot) -> Any:
+        line = node.start_mark.line + self.first
+        self.lines.setdefault(spot, line)
+        self.count += 1
+        if self.count > NODE_LIMIT or len(spot) > DEPTH_LIMIT:
+            raise BadInput("anchors or nesting make this file too large", f"{self.file}:{line}", "write it out plainly")
+        kind = str(node.tag).rpartition(":")[2]
+        if not str(node.tag).startswith("tag:yaml.org,2002:") or kind not in KINDS:
+            what = "merge keys are" if kind == "merge" else f"the tag {node.tag} is"
+            raise BadInput(f"{what} not read here", f"{self.file}:{line}", "write the value out plainly")
+        if isinstance(node, MappingNode):
+            return self._mapping(node, spot)
+        if isinstance(node, SequenceNode):
+            return [self.value(part, (*spot, number)) for number, part in enumerate(node.value)]
+        return self._scalar(node, kind, line)
+
+    def _mapping(self, node: MappingNode, spot: Spot) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, part in node.value:
+            line = name.start_mark.line + self.first
+            if str(name.tag).endswith(":merge"):
+                raise BadInput("merge keys are not read here", f"{self.file}:{line}", "write the values out plainly")
+            if not isinstance(name, ScalarNode):
+                raise BadInput("a key is a list or a mapping", f"{self.file}:{line}", "use a word as key")
+            if name.value in found:
+                raise BadInput(f'"{name.value}" is there twice', f"{self.file}:{line}", "keep one of them")
+            self.lines[(*spot, name.value)] = line
+            found[name.value] = self.value(part, (*spot, name.value))
+        return found
+
+    def _scalar(self, node: Node, kind: str, line: int) -> Any:
+        text = str(node.value)
+        try:
+            if kind == "null":
+                return None
+            if kind == "bool":
+                return text.lower() == "true"
+            if kind == "int":
+                digits = text.replace("_", "")
+                return int(digits, 0) if digits.lstrip("+-")[:2].lower() in ("0x", "0o", "0b") else int(digits)
+            if kind == "float":
+                return float(text.replace("_", "").replace(".inf", "inf").replace(".Inf", "inf").replace(".nan", "nan"))
+        except ValueError as error:
+            raise BadInput(f"{text[:40]} is no number", f"{self.file}:{line}", "write it as YAML 1.2 does") from error
+        return text
