@@ -93,4 +93,4 @@ case $purpose in
   docs) installed .venv-docs requirements/docs.txt ;;
 esac
 # Our own bytecode, wherever Python was told not to write it.
-[ ! -d .venv ] || .venv/bin/python -m compileall -q src 2>/dev/null || true
+[ ! -d .venv ] || .venv/bin/python -m compileall -q src >/dev/null 2>&1 || true
