@@ -25,7 +25,7 @@ check: ## Format, lint, types, import rules; size budgets are printed
 	@$(BIN)/ruff format --check
 	@$(BIN)/ruff check
 	@$(BIN)/mypy
-	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/lint-imports --no-cache --no-logo
 	@$(BIN)/python tools/budgets.py
 
 crash: ## Every kill point and hundreds of random kills; takes long
