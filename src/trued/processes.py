@@ -1,0 +1,163 @@
+"""The processes that belong to one agent call: who they are, when they end, and how they are ended.
+
+Every process of a call carries a marker in its environment. What threw its environment away is still a descendant of
+the call's supervisor, to which orphans are given back while it lives.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import os
+import signal
+import time
+import zlib
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+MARKER = "TRUED_CALL"
+PATIENCE_S = 10.0  # a process that outlives SIGKILL for so long hangs in the kernel; nobody can end it
+_PROC = Path("/proc")
+_SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
+
+
+def inside_agent() -> str:
+    """The call whose agent this process is part of; empty outside of any."""
+    return os.environ.get(MARKER, "")
+
+
+def marker(folder: Path) -> str:
+    """What the processes of the call in `runs/RUN/spool/CALL` carry. Runs of one name in two states are kept apart."""
+    folder = folder.resolve()
+    return f"{folder.parent.parent.name}/{folder.name}@{zlib.crc32(os.fsencode(folder)):08x}"
+
+
+def carriers(mark: str) -> set[int]:
+    """Living processes that carry exactly this marker."""
+    wanted = f"{MARKER}={mark}".encode()
+    return {pid for pid in _all() if wanted in _environment(pid)}
+
+
+def descendants(root: int) -> set[int]:
+    """Living processes below `root`, itself left out."""
+    children: dict[int, list[int]] = {}
+    for pid in _all():
+        if stat := _stat(pid):
+            children.setdefault(stat[1], []).append(pid)
+    found: set[int] = set()
+    front = [root]
+    while front:
+        below = [pid for pid in children.get(front.pop(), []) if pid not in found]
+        found.update(below)
+        front += below
+    return {pid for pid in found if _alive(pid)}
+
+
+def identity(pid: int) -> str:
+    """The process, and not another one that was given the same number later; empty when it is gone."""
+    stat = _stat(pid)
+    return f"{pid}:{stat[2]}" if stat and stat[0] != "Z" else ""
+
+
+def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
+    """End every process of this call until none is left: by marker, below a process, by identity. Their number."""
+    identities, ended, deadline = tuple(known), set[str](), time.monotonic() + PATIENCE_S
+
+    def found() -> set[int]:
+        pids = carriers(mark) | (descendants(below) if below else set())
+        pids |= {int(one.partition(":")[0]) for one in identities if identity(int(one.partition(":")[0])) == one}
+        return pids - {os.getpid()}
+
+    while (left := found()) and time.monotonic() < deadline:
+        for pid in left:
+            if name := identity(pid):
+                ended.add(name)
+                send(pid, signal.SIGKILL, still=lambda pid=pid, name=name: identity(pid) == name)  # type: ignore[misc]
+        if below == os.getpid():
+            bury()
+        time.sleep(0.003)
+    return len(ended)
+
+
+def send(pid: int, number: int, *, still: Callable[[], bool]) -> bool:
+    """Signal a process by a handle: `still` is asked once it is open, so that a reused number is never hit."""
+    with contextlib.suppress(OSError):
+        handle = os.pidfd_open(pid)
+        try:
+            if still():
+                signal.pidfd_send_signal(handle, number)
+                return True
+        finally:
+            os.close(handle)
+    return False
+
+
+async def gone(pid: int) -> None:
+    """Returns when the process has ended, at no cost while it lives. It need not be a child."""
+    try:
+        handle = os.pidfd_open(pid)
+    except OSError:
+        return
+    loop, ended = asyncio.get_running_loop(), asyncio.Event()
+    loop.add_reader(handle, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(handle)
+        os.close(handle)
+
+
+def adopt_orphans() -> bool:
+    """From now on, orphans among our descendants become our children, and not those of the system's first process."""
+    return bool(ctypes.CDLL(None, use_errno=True).prctl(_SUBREAPER, 1, 0, 0, 0) == 0)
+
+
+def bury(*, spare: int = 0) -> None:
+    """Take leave of children that have ended; `spare` is left for the one who waits for it."""
+    for pid in _children():
+        stat = _stat(pid)
+        if pid != spare and stat and stat[0] == "Z":
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(pid, os.WNOHANG)
+
+
+def command_line(pid: int) -> list[str]:
+    try:
+        return (_PROC / str(pid) / "cmdline").read_bytes().decode("utf-8", "replace").split("\0")
+    except OSError:
+        return []
+
+
+def carries(pid: int, mark: str) -> bool:
+    return f"{MARKER}={mark}".encode() in _environment(pid)
+
+
+def _all() -> list[int]:
+    return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 (three times as quick)
+
+
+def _children() -> list[int]:
+    me = os.getpid()
+    return [pid for pid in _all() if (stat := _stat(pid)) and stat[1] == me]
+
+
+def _environment(pid: int) -> list[bytes]:
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:  # noqa: PTH123 (hundreds of them at each call's end)
+            return file.read().split(b"\0")
+    except OSError:
+        return []
+
+
+def _stat(pid: int) -> tuple[str, int, str] | None:
+    """State, parent and start time."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123
+            fields = file.read().rpartition(b")")[2].split()
+    except OSError:
+        return None
+    return (fields[0].decode(), int(fields[1]), fields[19].decode()) if len(fields) > 19 else None
+
+
+def _alive(pid: int) -> bool:
+    stat = _stat(pid)
+    return stat is not None and stat[0] not in "ZX"

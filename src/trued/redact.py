@@ -1,0 +1,154 @@
+"""Text from outside, made safe to keep and to show: secrets replaced, control sequences gone."""
+
+import base64
+import codecs
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+from urllib.parse import quote, quote_plus
+
+SHORTEST = 8  # a shorter "secret" is a word that stands in every second line
+LONGEST_LINE = 64 * 1024  # a line is cut there, so that a line that never ends costs no memory
+OVERLAP = 1024  # of such a cut: longer than any key shape below
+
+# Shapes that are keys by their look alone. Each has a bounded length: see `Stream`.
+_SHAPES = re.compile(
+    r"""(?<![A-Za-z0-9_-])(?:
+      sk-ant-[A-Za-z0-9_-]{20,400}                        # Anthropic
+    | sk-(?:proj-|svcacct-|or-v1-)?[A-Za-z0-9_-]{20,400}  # OpenAI, OpenRouter
+    | AIza[A-Za-z0-9_-]{35}                               # Google
+    | ya29\.[A-Za-z0-9_-]{20,400}
+    | gh[pousr]_[A-Za-z0-9]{36,255}                       # GitHub
+    | github_pat_[A-Za-z0-9_]{22,255}
+    | glpat-[A-Za-z0-9_-]{20,100}                         # GitLab
+    | (?:AKIA|ASIA)[A-Z0-9]{16}                           # AWS
+    | xox[abeoprs]-[A-Za-z0-9-]{10,250}                   # Slack
+    | hf_[A-Za-z0-9]{30,100}                              # Hugging Face
+    | npm_[A-Za-z0-9]{36}
+    | pypi-[A-Za-z0-9_-]{50,400}
+    | [rs]k_(?:live|test)_[A-Za-z0-9]{20,250}             # Stripe
+    | ATATT3[A-Za-z0-9_=-]{50,400}                        # Atlassian
+    | eyJ[A-Za-z0-9_-]{10,400}\.eyJ[A-Za-z0-9_-]{10,900}\.[A-Za-z0-9_-]{10,400}  # JSON web token
+    )""",
+    re.VERBOSE,
+)
+_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_KEY_LINES = 200  # a private key is shorter; what never ends is let go
+
+_CONTROL = re.compile(
+    "\x1b\\[[0-?]*[ -/]*[@-~]?"  # CSI
+    "|\x9b[0-?]*[ -/]*[@-~]?"
+    "|(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x9c\n]*(?:\x07|\x1b\\\\|\x9c)?"  # OSC, DCS, SOS, PM, APC
+    "|\x1b[ -/]*[0-~]?"
+    "|\r(?=\n)"
+    "|[\x00-\x08\x0b-\x1f\x7f-\x9f]"
+    "|[\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"  # zero width, bidirectional
+    "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
+)
+
+
+def plain(text: str) -> str:
+    """Without anything that steers a terminal or hides: newlines and tabs are all that is left of controls."""
+    return _CONTROL.sub("", text)
+
+
+class Redactor:
+    """Replaces the values that the engine holds, in every form in which they travel, and what looks like a key."""
+
+    def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
+        self._names: dict[str, str] = {}
+        for name, value in (secrets or {}).items():
+            for form in _forms(value):
+                self._names.setdefault(form, name)
+        longest_first = sorted(self._names, key=len, reverse=True)
+        self._exact = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        self.overlap = max([OVERLAP, *map(len, longest_first)])
+
+    def __call__(self, text: str) -> str:
+        if self._exact is not None:
+            text = self._exact.sub(lambda match: f"[redacted {self._names[match[0]]}]", text)
+        text = _PRIVATE_KEY.sub("[redacted private key]", text)
+        return _SHAPES.sub("[redacted key]", text)
+
+    def cut(self, text: str, at: int) -> int:
+        """The last place up to `at` where the text may be parted without parting a secret."""
+        for pattern in filter(None, (self._exact, _SHAPES)):
+            for match in pattern.finditer(text):
+                if match.start() < at < match.end():
+                    at = match.start()
+        return at
+
+    def within(self, value: Any) -> Any:
+        """The same JSON value with every text in it redacted, keys included."""
+        if isinstance(value, str):
+            return self(value)
+        if isinstance(value, dict):
+            return {self(str(key)): self.within(item) for key, item in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.within(item) for item in value]
+        return value
+
+
+class Stream:
+    """Bytes in whatever pieces they come; plain, redacted lines out. No secret slips through between two pieces."""
+
+    def __init__(self, redactor: Redactor, line: Callable[[str], None]) -> None:
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._redactor, self._line = redactor, line
+        self._pending = ""
+        self._key: list[str] = []  # lines of a private key whose end has not come yet
+
+    def feed(self, piece: bytes) -> None:
+        *lines, self._pending = (self._pending + self._decoder.decode(piece)).split("\n")
+        for line in lines:
+            self._out(line)
+        while len(self._pending) > LONGEST_LINE + self._redactor.overlap:
+            self._cut()
+
+    def close(self) -> None:
+        self._pending += self._decoder.decode(b"", final=True)
+        if self._pending:
+            self._out(self._pending)
+        self._pending = ""
+        self._flush_key()
+
+    def _cut(self) -> None:
+        """A line that does not end is let go piece by piece, never in the middle of a secret or of a sequence."""
+        head, escape, tail = self._pending.rpartition("\x1b")
+        whole = plain(self._pending) if not escape or len(tail) > OVERLAP else plain(head)
+        at = self._redactor.cut(whole, min(LONGEST_LINE, len(whole)))
+        self._out(whole[:at])
+        self._pending = whole[at:] + ("" if not escape or len(tail) > OVERLAP else escape + tail)
+
+    def _out(self, line: str) -> None:
+        line = plain(line)
+        if self._key or ("-----BEGIN" in line and "PRIVATE KEY" in line):
+            self._key.append(line)
+            if "-----END" in line or len(self._key) > _KEY_LINES:
+                self._flush_key()
+        elif line.strip():
+            self._line(self._redactor(line))
+
+    def _flush_key(self) -> None:
+        if self._key:
+            for line in self._redactor("\n".join(self._key)).split("\n"):
+                self._line(line)
+        self._key = []
+
+
+def _forms(secret: str) -> set[str]:
+    """A secret as itself, line by line, and as it looks inside JSON, a URL, hexadecimal and base64 of any alignment."""
+    forms = set()
+    for text in {secret, secret.strip(), *secret.splitlines()}:
+        if len(text) < SHORTEST:
+            continue
+        data = text.encode("utf-8", "surrogateescape")
+        forms |= {text, quote(text, safe=""), quote(text), quote_plus(text), data.hex(), data.hex().upper()}
+        forms |= {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+        for shift in range(3):
+            # The first characters depend on what stands before the secret, the last ones on what follows.
+            code = base64.b64encode(b"\0" * shift + data)
+            inner = code.rstrip(b"=")[(0, 2, 3)[shift] : None if not (shift + len(data)) % 3 else -1].decode()
+            forms |= {inner, inner.replace("+", "-").replace("/", "_")}
+    return {form for form in forms if len(form) >= SHORTEST}

@@ -1,0 +1,94 @@
+"""Any program as an agent: the order as JSON on stdin, the reply as JSON on stdout, its log on stderr."""
+
+import json
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+from ..protocols import Capabilities, Tell
+from ..wire import Order, Report
+from .contract import Broken, parsed
+from .program import Launch, Program, estimated, failed, not_well
+
+ASK = "import json, sys; print(json.dumps([sys.executable, sys.prefix, sys.base_prefix]))"
+CAPABILITIES = Capabilities()  # it is given the session's id, and may keep what it likes under its HOME
+
+
+class CommandRuntime:
+    """`command:PROGRAM ARGS`."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        try:
+            words = shlex.split(order.agent.partition(":")[2])
+        except ValueError as error:
+            return failed(order, "missing", f"{order.agent} is no command line: {error}; mind its quotes")
+        found = _found(words[0], Path(order.folder)) if words else ""
+        if not found:
+            return failed(order, "missing", _missing(words, order))
+        found, folders = _python(found)
+        program = Program((found, *words[1:]), _order(order), (*folders, *_readable(found, words[1:])))
+        ended = await self._launch(order, program, lambda line: tell("log", text=line))
+        if report := not_well(order, ended):
+            return report
+        usage = estimated(order, len(ended.stdout))
+        try:
+            reply = parsed(ended.stdout)
+        except Broken as error:
+            return failed(order, "contract", f"the answer cannot be read: {error}", reaped=ended.reaped, usage=usage)
+        return Report(
+            order.call,
+            order.attempt,
+            "done",
+            reply=reply,
+            session=order.session,
+            reaped=ended.reaped,
+            usage=usage,
+        )
+
+
+def _order(order: Order) -> bytes:
+    names = ("role", "brief", "schema", "session", "attempt", "run", "key")
+    return json.dumps({name: getattr(order, name) for name in names}, ensure_ascii=False).encode() + b"\n"
+
+
+def _found(program: str, folder: Path) -> str:
+    """With a slash it is a path, seen from the clone; without one it is looked up on PATH."""
+    if "/" not in program:
+        return shutil.which(program) or ""
+    path = folder / program
+    return str(path) if path.is_file() else ""
+
+
+def _missing(words: list[str], order: Order) -> str:
+    if not words:
+        return f"{order.agent} names no program; write command:PROGRAM ARGS"
+    if "/" in words[0]:
+        return f"there is no program {words[0]} in the agent's folder; write an absolute path, or commit the file"
+    return f"there is no program {words[0]} on PATH; install it, or write an absolute path"
+
+
+def _readable(program: str, arguments: list[str]) -> tuple[str, ...]:
+    """The program and every file or folder that its arguments name."""
+    values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
+    named = [value for value in values if value.startswith("/") and Path(value).exists()]
+    return (program, str(Path(program).resolve()), *named)
+
+
+def _python(program: str) -> tuple[str, tuple[str, ...]]:
+    """A Python that is not the system's: itself, behind a version manager's shim, and the folders that it lives in."""
+    if not Path(program).name.startswith("python") or program.startswith(("/usr/", "/bin/")):
+        return program, ()
+    try:
+        asked = subprocess.run([program, "-I", "-c", ASK], capture_output=True, check=True, timeout=20, cwd="/")
+        executable, *folders = json.loads(asked.stdout)
+    except (OSError, subprocess.SubprocessError, ValueError):
+        return program, ()  # started as it is, it will say itself what is wrong
+    return executable, tuple(folders)

@@ -1,0 +1,130 @@
+"""A role's answer: exactly one JSON object that fits the schema; asked for once more when it does not."""
+
+import json
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..protocols import Tell
+from ..wire import Order, Report, Usage
+from .program import failed
+
+SHOWN = 10  # more errors than that tell nobody more
+EXCERPT = 120
+
+Ask = Callable[[Order], Awaitable[Report]]
+
+
+class Broken(ValueError):
+    """What was found where one JSON object should be."""
+
+
+def parsed(said: bytes) -> dict[str, Any]:
+    """The one JSON object that was said. Text that merely contains one, in a fence or a quotation, is none."""
+    try:
+        text = said.decode("utf-8").strip()
+    except UnicodeDecodeError as error:
+        raise Broken(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
+    if not text:
+        raise Broken("it is empty; one JSON object is needed")
+    try:
+        value, end = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant).raw_decode(text)
+    except Broken:
+        raise
+    except RecursionError as error:
+        raise Broken("its JSON is nested too deeply") from error
+    except ValueError as error:
+        raise Broken(f"it is not JSON ({error}); it begins {text[:EXCERPT]!r}") from error
+    if rest := text[end:].strip():
+        more = "a second JSON value" if rest[0] in '{["' else "other text"
+        raise Broken(f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed")
+    if not isinstance(value, dict):
+        raise Broken(f"it is {_named(value)}, and one JSON object is needed")
+    if any(0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(value, ensure_ascii=False)):
+        raise Broken("it holds half of a character (a lone surrogate), which cannot be kept as text")
+    return value
+
+
+def errors_in(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
+    """What is wrong with the reply by its schema, in words."""
+    from jsonschema import Draft202012Validator  # 0.1 s to import: loaded while the agent works
+
+    found = Draft202012Validator(schema).iter_errors(reply)
+    return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))
+
+
+async def kept(order: Order, ask: Ask, tell: Tell) -> Report:
+    """Ask; ask once more in the same session when the answer breaks the contract; then it is a failure."""
+    report = await ask(order)
+    wrong = _wrong(report, order)
+    if not wrong:
+        return report
+    tell("contract broken", why=wrong)
+    again = replace(order, brief=_again(wrong), resume=True, attempt=order.attempt + 1)
+    second = await ask(again)
+    asked = replace(
+        second,
+        attempt=order.attempt,
+        asks=2,
+        resumed=report.resumed,
+        reaped=report.reaped + second.reaped,
+        usage=_sum(report.usage, second.usage),
+    )
+    if still := _wrong(asked, order):
+        why = f"{order.agent} broke its contract twice: {'; '.join(still)}"
+        return replace(
+            failed(order, "contract", why, reaped=asked.reaped, usage=asked.usage), asks=2, resumed=report.resumed
+        )
+    return asked
+
+
+def _wrong(report: Report, order: Order) -> list[str]:
+    if report.state == "failed" and report.kind == "contract":
+        return [report.why]
+    if report.state != "done" or report.reply is None:
+        return []
+    return errors_in(report.reply, order.schema)
+
+
+def _again(wrong: list[str]) -> str:
+    words = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
+    return words.replace("{{errors}}", "\n".join(f"- {one}" for one in wrong))
+
+
+def _sum(one: Usage, two: Usage) -> Usage:
+    return Usage(
+        tokens_in=one.tokens_in + two.tokens_in,
+        tokens_out=one.tokens_out + two.tokens_out,
+        tokens_cached=one.tokens_cached + two.tokens_cached,
+        peak=max(one.peak, two.peak),
+        cost_usd=one.cost_usd + two.cost_usd,
+        estimated=one.estimated or two.estimated,
+    )
+
+
+def _sentences(found: list[Any]) -> Iterator[str]:
+    for error in found[:SHOWN]:
+        steps = (f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.absolute_path)
+        where = "".join(steps).lstrip(".")
+        message = error.message if len(error.message) <= 300 else f"{error.message[:300]}…"
+        yield f"at `{where}`: {message}" if where else message
+    if len(found) > SHOWN:
+        yield f"and {len(found) - SHOWN} more"
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        twice = next(key for key, _ in pairs if sum(other == key for other, _ in pairs) > 1)
+        raise Broken(f"it says {twice!r} twice in one object")
+    return value
+
+
+def _constant(name: str) -> Any:
+    raise Broken(f"it holds {name}, which JSON does not have")
+
+
+def _named(value: object) -> str:
+    kinds = {list: "a JSON array", str: "a JSON string", bool: "true or false", type(None): "null"}
+    return kinds.get(type(value), "a number")

@@ -1,0 +1,67 @@
+"""How a runtime has its agent started: it names a program, somebody else confines it, watches it and ends its tree."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ..wire import Order, Report, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    argv: tuple[str, ...]
+    stdin: bytes = b""
+    readable: tuple[str, ...] = ()  # beyond what the order's confinement shows already
+    variables: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a program ended. With a `kind` it was ended from outside, or never began."""
+
+    code: int | None
+    stdout: bytes = b""
+    stderr: str = ""  # the last lines, plain and redacted
+    kind: str = ""  # idle | wall | output | missing
+    why: str = ""
+    reaped: int = 0
+
+
+Line = Callable[[str], None]
+
+
+class Launch(Protocol):
+    """Starts a program for an order and returns when its whole process tree is gone."""
+
+    async def __call__(self, order: Order, program: Program, log: Line) -> Ended: ...
+
+
+def failed(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage | None = None) -> Report:
+    return Report(
+        call=order.call,
+        attempt=order.attempt,
+        state="failed",
+        kind=kind,
+        why=why,
+        session=order.session,
+        reaped=reaped,
+        usage=usage or Usage(),
+    )
+
+
+def not_well(order: Order, ended: Ended) -> Report | None:
+    """The report on a program that did not end by itself with exit code 0."""
+    if ended.kind:
+        return failed(order, ended.kind, ended.why, reaped=ended.reaped)
+    if ended.code != 0:
+        said = f": {ended.stderr}" if ended.stderr else " and said nothing on stderr"
+        code = ended.code or 0
+        how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+        return failed(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
+    return None
+
+
+def estimated(order: Order, said: int) -> Usage:
+    """Four characters are about one token; nobody counted better."""
+    tokens_in, tokens_out = -(-len(order.brief) // 4), -(-said // 4)
+    return Usage(tokens_in=tokens_in, tokens_out=tokens_out, peak=tokens_in + tokens_out)

@@ -1,0 +1,48 @@
+"""The process in which a scripted agent plays: started by its path, so it may import nothing of this package."""
+
+import json
+import os
+import sys
+import types
+from pathlib import Path
+from typing import Any
+
+
+def main(script: str, name: str) -> int:
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever the script prints is log
+    order: dict[str, Any] = json.load(sys.stdin)
+    turn = _turn(order["session"])
+    usage: dict[str, Any] = {}
+    order |= {"turn": turn, "resumed": bool(order["resume"]) and turn > 1, "usage": usage.update}
+    play = getattr(_loaded(script), name, None)
+    if not callable(play):
+        print(f"{script} has no function {name}(order, folder); write one", file=sys.stderr)
+        return 2
+    reply = play(order, Path.cwd())
+    json.dump({"reply": reply, "usage": usage, "resumed": order["resumed"]}, answers)
+    answers.close()
+    return 0
+
+
+def _turn(session: str) -> int:
+    """Count this turn of the session before anything is done in it: that is what makes the session known."""
+    file = Path.home() / ".scripted" / f"{session}.json"
+    turn = json.loads(file.read_text())["turns"] + 1 if file.exists() else 1
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside = file.with_suffix(".new")
+    aside.write_text(json.dumps({"turns": turn}))
+    aside.replace(file)
+    return int(turn)
+
+
+def _loaded(script: str) -> types.ModuleType:
+    module = types.ModuleType(Path(script).stem)
+    module.__file__ = script
+    sys.modules[module.__name__] = module
+    exec(compile(Path(script).read_bytes(), script, "exec"), module.__dict__)  # noqa: S102 (that is its purpose)
+    return module
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,211 @@
+"""One program, confined, watched and ended with all that it started."""
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from .. import processes
+from ..redact import Stream
+from ..runtimes.program import Ended, Line, Program
+from ..wire import Order
+from ..workspaces.confine import confine
+from .record import TAIL_BYTES, Record
+
+LOOK_S = 0.5  # how often limits and descendants are looked at
+GRACE_S = 1.0  # between the request to end and the end
+LAST_LINES = 12
+AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
+RUNNERS = frozenset({"node", "bun", "deno", "env", "sh", "bash", "python", "python3", "npx"})
+
+
+class Launcher:
+    """`Launch` for the runtimes: every process that begins here is gone when the call returns, however it returns."""
+
+    def __init__(self, folder: Path, marker: str, record: Record, variables: Mapping[str, str]) -> None:
+        self._folder, self._marker, self._record, self._variables = folder, marker, record, variables
+        self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
+
+    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
+        argv, environment = self._confined(order, program)
+        try:
+            agent = _Agent(argv, environment, order.folder, program.stdin)
+        except OSError as error:
+            return Ended(None, kind="missing", why=f"{program.argv[0]} cannot be started: {error.strerror}")
+        stream = Stream(self._record.redactor, log)
+        agent.read(order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece))
+        try:
+            kind, why = await self._watched(order, agent)
+        finally:
+            reaped = self._end(agent)
+            agent.drained()
+        stream.close()
+        self._record.tail("stdout", bytes(agent.out[-2 * TAIL_BYTES :]))
+        said = self._record.tail("stderr", bytes(agent.err))
+        return Ended(
+            None if kind else agent.code,
+            bytes(agent.out),
+            "\n".join(said.strip().splitlines()[-LAST_LINES:]),
+            kind,
+            why,
+            reaped,
+        )
+
+    def _confined(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
+        given = order.confinement
+        confinement = replace(
+            given,
+            writable=(*given.writable, order.folder, order.home),
+            readable=(*given.readable, *program.readable),
+        )
+        path = ":".join([str(Path(program.argv[0]).parent), os.environ.get("PATH", os.defpath)])
+        always = {"HOME": order.home, processes.MARKER: self._marker}
+        variables = {"PATH": path, **self._variables, **program.variables, **always}
+        return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
+
+    async def _watched(self, order: Order, agent: "_Agent") -> tuple[str, str]:
+        """Returns when the program has ended, or why it has to be."""
+        limits, quiet_since, beats = order.limits, time.monotonic(), -1
+        ended = asyncio.ensure_future(agent.ended())
+        try:
+            while True:
+                await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
+                if agent.flooded:
+                    return "output", f"it printed more than {limits.output_bytes} bytes on stdout, and was ended"
+                if ended.done():
+                    return "", ""
+                now = time.monotonic()
+                if agent.beats + self._record.beats != beats:
+                    quiet_since, beats = now, agent.beats + self._record.beats
+                if now - quiet_since > limits.idle_s:
+                    return "idle", f"nothing was heard of it for {limits.idle_s:g} s, and it was ended"
+                if now - self._started > limits.wall_s:
+                    return "wall", f"it was not ready after {limits.wall_s:g} s, and was ended"
+                self._look_around(order, agent)
+        finally:
+            ended.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await ended
+
+    def _look_around(self, order: Order, agent: "_Agent") -> None:
+        """Refuse agents that the agent starts; remember what the marker would not find after our own death."""
+        processes.bury(spare=agent.pid)
+        strays = []
+        for pid in processes.descendants(os.getpid()):
+            if name := _agent_name(pid, order.agent):
+                self._record.tell("tried to start an agent", program=name)
+                known = processes.identity(pid)
+                processes.send(pid, signal.SIGKILL, still=lambda pid=pid, known=known: processes.identity(pid) == known)  # type: ignore[misc]
+            elif pid != agent.pid and not processes.carries(pid, self._marker):
+                strays.append(processes.identity(pid))
+        if strays:
+            with contextlib.suppress(OSError):
+                (self._folder / "strays").write_text("\n".join(strays))
+
+    def _end(self, agent: "_Agent") -> int:
+        """End the tree. What is counted is what outlived the program itself."""
+        if agent.code is None:
+            agent.end(GRACE_S)
+        return processes.reap(self._marker, below=os.getpid())
+
+
+class _Agent:
+    """The program's own process and its two streams; read without ever blocking, kept within bounds."""
+
+    def __init__(self, argv: list[str], environment: dict[str, str], folder: str, stdin: bytes) -> None:
+        self.out, self.err = bytearray(), bytearray()
+        self.beats, self.flooded = 0, False
+        self._streams: dict[int, Callable[[bytes], None]] = {}
+        given = os.memfd_create("order")
+        try:
+            with os.fdopen(os.dup(given), "wb") as file:
+                file.write(stdin)
+            os.lseek(given, 0, os.SEEK_SET)
+            self._process = subprocess.Popen(  # in the main thread: some sandboxes die with the thread that began them
+                argv,
+                stdin=given,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+            )
+        finally:
+            os.close(given)
+        self.pid = self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        return self._process.poll()
+
+    def read(self, output_bytes: int, err: Callable[[bytes], None]) -> None:
+        loop = asyncio.get_running_loop()
+
+        def take_out(piece: bytes) -> None:
+            if len(self.out) + len(piece) > output_bytes:
+                self.flooded = True
+                self._kill()  # at once: what it prints until the next look could fill the memory
+            else:
+                self.out.extend(piece)
+
+        def take_err(piece: bytes) -> None:
+            self.err.extend(piece)
+            del self.err[: -2 * TAIL_BYTES]
+            err(piece)
+
+        for stream, take in ((self._process.stdout, take_out), (self._process.stderr, take_err)):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                self._streams[stream.fileno()] = take
+                loop.add_reader(stream.fileno(), self._ready, stream.fileno())
+
+    def _ready(self, handle: int) -> bool:
+        """Take what is there; false when nothing is, now or for ever."""
+        try:
+            piece = os.read(handle, 1 << 18)
+        except BlockingIOError:
+            return False
+        self.beats += 1
+        if piece:
+            self._streams[handle](piece)
+        else:
+            asyncio.get_running_loop().remove_reader(handle)
+        return bool(piece)
+
+    async def ended(self) -> None:
+        await processes.gone(self.pid)
+        self._process.wait()
+
+    def drained(self) -> None:
+        """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
+        for stream in (self._process.stdout, self._process.stderr):
+            if stream is not None:
+                while self._ready(stream.fileno()):
+                    pass
+                asyncio.get_running_loop().remove_reader(stream.fileno())
+                stream.close()
+
+    def end(self, grace_s: float) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            self._process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            self._process.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+def _agent_name(pid: int, agent: str) -> str:
+    """The known agent that this process is, unless the user named it in the order: then it *is* the agent."""
+    words = [Path(word).name.removesuffix(".js") for word in processes.command_line(pid)[:3]]
+    name = words[0] if words and words[0] not in RUNNERS else next(iter(words[1:2]), "")
+    return name if name in AGENTS and name not in agent else ""

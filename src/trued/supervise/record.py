@@ -1,0 +1,66 @@
+"""What an agent did, line by line, in the call's folder: redacted, plain and bounded."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ..redact import Redactor, plain
+
+EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work; more is an agent that only talks
+TAIL_BYTES = 64 * 1024  # of stdout and stderr, for a person who looks for a fault
+
+
+class Record:
+    """`tell` of the runtimes. That nothing can be written here is no reason to end an agent: the report counts."""
+
+    def __init__(self, folder: Path, redactor: Redactor) -> None:
+        self.redactor = redactor
+        self.beats = 0  # how much happened: the idle watchdog looks at it
+        self.full = False
+        self._folder = folder
+        self._size = 0
+        self._file: BinaryIO | None = None
+        try:
+            self._file = (folder / "events.jsonl").open("ab", buffering=0)
+            self._size = self._file.tell()
+        except OSError:
+            self.full = True
+
+    def tell(self, kind: str, **data: object) -> None:
+        self.beats += 1
+        if not self.full:
+            self._write({"at": time.time(), "kind": kind} | self._safe(data))
+
+    def tail(self, name: str, data: bytes) -> str:
+        """Keep the end of a stream as a file; the same text is returned."""
+        # Cut after redaction: a cut before it could leave half a secret that no pattern knows.
+        text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
+        kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
+        if kept:
+            try:
+                with (self._folder / name).open("a", encoding="utf-8") as file:
+                    file.write(kept)
+            except OSError:
+                self.full = True
+        return kept
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _safe(self, data: dict[str, Any]) -> dict[str, Any]:
+        stripped = {key: plain(value) if isinstance(value, str) else value for key, value in data.items()}
+        redacted: dict[str, Any] = self.redactor.within(stripped)
+        return redacted
+
+    def _write(self, event: dict[str, Any]) -> None:
+        line = json.dumps(event, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+        if self._size + len(line) > EVENTS_BYTES:
+            self.full = True
+            line = json.dumps({"at": event["at"], "kind": "capped", "bytes": EVENTS_BYTES}).encode() + b"\n"
+        try:
+            if self._file is not None:
+                self._size += self._file.write(line) or 0
+        except OSError:
+            self.full = True
