@@ -1,0 +1,61 @@
+"""N agents side by side under a cap, through a real run: `calls N SECONDS CAP`; each agent is a program that sleeps."""
+
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.stage import plan, repository
+from trued.engine import Engine, Request
+from trued.kit import Kit
+from trued.run import Run
+from trued.types import Goal, Outcome, Role, RunRecord
+
+
+class Side(Engine):
+    """The engine as it is, with one step in the place of a workflow: a cluster of agents that only take their time."""
+
+    agents = 1
+
+    def _kit(self, *given: Any) -> Kit:
+        kit = super()._kit(*given)
+        roles = {name: Role(name=name, prompt="Wait.", tools=("read",), writes=False) for name in self._names()}
+        return replace(kit, roles={**kit.roles, **roles})
+
+    def _names(self) -> list[str]:
+        return [f"waiter-{number:02}" for number in range(self.agents)]
+
+    async def _ending(self, record: RunRecord, run: Run, workspace: Any) -> RunRecord:
+        cluster = await run.cluster(self._names(), Goal(text="wait"))
+        missing = [name for name, note in cluster.notes.items() if note is None]
+        if missing:
+            raise SystemExit(f"no answer from {', '.join(missing)}")
+        await workspace.tidy()
+        return self._concluded(record, Outcome(state="done", head=run.line.head))
+
+
+async def measured(folder: Path, calls: int, seconds: float, cap: int) -> float:
+    root = repository(folder, plan(["1A"]))
+    agent = f"""command:/bin/sh -c "sleep {seconds}; echo '{{}}'" """
+    Side.agents = calls
+    began = time.perf_counter()
+    engine = Side(folder / "home", {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    await engine.start(
+        Request(goal=str(root / "PLAN.md"), repository=root, flags={"agents": {"*": agent}, "cap": cap, "yes": True})
+    )
+    return time.perf_counter() - began
+
+
+def main() -> None:
+    calls, seconds, cap = int(sys.argv[1]), float(sys.argv[2]), int(sys.argv[3])
+    with tempfile.TemporaryDirectory() as folder:
+        wall = asyncio.run(measured(Path(folder), calls, seconds, cap))
+    sys.stdout.write(json.dumps({"wall_s": wall}) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""A plan of N chunks through purple, agents scripted in this process, no checks: `long_plan N`; then ls, show and report."""
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bench.stage import plan, repository
+from trued.engine import Engine, Request
+from trued.kit import Kit
+from trued.runtimes.scripted import ScriptedRuntime
+from trued.wire import Order
+
+
+def play(order: Order) -> dict[str, Any]:
+    if order.role == "purple-team-a":
+        name = order.key.split("/")[0].removeprefix("chunk ")
+        (Path(order.folder) / f"{name}.txt").write_text(f"{name}\n")
+        return {"implemented": [name], "files": [{"path": f"{name}.txt", "what": "new"}], "notes": []}
+    return {"result": "PASS", "steel_man": ["it is there"], "gaps": []}
+
+
+class InProcess(Engine):
+    """The engine as it is, without supervisors."""
+
+    def _kit(self, *given: Any) -> Kit:
+        scripted = ScriptedRuntime(play)
+        return replace(super()._kit(*given), runtime=scripted, capabilities=lambda _: scripted.capabilities)
+
+
+def seconds(home: Path, *arguments: str) -> float:
+    trued = Path(sys.executable).with_name("trued")
+    began = time.perf_counter()
+    environment = {**os.environ, "TRUED_HOME": str(home)}
+    subprocess.run([str(trued), *arguments], env=environment, capture_output=True, timeout=120, check=True)
+    return time.perf_counter() - began
+
+
+async def measured(folder: Path, chunks: int) -> dict[str, float]:
+    root = repository(folder, plan(f"c{number:04}" for number in range(1, chunks + 1)))
+    home = folder / "home"
+    engine = InProcess(home, {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    flags = {"agents": {"*": "scripted:in-process"}, "rounds": 1, "yes": True}
+    began = time.perf_counter()
+    record = await engine.start(Request(goal=str(root / "PLAN.md"), repository=root, flags=flags))
+    wall = time.perf_counter() - began
+    if record.state != "not proven":
+        raise SystemExit(f"the run ended as {record.state}: {record.why}")
+    return {
+        "wall_s": wall,
+        "journal_bytes": sum(path.stat().st_size for path in home.glob("journal.db*")),
+        "ls_s": seconds(home, "ls"),
+        "show_s": seconds(home, "show", record.id),
+        "report_s": seconds(home, "report", record.id, "--output", str(folder / "report.html")),
+        "report_bytes": (folder / "report.html").stat().st_size,
+    }
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        sys.stdout.write(json.dumps(asyncio.run(measured(Path(folder), int(sys.argv[1])))) + "\n")
+
+
+if __name__ == "__main__":
+    main()
