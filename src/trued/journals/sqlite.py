@@ -34,12 +34,14 @@ MIGRATIONS = (
 class SqliteJournal:
     """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path, self.clock = path, clock
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
-            raise StateFailed(f"cannot make {path.parent}: {error.strerror}; set TRUED_HOME to a writable folder") from error
+            raise StateFailed(
+                f"cannot make {path.parent}: {error.strerror}; set TRUED_HOME to a writable folder"
+            ) from error
         self._synced = self._connect("full")
         self._unsynced = self._connect("normal")  # in WAL mode: never torn, and durable with the next synced write
         self._migrate()
@@ -101,12 +103,12 @@ class SqliteJournal:
     # -- runs ----------------------------------------------------------------------------------------------------------
 
     def add(self, record: RunRecord) -> None:
-        now = time.time()
+        now = self.clock()
         row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now}
         self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
 
     def update(self, record: RunRecord) -> None:
-        row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": time.time()}
+        row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
         sets = ", ".join(f"{name} = ?" for name in row)
         self._write(f"update run set {sets} where id = ?", [*row.values(), record.id])  # noqa: S608
 
@@ -115,7 +117,9 @@ class SqliteJournal:
 
     def run(self, name: str) -> RunRecord:
         """A run by its id, or by a beginning of it that fits only one."""
-        fitting = [one for one in self.runs() if one.id == name] or [one for one in self.runs() if one.id.startswith(name)]
+        fitting = [one for one in self.runs() if one.id == name] or [
+            one for one in self.runs() if one.id.startswith(name)
+        ]
         if len(fitting) == 1 and name:
             return fitting[0]
         found = f"{len(fitting)} runs begin with {name!r}" if fitting else f"there is no run {name!r}"
@@ -134,7 +138,9 @@ class SqliteJournal:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise Busy(f"run {run} is driven by process {_number(handle)}; follow it with `trued logs -f {run}`") from error
+                raise Busy(
+                    f"run {run} is driven by process {_number(handle)}; follow it with `trued logs -f {run}`"
+                ) from error
             os.ftruncate(handle, 0)
             os.pwrite(handle, str(os.getpid()).encode(), 0)
             yield
@@ -158,7 +164,9 @@ class SqliteJournal:
     # -- what people read and say ---------------------------------------------------------------------------------------
 
     def events(self, run: str, after: int = 0) -> list[Event]:
-        rows = self._rows("select id, at, key, kind, data from event where run = ? and id > ? order by id", (run, after))
+        rows = self._rows(
+            "select id, at, key, kind, data from event where run = ? and id > ? order by id", (run, after)
+        )
         return [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
 
     def step(self, run: str, key: str) -> str | None:
@@ -177,11 +185,13 @@ class SqliteJournal:
         return [one for one in every if not (only_open and one.answer)]
 
     def approve(self, run: str, approval: Approval) -> None:
-        values = (run, approval.requirement, approval.who, approval.why, time.time(), approval.contract)
+        values = (run, approval.requirement, approval.who, approval.why, self.clock(), approval.contract)
         self._write("insert into approval (run, requirement, who, why, at, contract) values (?, ?, ?, ?, ?, ?)", values)
 
     def approvals(self, run: str) -> list[Approval]:
-        rows = self._rows("select requirement, who, why, at, contract from approval where run = ? order by rowid", (run,))
+        rows = self._rows(
+            "select requirement, who, why, at, contract from approval where run = ? order by rowid", (run,)
+        )
         return [Approval(**dict(row)) for row in rows]
 
     def close(self) -> None:
@@ -201,16 +211,16 @@ class RunJournal:
             if rows[0]["inputs"] != inputs:
                 raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
             return str(rows[0]["value"])
-        began = time.time()
+        began = self.journal.clock()
         value = await step()
         self.journal._write(
             "insert into step (run, key, inputs, value, began, ended) values (?, ?, ?, ?, ?, ?)",
-            (self.run, key, inputs, value, began, max(began, time.time())),
+            (self.run, key, inputs, value, began, max(began, self.journal.clock())),
         )
         return value
 
     def tell(self, kind: str, key: str = "", **data: object) -> None:
-        now = time.time()
+        now = self.journal.clock()
         self.journal._write(
             "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",
             (self.run, now, key, kind, json.dumps(data, ensure_ascii=False)),
@@ -220,18 +230,20 @@ class RunJournal:
             self.listen(Event(id=0, at=now, key=key, kind=kind, data=data))
 
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
-        values = (self.run, key, text, json.dumps(list(options)), time.time())
+        values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
         statement = "select answer, comment, who from question where run = ? and key = ?"
         rows = self.journal._rows(statement, (self.run, key))
         if not rows:
-            self.journal._write("insert into question (run, key, text, options, asked_at) values (?, ?, ?, ?, ?)", values)
+            self.journal._write(
+                "insert into question (run, key, text, options, asked_at) values (?, ?, ?, ?, ?)", values
+            )
             return None
         return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> None:
         self.journal._write(
             "update question set answer = ?, comment = ?, who = ?, answered_at = ? where run = ? and key = ? and answer = ''",
-            (answer, comment, who, time.time(), self.run, key),
+            (answer, comment, who, self.journal.clock(), self.run, key),
         )
 
 
