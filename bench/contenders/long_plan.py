@@ -1,4 +1,4 @@
-"""A plan of N chunks through purple, agents scripted in this process, no checks: `long_plan N`; then ls, show and report."""
+"""A plan of N chunks through purple, scripted in this process, no checks: `long_plan N`; then ls, show and report."""
 
 import asyncio
 import json
