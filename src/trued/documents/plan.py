@@ -16,9 +16,12 @@ ID_LIMIT = 40
 CUT = "[… cut here; the rest stands in the plan]"
 
 
-def load_plan(path: Path, name: str = "") -> Plan:
-    """The plan in a file; `name` is what reports call the file."""
-    return parse_plan(read_text(path, name), name or str(path))
+def read_plan(path: Path) -> str:
+    """The text of a plan file; one clear sentence where there is none."""
+    text = read_text(path)
+    if not text.strip().strip("\ufeff"):
+        raise BadInput("the plan is empty", f"{path}:1", TEACH)
+    return text
 
 
 def parse_plan(text: str, file: str) -> Plan:

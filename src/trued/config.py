@@ -1,0 +1,201 @@
+"""Settings: flag > environment > project file > user file > default. The environment is read here and nowhere else."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from .errors import BadInput
+from .located import Located, nearest, read_text, read_toml
+from .types import Grade, Settings
+
+FILE = "trued.toml"
+SHARED = ("workflow", "agents", "rounds", "cap", "sandbox", "readable", "network", "idle_s", "wall_s", "variables")
+USERS_OWN = ("accept", "allow_unsandboxed")  # what a repository could otherwise grant itself
+FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
+ENVIRONMENT = tuple(key for key in SHARED if key != "agents")
+ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
+ALL_ROLES = "*"
+
+
+def home(environ: Mapping[str, str]) -> Path:
+    """The folder of all private state."""
+    if given := environ.get("TRUED_HOME"):
+        return Path(given).expanduser().absolute()
+    state = environ.get("XDG_STATE_HOME") or str(_home(environ) / ".local" / "state")
+    return Path(state) / "trued"
+
+
+def user_config(environ: Mapping[str, str]) -> Path:
+    """The folder of the user's own settings and roles."""
+    config = environ.get("XDG_CONFIG_HOME") or str(_home(environ) / ".config")
+    return Path(config) / "trued"
+
+
+def _home(environ: Mapping[str, str]) -> Path:
+    return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+
+
+def load_settings(
+    flags: Mapping[str, Any], environ: Mapping[str, str], project: Path | None, user: Path | None
+) -> Settings:
+    """What a run is started with. `project` is the repository's folder, `user` that of the user's own settings."""
+    layers = [
+        _user_file(user) if user else {},
+        _project_file(project) if project else {},
+        _from_environment(environ),
+        _from_flags(flags),
+    ]
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        agents = layer.get("agents", {})
+        if ALL_ROLES not in agents:  # one agent for all roles leaves nothing of the layers below
+            agents = {**merged.get("agents", {}), **agents}
+        merged = {**merged, **layer, "agents": agents}
+    return Settings.model_validate(merged)
+
+
+def starter() -> str:
+    """A trued.toml to begin with: every setting, with its default, commented out."""
+    return STARTER
+
+
+# -- files
+
+
+def _user_file(folder: Path) -> dict[str, Any]:
+    path = folder / FILE
+    if not path.exists():
+        return {}
+    return _checked(read_toml(read_text(path), str(path)), (), (*SHARED, *USERS_OWN), folder)
+
+
+def _project_file(root: Path) -> dict[str, Any]:
+    own, shared = root / FILE, _tool_table(root / "pyproject.toml")
+    if own.exists() and shared is not None:
+        where = shared.where("tool", "trued")
+        raise BadInput(f"settings are in {FILE} and in [tool.trued]", where, f"keep them in {FILE}")
+    if shared is not None:
+        return _checked(shared, ("tool", "trued"), SHARED, root)
+    return _checked(read_toml(read_text(own), FILE), (), SHARED, root) if own.exists() else {}
+
+
+def _tool_table(path: Path) -> Located | None:
+    """The project's pyproject.toml where it has something for us; a broken one without it is none of our business."""
+    if not path.is_file():
+        return None
+    text = path.read_bytes().decode("utf-8", "replace")
+    if "trued" not in text:
+        return None
+    located = read_toml(text, path.name)
+    tool = located.value.get("tool")
+    return located if isinstance(tool, dict) and "trued" in tool else None
+
+
+def _checked(located: Located, at: tuple[str, ...], known: tuple[str, ...], folder: Path) -> dict[str, Any]:
+    table = located.value
+    for key in at:
+        table = table[key]
+    if not isinstance(table, dict):
+        raise BadInput(f"{'.'.join(at)} is no table", located.where(*at), f"write [{'.'.join(at)}] and keys below it")
+    found: dict[str, Any] = {}
+    for key, value in table.items():
+        where = located.where(*at, key)
+        if key in USERS_OWN and key not in known:
+            raise BadInput(f"{key} in a project's settings", where, "it belongs in your own settings, or is a flag")
+        if key in FLAGS_ONLY:
+            raise BadInput(f"{key} is no setting", where, f"use the flag --{key.replace('_', '-')}")
+        if key not in known:
+            raise BadInput(f"unknown setting {key}", where, nearest(key, known))
+        found[key] = _agents(value, located, (*at, key)) if key == "agents" else _valid(key, value, where)
+    if "readable" in found:
+        found["readable"] = tuple(str(folder / Path(path).expanduser()) for path in found["readable"])
+    return found
+
+
+def _agents(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise BadInput("agents is no table", located.where(*at), 'write [agents] and below it default = "command:…"')
+    for role, agent in value.items():
+        if not isinstance(agent, str) or not agent.strip():
+            raise BadInput(f"the agent of {role} is no name", located.where(*at, role), 'write "command:PROGRAM ARGS"')
+    return {ALL_ROLES if role == "default" else role: agent for role, agent in value.items()}
+
+
+def _valid(key: str, value: Any, where: str) -> Any:
+    try:
+        settings = Settings.model_validate_json(json.dumps({key: value}), strict=True)
+    except ValidationError as error:
+        raise BadInput(_sentence(key, error), where, "mend the value") from error
+    _bounds(key, getattr(settings, key), where)
+    return getattr(settings, key)
+
+
+def _bounds(key: str, value: Any, where: str) -> None:
+    if key in ("idle_s", "wall_s") and value <= 0:
+        raise BadInput(f"{key} should be greater than 0", where, "give a time in seconds")
+    if key == "accept" and value not in ACCEPTABLE:
+        raise BadInput(f"{value} can never be enough", where, f"accept one of {', '.join(ACCEPTABLE)}")
+
+
+def _sentence(key: str, error: ValidationError) -> str:
+    problem = error.errors()[0]
+    return f"{key}: {problem['msg'].replace('Input should', 'it should')}"
+
+
+# -- environment and flags
+
+
+def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key in ENVIRONMENT:
+        name = f"TRUED_{key.upper()}"
+        if not (text := environ.get(name, "")):
+            continue
+        value: Any = [part for part in text.split(":" if key == "readable" else ",") if part]
+        found[key] = _lax(key, value if key in ("readable", "variables") else text, name)
+    if agent := environ.get("TRUED_AGENT", ""):
+        found["agents"] = {ALL_ROLES: agent}
+    return found
+
+
+def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for key, value in flags.items():
+        if value is None or (key == "agents" and not value):
+            continue
+        if key not in Settings.model_fields:
+            raise BadInput(f"unknown setting {key}", then=nearest(key, Settings.model_fields))
+        found[key] = _lax(key, value, f"--{key.replace('_', '-')}")
+    return found
+
+
+def _lax(key: str, value: Any, where: str) -> Any:
+    try:
+        settings = Settings.model_validate({key: value})
+    except ValidationError as error:
+        raise BadInput(_sentence(key, error), where, "mend the value") from error
+    _bounds(key, getattr(settings, key), where)
+    return getattr(settings, key)
+
+
+STARTER = """\
+# Settings of trued for this project. A flag or a TRUED_… variable wins over this file, this file over your own.
+# Every line below is a default, commented out.
+
+# workflow = "purple"        # purple: a pair refines each chunk of a plan · solo: one agent does it all
+# rounds = 3                 # how often the pair of purple may try a chunk
+# cap = 4                    # agents at work at the same time
+# sandbox = "auto"           # auto | bubblewrap | landlock | none
+# network = "host"           # of agents: none | loopback | host; checks never have any
+# readable = []              # folders that agents may read beyond the system's and their clone
+# variables = []             # environment variables that agents may see
+# idle_s = 600               # an agent that says nothing for so long is ended
+# wall_s = 3600              # and so is one that works longer than this
+
+# [agents]
+# default = "command:my-agent --json"        # any program that keeps the contract
+# purple-team-b = "command:my-other-agent"   # another one for this role
+"""
