@@ -42,7 +42,7 @@ def confine(
     raise BadInput(f"there is no sandbox level {confinement.level!r}", then="bubblewrap, landlock or none")
 
 
-# -- bubblewrap -----------------------------------------------------------------------------------------------------------
+# -- bubblewrap ----------------------------------------------------------------------------------------------------
 
 
 def _bubblewrap(confinement: Confinement, folder: str) -> list[str]:
@@ -95,7 +95,7 @@ def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
     return ["/bin/sh", "-c", f'{{ {"; ".join(wishes)}; }} 2>/dev/null; exec "$@"', "sh", *argv]
 
 
-# -- landlock, none -------------------------------------------------------------------------------------------------------
+# -- landlock, none ------------------------------------------------------------------------------------------------
 
 
 def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:

@@ -68,7 +68,7 @@ def interpreter_folders(python: str) -> tuple[str, ...]:
         prefixes = [sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]
     else:
         # -I: the interpreter is asked about itself, not about the folder that we happen to stand in
-        asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)  # noqa: S603
+        asked = subprocess.run([python, "-I", "-c", _PREFIXES], capture_output=True, check=True, timeout=30)
         prefixes = json.loads(asked.stdout)
     found = [*prefixes, *_links(python)]
     return tuple(dict.fromkeys(path for path in found if _may_be_shown(path)))

@@ -1,7 +1,7 @@
 """Starts one program confined by Landlock, and ends every descendant of it when it ends: a sandbox without namespaces.
 
 Run as a file, with nothing but the standard library: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`.
-The policy is JSON: {"readable": […], "writable": […], "devices": […], "network": …, "folder": …, "limits": {…}, "restrict": bool}.
+The policy is JSON with readable, writable, devices (paths), network, folder, limits (name → value) and restrict (bool).
 """
 
 import contextlib
@@ -94,7 +94,7 @@ def limit(limits: dict[str, int]) -> None:
         resource.setrlimit(kind, (value, value))
 
 
-# -- the keeper: without a pid namespace somebody has to own the descendants ----------------------------------------------
+# -- the keeper: without a pid namespace somebody has to own the descendants ---------------------------------------
 
 
 class Told(Exception):

@@ -80,7 +80,7 @@ def _refusal(level_wanted: str) -> str:
     return f"no sandbox works on this machine: {reasons}"
 
 
-# -- the canary -----------------------------------------------------------------------------------------------------------
+# -- the canary ----------------------------------------------------------------------------------------------------
 
 
 @functools.cache
@@ -130,7 +130,7 @@ def _run_canary(level: str) -> tuple[dict[str, bool] | None, str]:
         sight = Confinement(level=level, readable=interpreter_folders(sys.executable), hidden=(asked["outside"],))
         script = [sys.executable, "-I", "-S", str(top / "inside" / "canary.py"), json.dumps(asked)]
         argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": asked["inside"]})
-        ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)  # noqa: S603
+        ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)
     complaint = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {ran.returncode}"]
     try:
         return json.loads(ran.stdout), ""
@@ -138,14 +138,17 @@ def _run_canary(level: str) -> tuple[dict[str, bool] | None, str]:
         return None, complaint[0]
 
 
-# -- what a person can do about it ------------------------------------------------------------------------------------------
+# -- what a person can do about it ---------------------------------------------------------------------------------
 
 
 def _missing(level: str) -> tuple[str, str] | None:
     if level == BUBBLEWRAP and not shutil.which("bwrap"):
         return "bubblewrap is not installed", "install it: apt install bubblewrap, or dnf or pacman likewise"
     if level == LANDLOCK and landlock.abi() < 1:
-        return "the kernel has no Landlock", "use Linux 5.13 or newer with landlock in its list of security modules (lsm=)"
+        return (
+            "the kernel has no Landlock",
+            "use Linux 5.13 or newer with landlock in its list of security modules (lsm=)",
+        )
     return None
 
 

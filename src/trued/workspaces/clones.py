@@ -1,0 +1,212 @@
+"""Clones for agents: made from the store, taken from by content, and gone only when nothing in them would be lost.
+
+clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's, as the work tree was handed over)
+                 state.json (there when the clone is whole) · taken.json · moving (while it is brought to another head)
+"""
+
+import asyncio
+import json
+import secrets
+import shutil
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from trued import durable
+from trued.errors import StateFailed
+from trued.protocols import Taken
+
+from . import commits
+from .content import tree_of
+from .removal import remove, remove_now
+from .store import ATTRIBUTES, Author, Store
+
+BRANCH = "work"  # the one branch of a clone
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a whole clone began with."""
+
+    head: str
+    tree: str
+    token: str
+    when: float
+
+
+class Clone:
+    """One clone's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.work, self.home = folder, folder / "work", folder / "home"
+        self.git, self.index, self.aside = self.work / ".git", folder / "index", folder / "index.work"
+        self.moving = folder / "moving"
+
+    @property
+    def state(self) -> State | None:
+        try:
+            return State(**json.loads((self.folder / "state.json").read_bytes()))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (ValueError, TypeError) as error:
+            raise StateFailed(f"{self.folder / 'state.json'} is corrupted: {error}") from error
+
+    def begin(self, state: State) -> None:
+        durable.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
+
+    @property
+    def taken_tree(self) -> str:
+        try:
+            return str(json.loads((self.folder / "taken.json").read_bytes())["tree"])
+        except (OSError, ValueError, KeyError):
+            return ""  # then it is taken or rescued once more, to the same commit
+
+    def took(self, tree: str) -> None:
+        durable.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
+
+
+class Clones:
+    """All clones of one run."""
+
+    def __init__(self, store: Store, folder: Path) -> None:
+        self.store, self.folder = store, folder
+
+    def __getitem__(self, name: str) -> Clone:
+        return Clone(self.folder / name)
+
+    def names(self) -> list[str]:
+        return sorted(one.name for one in self.folder.iterdir()) if self.folder.is_dir() else []
+
+    # -- making -----------------------------------------------------------------------------------------------------
+
+    async def provide(self, name: str, head: str, token: str) -> Clone:
+        clone = self[name]
+        state = clone.state
+        if state and state.token == token:
+            return clone
+        if state:
+            await self._move(name, clone, state, State(head, await self.store.tree(head), token, time.time()))
+        else:
+            await remove(clone.folder)  # half made: no agent has seen it
+            await self._make(clone, head, token)
+        return clone
+
+    async def _make(self, clone: Clone, head: str, token: str) -> None:
+        for folder in (clone.work, clone.home):
+            folder.mkdir(parents=True, mode=0o700)
+        tree, _, git = await asyncio.gather(
+            self.store.tree(head),
+            self.store.check_out(head, clone.work, clone.index),
+            self._git_folder(clone, head),
+        )
+        self._hand_over(clone, git)
+        clone.begin(State(head, tree, token, time.time()))
+
+    async def _move(self, name: str, clone: Clone, old: State, new: State) -> None:
+        """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
+        if not clone.moving.exists():
+            await self.rescue(name, "the session went on from another commit")
+            durable.write(clone.moving, new.head, sync=False)
+        await tree_of(self.store, clone.work, clone.index, clone.aside)
+        await self.store.check_out(new.head, clone.work, clone.aside)
+        git = await self._git_folder(clone, new.head, old.head)
+        clone.aside.replace(clone.index)
+        (clone.folder / "taken.json").unlink(missing_ok=True)
+        self._hand_over(clone, git)
+        clone.begin(new)
+        clone.moving.unlink()
+
+    async def _git_folder(self, clone: Clone, head: str, before: str = "") -> Path:
+        """A `.git` with the history of `head` and nothing else: no other refs, no remotes, no way into the store."""
+        made = clone.folder / f"git.{secrets.token_hex(4)}"
+        pack = made / "objects" / "pack"
+        (made / "refs" / "heads").mkdir(parents=True)
+        reused = bool(before) and _plain_folder(clone.git) and _plain_folder(clone.git / "objects" / "pack")
+        if reused:  # the agent's own objects serve nobody but the agent
+            (clone.git / "objects").rename(made / "objects")
+        pack.mkdir(parents=True, exist_ok=True)
+        wanted = f"{head}\n^{before}\n" if reused else f"{head}\n"
+        options = ("--revs", "-q", "--delta-base-offset", "--threads=1")
+        await self.store.git("pack-objects", *options, str(made / "pack"), stdin=wanted.encode())
+        for file in sorted(made.glob("pack-*")):
+            file.rename(pack / file.name)
+        (made / "info").mkdir()
+        (made / "info" / "attributes").write_text(ATTRIBUTES)
+        (made / "refs" / "heads" / BRANCH).write_text(f"{head}\n")
+        (made / "HEAD").write_text(f"ref: refs/heads/{BRANCH}\n")
+        (made / "config").write_text(_config(len(head)))
+        return made
+
+    def _hand_over(self, clone: Clone, git: Path) -> None:
+        shutil.copyfile(clone.index, git / "index")
+        remove_now(clone.git)
+        git.rename(clone.git)
+        for left in clone.folder.glob("git.*"):
+            remove_now(left)
+
+    # -- taking -----------------------------------------------------------------------------------------------------
+
+    async def take(self, name: str, head: str, author: Author, message: str) -> Taken:
+        clone = self[name]
+        state = clone.state
+        if not state or state.head != head:
+            raise StateFailed(f"the clone {name} is not at {head[:12]}: nothing can be taken from it")
+        tree = await tree_of(self.store, clone.work, clone.index, clone.aside)
+        if tree == state.tree:
+            return Taken(head, ())
+        own = await commits.subjects(self.store, clone.git, head)
+        text = message if not own else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {one}" for one in own)
+        commit, changed = await asyncio.gather(
+            self.store.commit(tree, [head], author, text), self.store.changed(state.tree, tree)
+        )
+        await self.store.keep(f"taken/{commit}", commit)
+        clone.took(tree)
+        return Taken(commit, changed)
+
+    # -- ending -----------------------------------------------------------------------------------------------------
+
+    async def rescue(self, name: str, why: str) -> str:
+        """Put what is in the clone and nowhere else on a ref; returns the commit, or nothing."""
+        clone = self[name]
+        state = clone.state
+        if not state or not clone.work.is_dir():
+            return ""
+        tree = await tree_of(self.store, clone.work, clone.index, clone.aside)
+        own = await commits.bring(self.store, clone.git)
+        if tree in (state.tree, clone.taken_tree) and not own:
+            return ""
+        author = Author("trued", state.when)
+        commit = await self.store.commit(tree, [state.head, *own], author, f"rescued from {name}: {why}")
+        kept = await self.store.refs("rescue/")
+        if commit not in kept.values():
+            number = 1 + sum(ref.startswith(self.store.ref(f"rescue/{name}-")) for ref in kept)
+            await self.store.keep(f"rescue/{name}-{number}", commit)
+        clone.took(tree)
+        return commit
+
+    async def drop(self, name: str, why: str) -> None:
+        clone = self[name]
+        if not clone.folder.exists():
+            return
+        if not clone.moving.exists():
+            await self.rescue(name, why)
+        gone = self.folder.with_name("gone") / secrets.token_hex(6)
+        gone.parent.mkdir(exist_ok=True)
+        clone.folder.rename(gone)  # one step: a clone is whole, or it is not there
+        await remove(gone)
+
+
+def _plain_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
+
+
+def _config(digits: int) -> str:
+    version = "1\n[extensions]\n\tobjectFormat = sha256\n[core]" if digits == 64 else "0"
+    lines = (
+        f"[core]\n\trepositoryformatversion = {version}",
+        "\tfilemode = true",
+        "\tbare = false",
+        "[gc]",
+        "\tauto = 0",
+    )
+    return "\n".join((*lines, "[user]", "\tname = agent", "\temail = agent@trued.invalid", ""))

@@ -1,0 +1,223 @@
+"""The workspace on git: a private store, clones for agents, clean rooms for checks; the user's repository is read."""
+
+import hashlib
+import os
+import re
+import secrets
+import sys
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from trued.errors import CannotJudge
+from trued.protocols import Command, Ran, Taken
+from trued.wire import Confinement, Limits
+
+from .clones import Clones
+from .execution import Launch, run
+from .gitcall import SENT, Git
+from .removal import remove
+from .repository import Repository, open_repository
+from .sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
+from .store import Author, Store
+
+__all__ = ["GitWorkspace", "Repository", "open_repository"]
+
+_LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
+
+
+class GitWorkspace:
+    """Where agents of one run work and its checks run.
+
+    `confinement` is what agents may see beyond system and interpreter; evidence is taken at the same level, without
+    network and without those extras. Call `begin` once before anything else, also after a restart.
+    """
+
+    def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
+        self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
+        self.folder = self.home / "runs" / run
+        self.store = Store(repo, self.home, run)
+        self.clones = Clones(self.store, self.folder / "clones")
+        self._agents = replace(
+            confinement,
+            readable=(*interpreter_folders(sys.executable), *confinement.readable),
+            hidden=(*confinement.hidden, str(self.home)),
+        )
+
+    async def begin(self) -> None:
+        """The store holds the base, and what a killed process left half done is gone."""
+        (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
+        await self.store.begin(self.base)
+        await self._sweep()
+
+    def confinement(self) -> Confinement:
+        return self._agents
+
+    # -- clones -----------------------------------------------------------------------------------------------------
+
+    async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
+        clone = await self.clones.provide(folder_name(name), head, token)
+        return clone.work, clone.home
+
+    async def take(self, name: str, head: str, *, author: str, message: str, when: float) -> Taken:
+        return await self.clones.take(folder_name(name), head, Author(author, when), message)
+
+    async def drop(self, name: str, why: str) -> None:
+        await self.clones.drop(folder_name(name), why)
+
+    async def tidy(self) -> None:
+        for name in self.clones.names():
+            await self.clones.drop(name, "the run has ended")
+        await self._sweep()
+        await remove(self.folder / "clones")
+        await remove(self.folder / "rooms")
+
+    async def _sweep(self) -> None:
+        await remove(self.folder / "gone")
+        for room in (self.folder / "rooms").glob("*"):
+            await remove(room)
+
+    # -- commits ----------------------------------------------------------------------------------------------------
+
+    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.record(head, files, Author("trued", when), message, self.folder)
+
+    async def read(self, commit: str, path: str) -> bytes | None:
+        return await self.store.read(commit, path)
+
+    async def tree(self, commit: str) -> str:
+        return await self.store.tree(commit)
+
+    async def changed(self, base: str, head: str) -> tuple[str, ...]:
+        return await self.store.changed(base, head)
+
+    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
+        found = await self.store.entries(commit)
+        return {path: blob for path, (_, blob) in found.items() if path.startswith(prefix)}
+
+    async def publish(self, head: str) -> str:
+        """Fast-forward the run's branch in the user's repository, and touch nothing else there."""
+        ref, mine = f"refs/heads/{self.branch}", self.store.ref("published")
+        user = Git(Path(await self.store.source()))
+        _, found, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
+        now = found.decode().strip()
+        if now == head:
+            return ""
+        known = (await self.store.refs("published")).get(mine, "")
+        if now and now not in (known, self.base):
+            return f"somebody else moved {self.branch} to {now[:12]}; what was done here is {head[:12]}"
+        await self.store.git("update-ref", self.store.ref("head"), head)
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")
+        code, _, said = await user.attempt(
+            *("fetch", *quiet, "--no-prune", "--refmap=", str(self.store.folder), f"{self.store.ref('head')}:{ref}"),
+            settings=settings,
+            variables={"GIT_CONFIG_GLOBAL": str(self.store.folder / "trusting")},
+        )
+        if code != 0:
+            return _why_not(self.branch, said)
+        await self.store.git("update-ref", mine, head)
+        return ""
+
+    # -- evidence ---------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def room(self, commit: str) -> AsyncIterator[Path]:
+        """A fresh checkout without `.git`; whatever happens in it, it is gone afterwards."""
+        place = self.folder / "rooms" / secrets.token_hex(6)
+        work = place / "work"
+        work.mkdir(parents=True, mode=0o700)
+        try:
+            await self.store.check_out(commit, work, place / "index")
+            (place / "index").unlink()
+            yield work
+        finally:
+            await remove(place)
+
+    async def execute(self, command: Command) -> Ran:
+        """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
+        place = self.folder / "rooms" / f"x{secrets.token_hex(6)}"
+        own = {"HOME": place / "home", "TMPDIR": place / "tmp"}
+        for folder in own.values():
+            folder.mkdir(parents=True, mode=0o700)
+        try:
+            return await self._executed(command, {name: str(path) for name, path in own.items()})
+        finally:
+            await remove(place)
+
+    async def _executed(self, command: Command, own: Mapping[str, str]) -> Ran:
+        sight = Confinement(
+            level=self._agents.level,
+            readable=(*interpreter_folders(sys.executable), *command.readable),
+            writable=(*own.values(), str(self._room_of(command.folder))),
+            hidden=(str(self.home),),
+        )
+        variables = {**own, **(command.variables or {})}
+        limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
+        argv, environment = confine(command.argv, sight, folder=command.folder, variables=variables, limits=limits)
+        ended = await run(
+            Launch(
+                argv=argv,
+                environment=environment,
+                folder=str(command.folder),
+                stdin=command.stdin,
+                within_s=command.within_s,
+                output_bytes=command.output_bytes,
+                gentle=sight.level != BUBBLEWRAP,
+            ),
+            channel=command.channel,
+        )
+        out = ended.output
+        return Ran(
+            exit_code=ended.code,
+            stdout=bytes(out.stdout),
+            stderr=bytes(out.stderr),
+            answers=bytes(out.answers),
+            seconds=ended.seconds,
+            timed_out=ended.timed_out,
+            flooded=out.flooded,
+            isolation=describe(sight.level),
+        )
+
+    def _room_of(self, folder: Path) -> Path:
+        """All of the room is the command's, not only the part of it that it starts in."""
+        rooms = self.folder / "rooms"
+        real = Path(os.path.realpath(folder))
+        return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
+
+    async def readable_by_agents(self, path: Path) -> bool:
+        place = self.folder / "rooms" / f"p{secrets.token_hex(6)}"
+        place.mkdir(parents=True, mode=0o700)
+        look = ["/bin/sh", "-c", _LOOK, "sh", str(path.absolute())]
+        try:
+            argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
+            launch = Launch(argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP)
+            ended = await run(launch, channel=False)
+        finally:
+            await remove(place)
+        said = bytes(ended.output.stdout).decode(errors="replace").strip()
+        if said not in ("open", "shut"):
+            complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
+            raise CannotJudge(f"the sandbox of the agents did not start: {complaint or 'no message'}")
+        return said == "open"
+
+
+def folder_name(name: str) -> str:
+    """The name itself where it is safe as a folder and in a ref, else one made from it that no other name gets."""
+    if (
+        re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)
+        and ".." not in name
+        and not name.endswith((".", ".lock"))
+    ):
+        return name
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60]
+    return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
+
+
+def _why_not(branch: str, said: str) -> str:
+    if "checked out" in said or "current branch" in said:
+        return f"{branch} is checked out in a working tree; switch it to another branch"
+    if "rejected" in said or "non-fast-forward" in said:
+        return f"somebody else moved {branch}; it is not overwritten"
+    return f"git could not move {branch}: {(said.strip().splitlines() or ['no message'])[-1]}"

@@ -1,0 +1,31 @@
+"""Removes folders that somebody else filled: read-only, very deep, full of links."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+from trued.errors import StateFailed
+
+
+async def remove(folder: Path) -> None:
+    """Gone afterwards, whatever is in it. Links are removed, not followed."""
+    await asyncio.to_thread(remove_now, folder)
+
+
+def remove_now(folder: Path) -> None:
+    if not os.path.lexists(folder):
+        return
+    if folder.is_symlink() or not folder.is_dir():
+        folder.unlink()
+        return
+    try:
+        shutil.rmtree(folder)
+    except (OSError, RecursionError):
+        # rm and chmod go down by file descriptors: no path is too long for them
+        subprocess.run(["chmod", "-R", "u+rwx", "--", str(folder)], capture_output=True, check=False)
+        ran = subprocess.run(["rm", "-rf", "--", str(folder)], capture_output=True, check=False)
+        if os.path.lexists(folder):
+            said = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or ["no message"]
+            raise StateFailed(f"cannot remove {folder}: {said[0]}") from None

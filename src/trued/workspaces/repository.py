@@ -1,0 +1,84 @@
+"""The user's repository, looked at and never written: is there something that a run can start from?"""
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.errors import BadInput
+
+from .gitcall import command, environment
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What a run needs to know of the user's repository at its start."""
+
+    root: Path
+    head: str
+    branch: str  # "" when the head is detached
+    common: Path  # the .git that all worktrees share
+    dirty: tuple[str, ...] = ()  # paths with uncommitted changes; the run starts from HEAD, without them
+
+    @property
+    def linked(self) -> bool:
+        """Whether `root` is a linked worktree of a repository that lives elsewhere."""
+        return self.common.parent != self.root
+
+
+def open_repository(path: str | Path) -> Repository:
+    """The repository around `path`, or one sentence that says why a run cannot start there."""
+    where = Path(path).expanduser().resolve()
+    if not where.exists():
+        raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
+    folder = where if where.is_dir() else where.parent
+    root, common = _places(folder)
+    code, head, said = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if code != 0:
+        if said.strip():
+            raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
+        raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
+    _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
+    return Repository(root, head.strip(), branch.strip(), common, _dirty(root))
+
+
+def _places(folder: Path) -> tuple[Path, Path]:
+    code, out, said = _git(
+        folder, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir", "--show-toplevel"
+    )
+    answers = out.split("\n")
+    if answers[0] == "true":
+        raise BadInput(f"{folder} is a bare repository", then="name a clone of it that has a working tree")
+    if "dubious ownership" in said:
+        raise BadInput(
+            f"{folder} belongs to another user",
+            then=f"if you trust it: git config --global --add safe.directory {folder}",
+        )
+    if code != 0 and "work tree" in said:
+        raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
+    if code != 0:
+        raise BadInput(f"{folder} is not in a git repository", then="git init, commit, and try again")
+    return Path(answers[2]), Path(answers[1])
+
+
+def _dirty(root: Path) -> tuple[str, ...]:
+    # the user's own filters may run here, as in any `git status` of theirs; nothing is written, not even the index
+    code, out, _ = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+    return tuple(entry[3:] for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+
+
+def _git(folder: Path, *arguments: str) -> tuple[int, str, str]:
+    variables = environment()
+    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
+        variables.pop(name)
+    variables["HOME"] = str(Path.home())
+    words = [word for word in command(arguments) if word != "core.excludesFile=/dev/null"]
+    words = _without_empty_options(words)
+    try:
+        ran = subprocess.run(words, cwd=folder, env=variables, capture_output=True, timeout=120, check=False)
+    except FileNotFoundError:
+        raise BadInput("git is not installed", then="install git 2.36 or newer") from None
+    return ran.returncode, ran.stdout.decode(errors="surrogateescape"), ran.stderr.decode(errors="replace")
+
+
+def _without_empty_options(words: list[str]) -> list[str]:
+    return [word for at, word in enumerate(words) if word != "-c" or words[at + 1] != "-c"]

@@ -1,0 +1,190 @@
+"""The private bare repository: base and results of all runs on one of the user's repositories, never collected."""
+
+import asyncio
+import hashlib
+import os
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.errors import BadInput, StateFailed
+
+from .gitcall import SYNCED, Git, GitFailed
+from .removal import remove_now
+
+# Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
+ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
+ENGINE = "trued"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who stands in a commit, and when: nothing else makes two equal trees two commits."""
+
+    name: str
+    when: float
+
+    def variables(self) -> dict[str, str]:
+        stamp = f"@{int(self.when)} +0000"
+        name = " ".join(self.name.split()).translate({ord("<"): None, ord(">"): None}) or ENGINE
+        mail = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)
+        return {
+            "GIT_AUTHOR_NAME": name,
+            "GIT_AUTHOR_EMAIL": f"{mail}@trued.invalid",
+            "GIT_AUTHOR_DATE": stamp,
+            "GIT_COMMITTER_NAME": ENGINE,
+            "GIT_COMMITTER_EMAIL": "engine@trued.invalid",
+            "GIT_COMMITTER_DATE": stamp,
+        }
+
+
+class Store:
+    """One bare repository under the state folder; refs of a run are below refs/trued/<run>/."""
+
+    def __init__(self, repo: Path, home: Path, run: str) -> None:
+        self.repo, self.run = repo, run
+        real = os.path.realpath(repo)
+        name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
+        self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
+        self.git = Git(self.folder)
+
+    def ref(self, name: str) -> str:
+        return f"refs/trued/{self.run}/{name}"
+
+    # -- beginning --------------------------------------------------------------------------------------------------
+
+    async def begin(self, base: str) -> None:
+        """The store is there and holds `base` with its history."""
+        if not self.folder.is_dir():
+            await self._make()
+        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
+        if code == 0 and found.decode().strip() == base:
+            return
+        source = await self.source()
+        trusting = {"GIT_CONFIG_GLOBAL": str(self.folder / "trusting")}
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        try:
+            await self.git(
+                *("fetch", *quiet, "--update-shallow", source, f"+{base}:{self.ref('base')}"),
+                variables=trusting,
+                settings=(*SYNCED, "protocol.version=2"),
+            )
+        except GitFailed as error:
+            raise BadInput(
+                f"cannot copy {base[:12]} from {self.repo}: {error.said.strip().splitlines()[-1]}"
+            ) from error
+
+    async def _make(self) -> None:
+        aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            hashes = await Git(Path(await self.source())).line("rev-parse", "--show-object-format")
+            await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
+            (aside / "info").mkdir(exist_ok=True)
+            (aside / "info" / "attributes").write_text(ATTRIBUTES)
+            # the user named this repository, and hooks and filters are off: whoever owns it, reading it is safe
+            (aside / "trusting").write_text("[safe]\n\tdirectory = *\n")
+            aside.rename(self.folder)
+        except OSError as error:
+            if not self.folder.is_dir():  # else another process was quicker
+                raise StateFailed(f"cannot make {self.folder}: {error.strerror}") from error
+        finally:
+            remove_now(aside)
+
+    async def source(self) -> str:
+        """The folder with the user's objects; in a linked worktree `.git` is only a file that names it."""
+        dot = self.repo / ".git"
+        if dot.is_dir():
+            return str(dot)
+        git = Git(self.repo)
+        code, out, said = await git.attempt(
+            f"--git-dir={dot}", "rev-parse", "--path-format=absolute", "--git-common-dir"
+        )
+        if code != 0:
+            raise BadInput(f"{self.repo} is no longer a git repository: {said.strip()}", then="put it back and resume")
+        return out.decode().strip()
+
+    # -- trees and commits ------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def index(self, folder: Path) -> AsyncIterator[dict[str, str]]:
+        """The variables of a throw-away index."""
+        path = folder / f"index.{secrets.token_hex(6)}"
+        try:
+            yield {"GIT_INDEX_FILE": str(path)}
+        finally:
+            path.unlink(missing_ok=True)
+            path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+
+    async def tree(self, commit: str) -> str:
+        return await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+
+    async def check_out(self, commit: str, work: Path, index: Path) -> None:
+        """Bring `work` to the commit; what lies there and is not in the index stays, unless it is in the way."""
+        await self.git(
+            *(f"--work-tree={work}", "read-tree", "--reset", "-u", commit),
+            variables={"GIT_INDEX_FILE": str(index)},
+        )
+
+    async def commit(self, tree: str, parents: Sequence[str], author: Author, message: str) -> str:
+        above = [word for parent in parents for word in ("-p", parent)]
+        text = message.replace("\0", "").strip() + "\n"
+        return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
+
+    async def keep(self, ref: str, commit: str) -> None:
+        """The ref is the last write of a group, and its sync makes the whole group last."""
+        await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
+
+    async def refs(self, prefix: str) -> dict[str, str]:
+        lines = await self.git("for-each-ref", "--format=%(objectname) %(refname)", self.ref(prefix))
+        pairs = [line.split(" ", 1) for line in lines.decode().splitlines()]
+        return {name: commit for commit, name in pairs}
+
+    async def record(self, head: str, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
+        """A commit on `head` that changes exactly these files; `head` itself when they are like that already."""
+        paths = list(files)
+        writing = (self.git.line("hash-object", "-w", "--stdin", stdin=files[path]) for path in paths)
+        listed, hashes = await asyncio.gather(self.entries(head, paths), asyncio.gather(*writing))
+        if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
+            return head
+        modes = {path: "100755" if listed.get(path, ("",))[0] == "100755" else "100644" for path in paths}
+        wanted = "".join(f"{modes[path]} {known}\t{path}\0" for path, known in zip(paths, hashes, strict=True))
+        async with self.index(scratch) as variables:
+            await self.git("read-tree", head, variables=variables)
+            await self.git(
+                *("update-index", "-z", "--add", "--replace", "--index-info"),
+                stdin=wanted.encode(),
+                variables=variables,
+            )
+            tree = await self.git.line("write-tree", variables=variables)
+        commit = await self.commit(tree, [head], author, message)
+        await self.keep(f"record/{commit}", commit)
+        return commit
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def entries(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
+        """Path → (mode, blob) of all files, or of those that are exactly named."""
+        literal = {"GIT_LITERAL_PATHSPECS": "1"}
+        out = await self.git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths, variables=literal)
+        found: dict[str, tuple[str, str]] = {}
+        for line in out.decode(errors="surrogateescape").split("\0"):
+            if line:
+                about, _, path = line.partition("\t")
+                mode, kind, blob = about.split(" ")
+                if kind == "blob":
+                    found[path] = mode, blob
+        return found
+
+    async def read(self, commit: str, path: str) -> bytes | None:
+        code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
+        if code == 0:
+            return out
+        await self.git("cat-file", "-e", f"{commit}^{{commit}}")  # a commit that is not there is no missing file
+        return None
+
+    async def changed(self, base: str, head: str) -> tuple[str, ...]:
+        out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
+        return tuple(path for path in out.decode(errors="surrogateescape").split("\0") if path)
