@@ -54,14 +54,18 @@ def errors_in(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
     return list(_sentences(sorted(found, key=lambda error: [str(part) for part in error.absolute_path])))
 
 
-async def kept(order: Order, ask: Ask, tell: Tell) -> Report:
-    """Ask; ask once more in the same session when the answer breaks the contract; then it is a failure."""
+async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report:
+    """Ask; ask once more in the same session when the answer breaks the contract; then it is a failure.
+
+    An agent that does not remember what it was asked is told that again, too.
+    """
     report = await ask(order)
     wrong = _wrong(report, order)
     if not wrong:
         return report
     tell("contract broken", why=wrong)
-    again = replace(order, brief=_again(wrong), resume=True, attempt=order.attempt + 1)
+    brief = _again(wrong) if remembers else f"{order.brief}\n\n{_again(wrong)}"
+    again = replace(order, brief=brief, resume=True, attempt=order.attempt + 1)
     second = await ask(again)
     asked = replace(
         second,

@@ -39,7 +39,7 @@ class ScriptedRuntime:
 
     async def work(self, order: Order, tell: Tell) -> Report:
         began, start = time.time(), time.monotonic()
-        report = await kept(order, self._play, tell)
+        report = await kept(order, self._play, tell, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
 
     async def _play(self, order: Order) -> Report:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from .. import processes
+from ..errors import StateFailed
 from . import call
 
 STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
@@ -52,6 +53,9 @@ async def _work(folder: Path, go: dict[str, Any]) -> int:
         with contextlib.suppress(OSError):
             (folder / "stopped").touch()
         return STOPPED
+    except (OSError, StateFailed) as error:
+        print(error, file=sys.stderr)  # before anything was begun: the engine shows this line
+        return UNWRITTEN
     return 0 if call.leave(folder, report) else UNWRITTEN
 
 
@@ -71,7 +75,7 @@ def _handshake() -> dict[str, Any] | None:
         os.write(1, b"ready\n")
     line = sys.stdin.buffer.readline()
     nowhere = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):
+    for stream in (0, 1):
         os.dup2(nowhere, stream)
     os.close(nowhere)
     if not line.startswith(b"go ") or not line.endswith(b"\n"):

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from .. import durable, processes
-from ..errors import StateFailed, TruedError
-from ..redact import Redactor
+from ..errors import BadInput, StateFailed
+from ..redact import Redactor, plain
 from ..runtimes import runtime_of
 from ..runtimes.contract import kept
 from ..runtimes.program import failed
@@ -42,27 +42,39 @@ class Stopwatch:
 async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
     """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
     order = load(Order, (folder / "order.json").read_bytes())
-    start = _started(folder)
-    resuming = start > 1 and (folder / "session").exists()
-    order = replace(order, attempt=order.attempt + start - 1, resume=order.resume or resuming)
     record, watch = Record(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
     try:
-        runtime = runtime_of(order.agent, launch)
-        if runtime.capabilities.resume and runtime.capabilities.chosen_session:
-            _remember_session(folder, order.session)
-        record.tell("began", agent=order.agent, attempt=order.attempt, resume=order.resume)
-        report = await kept(order, lambda asked: runtime.work(asked, record.tell), record.tell)
-    except TruedError as error:
+        report = await _asked(folder, order, launch, record)
+    except BadInput as error:
         report = failed(order, "refused", str(error))
+    except StateFailed:
+        raise
     except Exception as error:  # noqa: BLE001 (the runtime boundary: a fault of ours ends one call, with its name)
         report = failed(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
     finally:
         await asyncio.wait({warm})
     record.tell("ended", state=report.state, failure=report.kind, reaped=report.reaped)
     record.close()
-    return _safe(replace(report, attempt=order.attempt - start + 1, began=watch.began, ended=watch.ended), record)
+    reply, why = record.redactor.within(report.reply), record.redactor(plain(report.why))
+    return replace(report, attempt=order.attempt, reply=reply, why=why, began=watch.began, ended=watch.ended)
+
+
+async def _asked(folder: Path, order: Order, launch: Launcher, record: Record) -> Report:
+    runtime = runtime_of(order.agent, launch)
+    can = runtime.capabilities
+    known = (folder / "session").exists()
+    if can.resume and can.chosen_session and not known:
+        _remember_session(folder, order.session)
+    start = _started(folder)
+    order = replace(order, attempt=order.attempt + start - 1, resume=order.resume or (start > 1 and known))
+    record.tell("began", agent=order.agent, attempt=order.attempt, resume=order.resume)
+
+    async def ask(order: Order) -> Report:
+        return await runtime.work(order, record.tell)
+
+    return await kept(order, ask, record.tell, remembers=can.resume)
 
 
 def leave(folder: Path, report: Report, back_off_s: tuple[float, ...] = BACK_OFF_S) -> bool:
@@ -88,22 +100,21 @@ def reserve(folder: Path) -> None:
 
 def _started(folder: Path) -> int:
     """Count this start. Whoever finds no line here knows that the agent never ran."""
-    with (folder / "starts").open("a+", encoding="utf-8") as file:
-        file.write(f"{time.time():.3f} {os.getpid()}\n")
-        file.seek(0)
-        return len(file.readlines())
+    try:
+        with (folder / "starts").open("a+", encoding="utf-8") as file:
+            file.write(f"{time.time():.3f} {os.getpid()}\n")
+            file.seek(0)
+            return len(file.readlines())
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder}/starts: {error.strerror}") from error
 
 
 def _remember_session(folder: Path, session: str) -> None:
     """Only sessions that can be resumed are remembered: the file's presence says so."""
-    file = folder / "session"
-    if not file.exists():
-        with file.open("w", encoding="utf-8") as written:
-            written.write(session)
-            written.flush()
-            os.fsync(written.fileno())
-
-
-def _safe(report: Report, record: Record) -> Report:
-    redact = record.redactor
-    return replace(report, reply=redact.within(report.reply), why=redact(report.why))
+    try:
+        with (folder / "session").open("w", encoding="utf-8") as file:
+            file.write(session)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder}/session: {error.strerror}") from error

@@ -19,7 +19,9 @@ from .record import TAIL_BYTES, Record
 
 LOOK_S = 0.5  # how often limits and descendants are looked at
 GRACE_S = 1.0  # between the request to end and the end
+SETTLE, SETTLE_S = 8, 0.005  # a sandbox takes its processes along, but not in the same instant
 LAST_LINES = 12
+PIPE_READS = 64  # more than a pipe can hold
 AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
 RUNNERS = frozenset({"node", "bun", "deno", "env", "sh", "bash", "python", "python3", "npx"})
 
@@ -61,7 +63,7 @@ class Launcher:
         confinement = replace(
             given,
             writable=(*given.writable, order.folder, order.home),
-            readable=(*given.readable, *program.readable),
+            readable=_outermost((*given.readable, *program.readable)),
         )
         path = ":".join([str(Path(program.argv[0]).parent), os.environ.get("PATH", os.defpath)])
         always = {"HOME": order.home, processes.MARKER: self._marker}
@@ -96,7 +98,7 @@ class Launcher:
         """Refuse agents that the agent starts; remember what the marker would not find after our own death."""
         processes.bury(spare=agent.pid)
         strays = []
-        for pid in processes.descendants(os.getpid()):
+        for pid in processes.family(os.getpid()):
             if name := _agent_name(pid, order.agent):
                 self._record.tell("tried to start an agent", program=name)
                 known = processes.identity(pid)
@@ -108,9 +110,13 @@ class Launcher:
                 (self._folder / "strays").write_text("\n".join(strays))
 
     def _end(self, agent: "_Agent") -> int:
-        """End the tree. What is counted is what outlived the program itself."""
+        """End the tree. What is counted is what outlived the program, and not what the sandbox takes along with it."""
         if agent.code is None:
             agent.end(GRACE_S)
+        for _ in range(SETTLE):
+            if not processes.descendants(os.getpid()):
+                break
+            time.sleep(SETTLE_S)  # not a second request to stop, and nothing else, may come between
         return processes.reap(self._marker, below=os.getpid())
 
 
@@ -185,8 +191,9 @@ class _Agent:
         """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
-                while self._ready(stream.fileno()):
-                    pass
+                for _ in range(PIPE_READS):
+                    if not self._ready(stream.fileno()):
+                        break
                 asyncio.get_running_loop().remove_reader(stream.fileno())
                 stream.close()
 
@@ -209,3 +216,12 @@ def _agent_name(pid: int, agent: str) -> str:
     words = [Path(word).name.removesuffix(".js") for word in processes.command_line(pid)[:3]]
     name = words[0] if words and words[0] not in RUNNERS else next(iter(words[1:2]), "")
     return name if name in AGENTS and name not in agent else ""
+
+
+def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Without those that lie in another one: a link inside a folder that is shown already cannot be shown again."""
+    return tuple(path for path in dict.fromkeys(paths) if not any(_inside(path, other) for other in paths))
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path != folder and Path(path).is_relative_to(folder)

@@ -1,0 +1,102 @@
+"""The engine's side of an agent call: an order in a folder, a supervisor that outlives us, a report or none."""
+
+import asyncio
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from .. import processes
+from ..errors import StateFailed
+from ..protocols import Capabilities, Tell
+from ..redact import Redactor
+from ..wire import Order, Report
+from .detached import Supervisor
+from .folder import Call, events, held, reap, stop, supervisor
+from .slots import Slots
+
+__all__ = ["SUPERVISOR", "Spool", "events"]
+
+SUPERVISOR = (sys.executable, "-m", "trued.supervise")
+UNWRITTEN = 74  # the supervisor's exit code when the disk took no report
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: each agent has its own
+
+
+class Spool:
+    """A runtime that survives its own process: what was ordered once is found, adopted or taken up again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cap: int = 4,
+        supervisor: Sequence[str] = SUPERVISOR,
+        secrets: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        """`secrets` are kept out of every file; `variables` are the agents' environment. Neither is written."""
+        self.folder = folder
+        self._supervisor = tuple(supervisor)
+        self._redact = Redactor(secrets)
+        self._go = f"go {json.dumps({'secrets': dict(secrets or {}), 'variables': dict(variables or {})})}\n".encode()
+        self._slots = Slots(cap)
+        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        call = Call(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        try:
+            call.path.mkdir(parents=True, exist_ok=True)
+            while (report := call.settled()) is None:
+                with call.locked() as lock:
+                    if lock is None:
+                        await self._adopted(call)
+                    elif await call.to_start():
+                        await self._started(call, lock)
+        except OSError as error:
+            what = f"cannot use {error.filename or call.path}: {error.strerror}"
+            raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
+        return report
+
+    async def stop_all(self) -> int:
+        """End every agent of this run, whoever started it, and all that they left. How many processes were left."""
+        calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
+        await asyncio.gather(*(stop(path) for path in calls if held(path)))
+        return sum([await reap(path) for path in calls if not (path / "report.json").exists()])
+
+    async def _adopted(self, call: Call) -> None:
+        """Somebody looks after the call already: wait for the end of that, and look again."""
+        keeper = supervisor(call.path)
+        if not keeper:
+            await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
+            return
+        call.tell("adopted", pid=processes.number(keeper))
+        try:
+            with self._slots.taken():
+                await processes.gone(processes.number(keeper))
+        except asyncio.CancelledError:
+            await stop(call.path)
+            await reap(call.path)
+            raise
+        call.raise_if_stopped()
+
+    async def _started(self, call: Call, lock: BinaryIO) -> None:
+        async with self._ahead:
+            keeper = Supervisor(self._supervisor, call.path, lock)
+            try:
+                await keeper.ready()
+                async with self._slots.free():
+                    call.tell("started", pid=keeper.pid)
+                    keeper.go(self._go)
+                    await keeper.gone()
+            finally:
+                code = await keeper.ended()
+        if code == UNWRITTEN:
+            what = f"the report of {call.order.key} could not be written to {call.path}"
+            raise StateFailed(f"{what}; free space, then resume")
+        call.raise_if_stopped()
