@@ -1,0 +1,5 @@
+"""`python -m trued` is the `trued` command."""
+
+from .cli import main
+
+main()

@@ -1,0 +1,117 @@
+"""The command line. A group of commands is a module, loaded when one of them is used, so that help is instant."""
+
+import sys
+from importlib import import_module
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command, get_group
+
+from ..errors import TruedError
+
+# command → (section of the help, module, what it does)
+COMMANDS = {
+    "demo": ("Begin", "first", "See it all in a minute: no key, no agent, no network"),
+    "doctor": (
+        "Begin",
+        "first",
+        "What works on this machine, and how to mend what does not",
+    ),
+    "init": ("Begin", "first", "Write a commented trued.toml"),
+    "agents": ("Begin", "first", "What can play a role here"),
+    "roles": ("Begin", "first", "The roles, and where each comes from"),
+    "trust": ("Begin", "people", "See what this repository would tell agents, and trust it"),
+    "run": ("Work", "work", "Let agents work on a goal or a plan until it is proven"),
+    "resume": ("Work", "work", "Go on where a run stands; no finished call is paid for twice"),
+    "cancel": ("Work", "work", "End a run for good; its work stays on its branch"),
+    "answer": ("Work", "people", "Answer what a run asks: yes, stop or redo"),
+    "approve": ("Work", "people", "Give your word for a contract or a requirement"),
+    "ls": ("Look", "look", "The runs"),
+    "show": ("Look", "look", "One run: its calls, checks, tokens, cost, and what it waits for"),
+    "logs": ("Look", "look", "The events of a run, or the transcript of one call"),
+    "ledger": ("Look", "ledger", "Every requirement with its grade and reasons"),
+    "why": ("Look", "ledger", "Why a requirement has its grade, with all evidence"),
+    "diff": ("Look", "look", "What the run changed"),
+    "report": ("Look", "look", "The whole run as one HTML file"),
+}
+
+EPILOG = (
+    "Exit codes: 0 success, 1 not proven, 2 usage, 3 waits for you, 4 limit reached, 5 agent failed, 6 could not judge,"
+    " 130 interrupted and can be resumed."
+)
+
+
+class Commands(TyperGroup):
+    """Knows every command by name and sentence, and loads only the one that is asked for."""
+
+    def __init__(self, **options: Any) -> None:
+        known = {
+            name: TyperCommand(name, help=does, rich_help_panel=section, rich_markup_mode=None)
+            for name, (section, _, does) in COMMANDS.items()
+        }
+        super().__init__(**{**options, "commands": known})
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, load(name) if name in COMMANDS else found, rest
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        for section in dict.fromkeys(section for section, _, _ in COMMANDS.values()):
+            with formatter.section(section):
+                formatter.write_dl([(name, does) for name, (of, _, does) in COMMANDS.items() if of == section])
+
+
+def load(name: str) -> Any:
+    """The command itself, with its module."""
+    module = import_module(f"{__name__}.{COMMANDS[name][1]}")
+    return get_group(module.app).commands[name]
+
+
+app = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    no_args_is_help=True,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"trued {version('trued')}")
+        raise typer.Exit
+
+
+@app.callback()
+def trued(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+    ] = False,
+) -> None:
+    """Let coding agents finish real work in this repository, and believe none of them.
+
+    `trued demo` shows it; `trued run PLAN.md --agent 'command:PROGRAM'` does it. A run can be killed at any moment:
+    `trued resume` goes on.
+    """
+
+
+def main() -> None:
+    """The process: whatever goes wrong becomes one sentence and an exit code."""
+    try:
+        get_command(app).main(prog_name="trued")
+    except TruedError as error:
+        from .terminal import complain
+
+        complain(str(error))
+        sys.exit(error.code)
+    except Exception as error:  # noqa: BLE001  the outermost boundary: the whole story goes to a file
+        from .terminal import complain, keep_traceback
+
+        complain(
+            f"unexpected {type(error).__name__}: {error}; this is a mistake in trued. Details: {keep_traceback(error)}"
+        )
+        sys.exit(1)

@@ -1,0 +1,92 @@
+"""What this machine has and lacks for a run, each with the exact fix."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from ..engine import sandboxes
+
+GIT = (2, 30)  # the first with all that the private store uses
+FREE_BYTES = 1024**3  # clones and rooms of a middling repository
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    name: str
+    state: Literal["ok", "missing", "broken"]  # missing: trued works without it, with less
+    says: str
+    fix: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def findings(home: Path) -> list[Found]:
+    return [_python(), _git(), *_sandbox(), _home(home), _space(home), _browser()]
+
+
+def _python() -> Found:
+    return Found("python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
+
+
+def _git() -> Found:
+    try:
+        said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout.strip()
+    except OSError:
+        return Found("git", "broken", "git is not installed", "apt install git, or dnf or pacman likewise")
+    numbers = [part for part in said.split() if part[:1].isdigit()]
+    version = tuple(int(part) for part in numbers[0].split(".")[:2] if part.isdigit()) if numbers else ()
+    if version < GIT:
+        return Found("git", "broken", f"{said} is too old", f"install git {GIT[0]}.{GIT[1]} or newer")
+    return Found("git", "ok", said.removeprefix("git version "))
+
+
+def _sandbox() -> Iterator[Found]:
+    levels = sandboxes()
+    confined = [one for one in levels if one.level != "none" and one.works]
+    for one in levels:
+        if one.level == "none":
+            continue
+        left = f"; not confined: {', '.join(one.unconfined)}" if one.unconfined else ""
+        if one.works:
+            used = ", used by default" if one is confined[0] else ""
+            yield Found(one.level, "ok", f"works: the canary could not get out{used}{left}")
+        else:
+            yield Found(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
+
+
+def _home(home: Path) -> Found:
+    fix = "set TRUED_HOME to a folder that you can write"
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with tempfile.NamedTemporaryFile(dir=home, prefix=".doctor-"):
+            pass
+    except OSError as error:
+        return Found("state", "broken", f"{home} cannot be written: {error.strerror}", fix)
+    mode = home.stat().st_mode & 0o077
+    if mode:
+        return Found("state", "broken", f"{home} can be read by others", f"chmod 700 {home}")
+    return Found("state", "ok", f"{home} is writable and private")
+
+
+def _space(home: Path) -> Found:
+    place = next(one for one in (home, *home.parents) if one.exists())
+    free = shutil.disk_usage(place).free
+    if free < FREE_BYTES:
+        return Found(
+            "disk", "broken", f"{free // 1024**2} MB are free for {home}", "free a gigabyte, or move TRUED_HOME"
+        )
+    return Found("disk", "ok", f"{free / 1024**3:.1f} GB free")
+
+
+def _browser() -> Found:
+    where = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    if where:
+        return Found("chromium", "ok", f"{where} (for looking at pages; no check uses it in this version)")
+    return Found("chromium", "missing", "not found; no check uses it in this version", "apt install chromium")

@@ -1,0 +1,74 @@
+"""The engine as commands use it: opened on this machine's private state, and asked for the run that is meant."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..engine import Engine
+from ..errors import BadInput
+from ..types import RunRecord
+from ..views import OVER, state_of
+from .terminal import home
+
+SHOWN = 200  # completions; nobody reads more
+
+
+@contextmanager
+def opened() -> Iterator[Engine]:
+    engine = Engine(home(), os.environ)
+    try:
+        yield engine
+    finally:
+        engine.close()
+
+
+def top_of(folder: Path) -> Path | None:
+    """The repository that a folder lies in."""
+    command = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError:
+        return None
+    return Path(done.stdout.rstrip("\n")).resolve() if done.returncode == 0 and done.stdout.strip() else None
+
+
+def chosen(engine: Engine, name: str | None) -> RunRecord:
+    """The run that is named, or the newest of this repository, or the only one there is."""
+    if name:
+        return engine.journal.run(name)
+    runs = engine.journal.runs()
+    here = top_of(Path.cwd())
+    own = [one for one in runs if here and Path(one.repository).resolve() == here]
+    if own or len(runs) == 1:
+        return (own or runs)[0]
+    if not runs:
+        raise BadInput("there is no run yet", then="start one with `trued run`, or see `trued demo`")
+    raise BadInput("which run? none of them is of this folder's repository", then="`trued ls --all` lists the runs")
+
+
+def is_over(engine: Engine, record: RunRecord) -> bool:
+    """No agent will be asked again, so nothing needs to be kept from anybody."""
+    return record.state in OVER or (
+        record.state == "waiting" and engine.journal.step(record.id, "finish#1") is not None
+    )
+
+
+def completed(incomplete: str) -> list[tuple[str, str]]:
+    """Run ids for the shell, newest first."""
+    with opened() as engine:
+        runs = [one for one in engine.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
+        return [(one.id, f"{state_of(one, engine.journal.driver(one.id))}: {one.title}") for one in runs]
+
+
+RunName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[RUN]", help="Its id, or the beginning of it; else this repository's newest.", autocompletion=completed
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]

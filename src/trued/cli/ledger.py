@@ -1,0 +1,127 @@
+"""Commands that say what is proven, and on what: ledger, why."""
+
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ..engine import Engine
+from ..errors import BadInput
+from ..types import RunRecord
+from ..views import HELD_BACK, state_of
+from ..views import ledger as ledger_of
+from .house import AsJson, RunName, chosen, is_over, opened
+from .summary import ledger_lines
+from .terminal import out, print_json
+from .words import GRADES, duration, line
+
+app = typer.Typer(rich_markup_mode=None)
+
+CASES = 20  # of one check run that are listed one by one
+
+
+@app.command()
+def ledger(run: RunName = None, as_json: AsJson = False) -> None:
+    """Every requirement with its grade and reasons."""
+    with opened() as engine:
+        record = chosen(engine, run)
+        found = _found(engine, record)
+        if as_json:
+            print_json(found)
+        else:
+            ledger_lines(record, found, state_of(record, engine.journal.driver(record.id)))
+
+
+@app.command()
+def why(
+    requirement: Annotated[str, typer.Argument(help="Its id, or the beginning of it.")],
+    run: RunName = None,
+    as_json: AsJson = False,
+) -> None:
+    """Why a requirement has its grade: each piece of evidence, where it comes from, and on whose word it rests."""
+    with opened() as engine:
+        record = chosen(engine, run)
+        row = _named(_found(engine, record)["requirements"], requirement, record.id)
+        words = _word(engine, record, row["id"])
+    if as_json:
+        print_json({**row, "word": words})
+        return
+    console = out()
+    console.print(
+        Text.assemble((line(row["id"]), "bold"), " ", (row["grade"], GRADES.get(row["grade"], ""))), soft_wrap=True
+    )
+    console.print(Text(f"  {line(row['text'])}", "italic"), soft_wrap=True)
+    for label, text in (("from", row["source"]), ("because", row["why"]), ("on the word of", "; ".join(words))):
+        if text:
+            console.print(Text(f"  {label}: {line(text)}"), soft_wrap=True)
+    if not row["evidence"]:
+        console.print("  there is no evidence")
+    for one in row["evidence"]:
+        _evidence(one)
+
+
+def _found(engine: Engine, record: RunRecord) -> dict[str, Any]:
+    return ledger_of(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
+
+
+def _named(rows: list[dict[str, Any]], name: str, run: str) -> dict[str, Any]:
+    fitting = [row for row in rows if row["id"] == name] or [row for row in rows if row["id"].startswith(name)]
+    if len(fitting) == 1:
+        return fitting[0]
+    known = ", ".join(row["id"] for row in rows)
+    raise BadInput(
+        f"run {run} has {len(fitting) or 'no'} requirements {name!r}",
+        then=f"it has {known}" if known else "it has none yet",
+    )
+
+
+def _word(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
+    """Who stands behind the checks."""
+    contract, inputs = engine.contract(record.id), engine.inputs(record.id)
+    own = (
+        [f"your own checks in {inputs.requirements_file}"]
+        if inputs.requirements_file and contract and contract.users_own
+        else []
+    )
+    said = [one for one in engine.journal.approvals(record.id) if one.requirement in ("*", requirement)]
+    return own + [
+        f"{one.who}, who {'approved the contract' if one.requirement == '*' else 'accepted it'}: {one.why}"
+        for one in said
+    ]
+
+
+def _evidence(one: dict[str, Any]) -> None:
+    """One run of a check: what, where, how confined, what came of it."""
+    console = out()
+    held = ", held out" if one["held_out"] else ""
+    result = f"{one['passed']} passed, {one['failed']} failed" if one["tried"] else f"exit code {one['exit_code']}"
+    head = f"  {one['id']}  {one['kind']} on {one['side']} {one['commit'][:10]}, turn {one['turn']}{held}: {result}"
+    console.print(Text(f"{head}, {duration(one['seconds'])}", "bold"), soft_wrap=True)
+    facts = (
+        ("command", one["command"]),
+        ("isolation", one["isolation"]),
+        ("interpreter", one["interpreter"]),
+        ("void", one["why_void"]),
+    )
+    for label, text in facts:
+        if text:
+            console.print(Text(f"    {label}: {line(text, 300)}"), soft_wrap=True)
+    failed_first = sorted(one["tried"], key=lambda tried: tried["outcome"] == "passed")
+    for tried in failed_first[:CASES]:
+        mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
+        detail = f": {line(tried['detail'], 300)}" if tried.get("detail") else ""
+        kind = f" ({tried['kind']})" if tried["kind"] else ""
+        console.print(
+            Text.assemble((f"    {mark} ", style), f"{line(tried['id'], 200)} {tried['outcome']}{kind}{detail}"),
+            soft_wrap=True,
+        )
+    if len(failed_first) > CASES:
+        console.print(f"    … {len(failed_first) - CASES} more")
+    if one["output"] and one["output"] != HELD_BACK and one["failed"]:
+        for text in line_by_line(one["output"]):
+            console.print(Text(f"    │ {text}", "dim"), soft_wrap=True)
+
+
+def line_by_line(output: str, most: int = 15) -> list[str]:
+    lines = [line(text, 300) for text in output.splitlines() if text.strip()]
+    return lines if len(lines) <= most else ["…", *lines[-most:]]

@@ -1,0 +1,110 @@
+"""A run while it goes on: a live tree on a terminal, one line an event elsewhere."""
+
+import time
+from typing import Protocol, Self
+
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.text import Text
+
+from ..types import Event, Question
+from ..views import Progress
+from .terminal import asked, err
+from .tree import footer, header, scope_lines
+from .words import told
+
+PER_SECOND = 4  # pictures; more is only warmth
+
+
+class Screen(Protocol):
+    """Who listens to a run."""
+
+    def __enter__(self) -> Self: ...
+    def __exit__(self, *_: object) -> None: ...
+    def listen(self, event: Event) -> None: ...
+    async def ask(self, question: Question) -> tuple[str, str, str] | None: ...
+
+
+class Lines:
+    """Plain lines for logs, pipes and build servers."""
+
+    def __init__(self) -> None:
+        self._console = err()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        return None
+
+    def listen(self, event: Event) -> None:
+        self._console.print(Text(told(event)), soft_wrap=True)
+
+    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+        return await asked(question)
+
+
+class Tree:
+    """Finished parts go up into the scrollback for good; only what is at work is drawn again."""
+
+    def __init__(self, run: str = "", before: tuple[Event, ...] = ()) -> None:
+        self._console: Console = err()
+        self._run = run
+        self._seen = Progress(before)
+        self._printed = dict.fromkeys(self._seen.rows) if before else {}
+        self._titled = False
+        self._live = Live(
+            get_renderable=self._picture, console=self._console, refresh_per_second=PER_SECOND, transient=True
+        )
+
+    def __enter__(self) -> Self:
+        self._live.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._settle(everything=True)
+        self._live.stop()
+
+    def listen(self, event: Event) -> None:
+        self._seen.tell(event)
+        if event.kind == "run began" or not self._titled:
+            self._title(event)
+        self._settle(everything=False)
+
+    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+        self._settle(everything=True)
+        self._live.stop()
+        try:
+            return await asked(question)
+        finally:
+            self._live.start()
+
+    def _title(self, event: Event) -> None:
+        self._run = self._run or self._seen.branch.removeprefix("trued/")
+        self._titled = True
+        self._live.console.print(header(self._run, self._seen))
+
+    def _settle(self, *, everything: bool) -> None:
+        """Print for good what will not change any more: whole scopes, once nothing in them is at work."""
+        scopes = list(self._seen.scopes)
+        for scope in scopes if everything else scopes[:-1]:
+            self._print(scope)
+
+    def _print(self, scope: str) -> None:
+        names = [name for name in self._seen.scopes[scope] if name not in self._printed]
+        rows = [self._seen.rows[name] for name in names]
+        if not rows or any(getattr(row, "state", "") == "running" for row in rows):
+            return
+        fresh = len(names) == len(self._seen.scopes[scope])
+        for one in scope_lines(scope if fresh else f"{scope} (goes on)" if scope else "", rows, time.time()):
+            self._live.console.print(one)
+        self._printed.update(dict.fromkeys(names))
+
+    def _picture(self) -> RenderableType:
+        now, lines = time.time(), list[Text]()
+        for scope, names in self._seen.scopes.items():
+            rows = [self._seen.rows[name] for name in names if name not in self._printed]
+            if rows:
+                lines += scope_lines(scope, rows, now)
+        room = max(3, self._console.height - 4)
+        return Group(*lines[-room:], *footer(self._seen, now))

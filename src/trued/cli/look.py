@@ -1,0 +1,219 @@
+"""Commands that look at runs: ls, show, logs, diff, report."""
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from ..engine import Engine
+from ..errors import BadInput
+from ..kit import folder_name
+from ..redact import plain
+from ..spool import events as spooled
+from ..types import RunRecord
+from ..views import Progress, ledger, listed, state_of
+from .house import AsJson, RunName, chosen, is_over, opened, top_of
+from .summary import advise, whole
+from .terminal import err, out, print_json
+from .tree import footer, header, scope_lines
+from .words import GRADES, STATES, ago, clock, line, told
+
+app = typer.Typer(rich_markup_mode=None)
+
+ROWS = 60  # of a tree that is shown at once; the parts in between are counted
+POLL_S = 0.3
+
+
+@app.command()
+def ls(
+    every: Annotated[bool, typer.Option("--all", help="Of every repository.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The runs of this repository, newest first; of all repositories outside of any."""
+    here = None if every else top_of(Path.cwd())
+    with opened() as engine:
+        runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
+        rows = [listed(one, engine.journal.driver(one.id)) for one in runs]
+    if as_json:
+        print_json(rows)
+        return
+    if not rows:
+        err().print(
+            "no runs here yet; `trued demo` shows one" + ("" if here is None else ", `trued ls --all` lists others")
+        )
+        return
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("run", "workflow", "state", "grade", "when", "title"):
+        table.add_column(name, no_wrap=name != "title", header_style="dim")
+    for row in rows:
+        table.add_row(
+            Text(row["id"], "bold"),
+            row["workflow"],
+            Text(row["state"], STATES.get(row["state"], "yellow")),
+            Text(row["grade"], GRADES.get(row["grade"], "")) if row["state"] not in ("running", "planned") else "",
+            ago(row["updated_at"]),
+            Text(line(row["title"], 80)),
+        )
+    out().print(table)
+
+
+@app.command()
+def show(
+    run: RunName = None,
+    full: Annotated[bool, typer.Option("--all", help="Every row, however many.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """One run: its calls and checks, tokens, cost, and what it waits for."""
+    with opened() as engine:
+        record = chosen(engine, run)
+        if as_json:
+            print_json(whole(engine, record))
+            return
+        seen = Progress(engine.journal.events(record.id))
+        console = out()
+        console.print(header(record.id, seen), soft_wrap=True)
+        lines = [
+            one
+            for scope, names in seen.scopes.items()
+            for one in scope_lines(scope, [seen.rows[n] for n in names], seen.last)
+        ]
+        for one in _shortened(lines, full=full):
+            console.print(one, soft_wrap=True)
+        state = state_of(record, engine.journal.driver(record.id))
+        for one in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
+            console.print(one, soft_wrap=True)
+        console.print(
+            Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}"), soft_wrap=True
+        )
+        advise(
+            engine, record, ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
+        )
+
+
+def _shortened(lines: list[Text], *, full: bool) -> Iterator[Text]:
+    """Beginning and end of a long tree: what happened last is what people look for."""
+    if full or len(lines) <= ROWS:
+        yield from lines
+        return
+    yield from lines[: ROWS // 4]
+    yield Text(f"… {len(lines) - ROWS} lines left out; `trued show --all` shows them …", style="dim")
+    yield from lines[-(ROWS - ROWS // 4) :]
+
+
+@app.command()
+def logs(
+    run: RunName = None,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the run ends.")] = False,
+    call: Annotated[str, typer.Option(metavar="KEY", help="The transcript of one call.", show_default=False)] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+) -> None:
+    """The events of a run as lines, or what one agent did and said."""
+    with opened() as engine:
+        record = chosen(engine, run)
+        lines = _transcript(engine, record, call, follow) if call else _events(engine, record, follow)
+        for one, text in lines:
+            print(json.dumps(one, ensure_ascii=False) if as_json else plain(text), flush=follow)
+
+
+def _events(engine: Engine, record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    last = 0
+    while True:
+        driven = engine.journal.driver(record.id)  # looked at first, so that the last words are not missed
+        for event in engine.journal.events(record.id, last):
+            last = event.id
+            yield event.model_dump(mode="json"), told(event)
+        if not follow or not driven:
+            return
+        time.sleep(POLL_S)
+
+
+def _transcript(engine: Engine, record: RunRecord, key: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    keys = [event.key for event in engine.journal.events(record.id) if event.kind == "asked"]
+    fitting = [one for one in dict.fromkeys(keys) if one == key] or [one for one in dict.fromkeys(keys) if key in one]
+    if len(fitting) != 1:
+        raise BadInput(
+            f"{len(fitting) or 'no'} calls of {record.id} are named {key!r}",
+            then=f"one of: {'; '.join(dict.fromkeys(keys)) or 'none yet'}",
+        )
+    folder, told_so_far = engine.folder(record.id) / "spool", 0
+    while True:
+        driven = engine.journal.driver(record.id)
+        attempts = sorted(folder.glob(f"{folder_name(fitting[0])}.*"), key=lambda path: int(path.suffix[1:] or 0))
+        rows = [(attempt, row) for attempt in attempts for row in spooled(attempt)]
+        for attempt, row in rows[told_so_far:]:
+            yield {"call": fitting[0], "attempt": int(attempt.suffix[1:]), **row}, _said(row)
+        told_so_far = len(rows)
+        ended = any((attempt / "report.json").exists() for attempt in attempts)
+        if not follow or not driven or ended:
+            return
+        time.sleep(POLL_S)
+
+
+def _said(row: dict[str, Any]) -> str:
+    rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
+    text = rest.pop("text", None)
+    words = [str(text)] if text is not None else []
+    words += [f"{name} {value}" for name, value in rest.items()]
+    return f"{clock(float(row.get('at', 0)))} {row.get('kind')}: {', '.join(words)}"
+
+
+@app.command()
+def diff(
+    run: RunName = None,
+    stat: Annotated[bool, typer.Option("--stat", help="Files and numbers only.")] = False,
+) -> None:
+    """What the run changed: its base against its last accepted commit."""
+    with opened() as engine:
+        record = chosen(engine, run)
+        places = [Path(record.repository), *sorted((engine.home / "stores").glob("*.git"))]
+    if record.head in ("", record.base):
+        err().print(f"{record.id} has changed nothing yet")
+        return
+    text = next((text for place in places if (text := _diff(place, record, stat=stat)) is not None), None)
+    if text is None:
+        raise BadInput(
+            f"commit {record.head[:10]} of run {record.id} is nowhere to be found", then="its repository may have moved"
+        )
+    if not sys.stdout.isatty():
+        sys.stdout.buffer.write(text)
+        return
+    console = out()
+    for one in plain(text.decode("utf-8", "replace")).splitlines():
+        console.print(Text(one, _colour(one)), soft_wrap=True)
+
+
+def _diff(place: Path, record: RunRecord, *, stat: bool) -> bytes | None:
+    quiet = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "diff.external="]
+    command = ["git", *quiet, "-C", str(place), "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--no-renames"]
+    done = subprocess.run(
+        [*command, *(["--stat"] if stat else []), record.base, record.head, "--"], capture_output=True, check=False
+    )
+    return done.stdout if done.returncode == 0 else None
+
+
+def _colour(text: str) -> str:
+    if text.startswith(("diff ", "+++", "---", "index ")):
+        return "bold"
+    return {"+": "green", "-": "red", "@": "cyan"}.get(text[:1], "")
+
+
+@app.command()
+def report(
+    run: RunName = None,
+    path: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The file to write.", show_default="trued-RUN.html")
+    ] = None,
+) -> None:
+    """The whole run as one HTML file that needs nothing else: timeline, ledger, transcripts, tokens and cost."""
+    from ..report import write
+
+    with opened() as engine:
+        record = chosen(engine, run)
+        print(write(engine, record.id, path or Path(f"trued-{record.id}.html")))

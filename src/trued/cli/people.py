@@ -1,0 +1,157 @@
+"""Commands by which a person speaks: answer, approve, trust."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from ..engine import Engine
+from ..errors import BadInput
+from ..redact import plain
+from ..trust import found, is_trusted
+from ..trust import trust as remember
+from ..types import Contract, RunRecord
+from .house import AsJson, chosen, completed, opened, top_of
+from .summary import conclude, contract_lines
+from .terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+
+app = typer.Typer(rich_markup_mode=None)
+
+Words = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[RUN] yes|stop|redo", show_default=False, help="The run, and what you say."),
+]
+
+
+@app.command()
+def answer(
+    words: Words = None,
+    comment: Annotated[
+        str, typer.Option("-m", "--comment", help="With redo: what is missing.", show_default=False)
+    ] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Answer what a run asks. `trued resume` goes on from there."""
+    outside_agents("answer")
+    said = words or []
+    if not 1 <= len(said) <= 2:
+        raise BadInput("say what the answer is", then="trued answer RUN yes|stop|redo")
+    with opened() as engine:
+        record = chosen(engine, said[0] if len(said) == 2 else None)
+        question = engine.answer(record.id, said[-1], comment=comment, who=whoami())
+    if as_json:
+        print_json(question.model_dump(mode="json"))
+    else:
+        out().print(Text(f"{record.id}: {plain(question.key)}: {question.answer}"), soft_wrap=True)
+    hint(f"go on with: trued resume {record.id}")
+
+
+@app.command()
+def approve(
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)] = None,
+    requirements: Annotated[
+        list[str] | None, typer.Argument(metavar="[REQUIREMENT]...", help="Only these; else the whole contract.")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why you give your word.", show_default=False)] = "",
+    who: Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Give your word: for the contract, so that what holds is proven, or for a requirement that no check can prove.
+
+    The contract is shown first. No agent is called again; a run that was only planned goes on with `trued resume`.
+    """
+    outside_agents("approve")
+    with opened() as engine:
+        record = chosen(engine, run)
+        contract = engine.contract(record.id)
+        if contract is None:
+            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        wanted = requirements or []
+        _known(record, contract, wanted)
+        name, why = _signed(engine, record, contract, wanted, who, reason)
+        targets: list[str | None] = [*wanted] or [None]
+        for one in targets:
+            record = engine.approve(record.id, one, who=name, why=why)
+        conclude(engine, record, as_json=as_json)
+
+
+def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
+    known = [one.id for one in contract.requirements]
+    if unknown := [one for one in wanted if one not in known]:
+        raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(known)}")
+
+
+def _signed(
+    engine: Engine, record: RunRecord, contract: Contract, wanted: list[str], who: str, reason: str
+) -> tuple[str, str]:
+    """Name and reason of a person who has seen what they stand for."""
+    if not (who and reason) and not person_there():
+        raise BadInput("your word needs a terminal, or your name and a reason", then="--as NAME --reason TEXT")
+    shown = [one for one in contract.requirements if not wanted or one.id in wanted]
+    contract_lines(
+        engine, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True
+    )
+    if who and reason:
+        return who, reason
+    what = ", ".join(wanted) or "this whole contract"
+    name = who or asyncio.run(typed(f"Who gives their word for {what}? [{whoami()}] "))
+    why = reason or asyncio.run(typed("Why? (empty: nothing is approved) "))
+    if name is None or not why:
+        raise BadInput("nothing was approved", then="a reason is needed")
+    return name or whoami(), why
+
+
+@app.command()
+def trust(
+    digest: Annotated[
+        str, typer.Argument(help="What was shown before; needed where there is no terminal.", show_default=False)
+    ] = "",
+    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """See what this repository would set or say to agents, word for word, and trust it.
+
+    Trust holds for exactly these bytes: whatever changes is asked about again.
+    """
+    outside_agents("trust")
+    top = top_of(repo)
+    if top is None:
+        raise BadInput(f"{repo.resolve()} is not in a git repository", then="go to one, or name it with --repo")
+    what = found(top)
+    trusted = is_trusted(home(), top, what.digest)
+    if as_json and not digest:
+        print_json({"repository": str(top), "files": list(what.files), "digest": what.digest, "trusted": trusted})
+        return
+    if not what.files:
+        out().print("nothing here asks for trust: no trued.toml, no [tool.trued], no roles")
+        return
+    if digest and digest != what.digest:
+        raise BadInput(
+            "that is not the digest of what lies here now", then=f"look with `trued trust`; it is {what.digest}"
+        )
+    if not digest:
+        _show(top, what.files, what.digest)
+    if trusted:
+        out().print("trusted already")
+    elif digest or _agreed():
+        remember(home(), top, what.digest, whoami())
+        out().print(f"trusted: {what.digest}")
+    else:
+        hint(f"not trusted; where there is no terminal: trued trust {what.digest}")
+        raise typer.Exit(3)
+
+
+def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
+    console = out()
+    for name in files:
+        console.print(Text(plain(name), "bold"))
+        path = top / name.partition(" [")[0]
+        for text in plain(path.read_bytes().decode("utf-8", "replace")).splitlines():
+            console.print(Text(f"  {text}"), soft_wrap=True)
+    console.print(f"digest {digest}", soft_wrap=True)
+
+
+def _agreed() -> bool:
+    return person_there() and (asyncio.run(typed("Trust exactly this? yes / no: ")) or "").lower() in ("y", "yes")

@@ -1,0 +1,118 @@
+"""How a run ended, on stdout, and on stderr what a person can do next."""
+
+from typing import Any
+
+from rich.console import Console
+from rich.text import Text
+
+from ..engine import Engine
+from ..types import Check, Contract, ExamplesCheck, ManualCheck, RunRecord
+from ..views import ledger, shown, state_of
+from .house import is_over
+from .terminal import hint, out, print_json
+from .words import GRADES, STATES, counted, line
+
+
+def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
+    contract = engine.contract(record.id)
+    found = ledger(engine.verdict(record.id), contract, over=is_over(engine, record))
+    if as_json:
+        print_json({**whole(engine, record), "requirements": found["requirements"]})
+    elif record.state == "planned" and contract:
+        contract_lines(engine, record, contract)
+        out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; nobody has worked yet")
+    else:
+        ledger_lines(record, found)
+    advise(engine, record, found)
+
+
+def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
+    journal = engine.journal
+    return shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
+
+
+def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "") -> None:
+    """Every requirement with grade and reason, then the run in one line."""
+    console, rows = out(), found["requirements"]
+    width = min(32, max((len(line(row["id"])) for row in rows), default=0))
+    for row in rows:
+        text = Text.assemble(
+            (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
+        )
+        console.print(text.append(line(row["why"])), soft_wrap=True)
+    state = state or record.state
+    met = sum(row["grade"] in ("attested", "proven") for row in rows)
+    console.print(
+        Text.assemble(
+            (record.id, "bold"),
+            " ",
+            (state, STATES.get(state, "yellow")),
+            ": ",
+            (found["grade"], GRADES.get(found["grade"], "")),
+            f", {met} of {counted(len(rows), 'requirement')} met, branch {record.branch}",
+            f" at {record.head[:10]}" if record.head and record.head != record.base else " has no commit yet",
+        ),
+        soft_wrap=True,
+    )
+
+
+def contract_lines(
+    engine: Engine, record: RunRecord, contract: Contract, *, console: Console | None = None, cases: bool = False
+) -> None:
+    """The contract as a person reads it before money is spent, or before they give their word."""
+    console = console or out()
+    for one in contract.requirements:
+        where = f"  ({one.source})" if str(one.source) else ""
+        console.print(Text.assemble((line(one.id), "bold"), f"{line(where)}\n  {line(one.text)}"), soft_wrap=True)
+        if one.covers:
+            console.print(Text(f"  stands for {line(', '.join(one.covers))}"), soft_wrap=True)
+        if not one.checks:
+            console.print(Text("  no check of its own", style="dim"))
+        for check in one.checks:
+            for text in check_lines(check, cases=cases):
+                console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+    settings = engine.inputs(record.id).settings
+    held = "held out" if contract.held_out else "visible"
+    console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
+    for role, agent in settings.agents.items():
+        console.print(Text(f"{'every other role' if role == '*' else role}: {line(agent)}"), soft_wrap=True)
+
+
+def check_lines(check: Check, *, cases: bool) -> list[str]:
+    """A check in words; its cases one by one where they are wanted."""
+    if isinstance(check, ExamplesCheck):
+        listed = (
+            [f"  {line(case.model_dump_json(exclude_defaults=True), 300)}" for case in check.cases] if cases else []
+        )
+        return [f"{counted(len(check.cases), 'example')}, called by the engine", *listed]
+    if isinstance(check, ManualCheck):
+        return ["by hand:", *(f"  {line(step)}" for step in check.steps)]
+    files = f" on {', '.join(check.files)}" if check.files else ""
+    return [line(f"{check.kind}: {check.command}{files}")]
+
+
+def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
+    """The next step, by state."""
+    name = record.id
+    state = state_of(record, engine.journal.driver(name))
+    if record.why and record.state not in ("done", "planned"):
+        hint(line(record.why, 600))
+    if state == "waiting":
+        questions = engine.journal.questions(name, only_open=True)
+        for one in questions:
+            hint(f"asks: {one.text}")
+            hint(f"answer with: trued answer {name} {'|'.join(one.options)}, then trued resume {name}")
+        lacking = [row["id"] for row in found["requirements"] if row.get("lacks")]
+        if not questions:
+            hint(f"only your word is missing for {', '.join(lacking) or 'the contract'}: trued approve {name}")
+    unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
+    then = {
+        "planned": f"trued resume {name} begins the work; trued approve {name} gives your word for the contract",
+        "interrupted": f"go on with: trued resume {name}",
+        "failed": f"go on with: trued resume {name} (the failed call is made again); trued logs {name} tells more",
+        "unjudged": f"go on with: trued resume {name}",
+        "not proven": f"trued why {unmet or 'REQUIREMENT'} {name} shows the evidence; trued diff {name} the work",
+        "done": f"trued diff {name} shows the work, trued report {name} the whole story",
+    }
+    if state in then:
+        hint(then[state])

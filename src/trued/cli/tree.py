@@ -1,0 +1,117 @@
+"""The tree of a run as lines: scopes, in them calls and checks, under them what they waited for and used."""
+
+import time
+from collections.abc import Iterable
+
+from rich.text import Text
+
+from ..types import Grade
+from ..views import Call, Checks, Progress, Remark, Row, label_of
+from .words import GRADES, counted, duration, line, money, tokens
+
+MARKS = {
+    "running": ("●", "bold cyan"),
+    "done": ("✓", "green"),
+    "held": ("✓", "green"),
+    "failed": ("✗", "bold red"),
+    "unfinished": ("…", "yellow"),
+}
+ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
+MET = (Grade.ATTESTED, Grade.PROVEN)
+
+
+def header(run: str, seen: Progress) -> Text:
+    facts = " · ".join(
+        part for part in (seen.branch and f"branch {seen.branch}", seen.level and f"sandbox {seen.level}") if part
+    )
+    return Text.assemble(
+        (run, "bold"),
+        f"  {seen.workflow}  {line(seen.title, 70)}\n",
+        (f"{facts} · Ctrl-C is safe: trued resume {run}", "dim"),
+    )
+
+
+def scope_lines(scope: str, rows: Iterable[Row], now: float) -> list[Text]:
+    """A scope's name and its rows. What belongs to no scope stands at the left."""
+    lines = [Text(line(scope), style="bold")] if scope else []
+    for row in rows:
+        lines += [Text("  " if scope else "") + one for one in row_lines(row, now)]
+    return lines
+
+
+def row_lines(row: Row, now: float) -> list[Text]:
+    if isinstance(row, Remark):
+        mark, style = ("⚠", "yellow") if row.warning else ("·", "dim")
+        return [Text.assemble((f"{mark} ", style), (line(row.text, 300), style))]
+    return [_call(row, now)] if isinstance(row, Call) else [_checks(row, now), *_refused(row)]
+
+
+def _call(call: Call, now: float) -> Text:
+    mark, style = MARKS.get(call.state, ("?", "yellow"))
+    facts = [
+        line(call.agent, 32),
+        duration((call.ended or now) - call.began),
+        tokens(call.tokens, estimated=call.estimated),
+        money(call.cost_usd),
+        counted(call.changed, "file") if call.changed else "",
+        f"claims {line(call.claim, 20)}" if call.claim else "",
+        f"attempt {call.attempts}" if call.attempts > 1 else "",
+        *call.remarks,
+    ]
+    text = Text.assemble(
+        (f"{mark} ", style), f"{line(label_of(call.key)):<18} ", ("  ".join(fact for fact in facts if fact), "")
+    )
+    return text.append(f"  {line(call.why, 200)}", "red") if call.state == "failed" else text
+
+
+def _checks(checks: Checks, now: float) -> Text:
+    mark, style = MARKS.get(checks.state, ("?", "yellow"))
+    name = label_of(checks.key).partition("#")[0]
+    end = now if checks.state == "running" else checks.ended
+    doing = f"running {line(checks.current, 60)}" if checks.current and checks.state == "running" else ""
+    facts = [duration(end - checks.began), counted(checks.runs, "check run") if checks.runs else "", doing]
+    text = Text.assemble((f"{mark} ", style), f"{ENGINE.get(name, line(name)):<18} ", ("engine  ", "dim"))
+    text.append("  ".join(fact for fact in facts if fact))
+    grade = checks.summary.partition(",")[0]
+    return text.append(f"  {line(checks.summary, 200)}", GRADES.get(grade, "")) if checks.summary else text
+
+
+def _refused(checks: Checks) -> list[Text]:
+    """What is not met, and why; the rest is in the summary."""
+    unmet = [one for one in checks.grades if one[1] not in MET]
+    return [
+        Text.assemble("    ", (line(name, 60), "bold"), " ", (grade, GRADES.get(grade, "")), f"  {line(why, 300)}")
+        for name, grade, why in unmet
+    ]
+
+
+def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
+    used, estimated = seen.tokens
+    met = sum(grade in MET for grade in seen.grades.values())
+    parts = [
+        f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"
+        if seen.requirements or seen.grades
+        else "",
+        tokens(used, estimated=estimated),
+        money(seen.cost_usd),
+        duration(now - seen.began) if seen.began else "",
+    ]
+    waits = waiting(seen, now) if at_work else ""
+    lines = [Text(waits, style="bold")] if waits else []
+    return [*lines, Text(" · ".join(part for part in parts if part), style="dim")]
+
+
+def waiting(seen: Progress, now: float | None = None) -> str:
+    """What the run waits for, in words."""
+    now = now or time.time()
+    if seen.question:
+        return f"waits for you: {line(seen.question[1], 200)}"
+    names = [
+        f"{label_of(one.key)} ({duration(now - one.began)})"
+        if isinstance(one, Call)
+        else f"the engine's checks of {one.key}"
+        for one in seen.at_work
+    ]
+    return (
+        f"waits for {', '.join(line(name, 80) for name in names[:4])}{' …' if len(names) > 4 else ''}" if names else ""
+    )

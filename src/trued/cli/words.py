@@ -1,0 +1,146 @@
+"""Numbers and events as a person reads them in a terminal: short, on one line, harmless."""
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..redact import plain
+from ..types import Event
+from ..views import sentence
+
+GRADES = {  # colour of each grade
+    "refuted": "bold red",
+    "unjudged": "magenta",
+    "unproven": "yellow",
+    "self-tested": "yellow",
+    "tested": "cyan",
+    "examined": "cyan",
+    "attested": "green",
+    "proven": "bold green",
+}
+STATES = {
+    "running": "bold",
+    "done": "green",
+    "failed": "red",
+    "not proven": "red",
+    "waiting": "yellow",
+    "unjudged": "magenta",
+}
+
+
+def line(text: object, length: int = 0) -> str:
+    """Any text as one harmless line; cut where it is longer than `length`."""
+    flat = " ".join(plain(str(text)).split())
+    return f"{flat[: length - 1]}…" if length and len(flat) > length else flat
+
+
+def duration(seconds: float) -> str:
+    seconds = max(0.0, seconds)
+    if seconds < 9.95:
+        return f"{seconds:.1f}s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole}s"
+    if whole < 3600:
+        return f"{whole // 60}m{whole % 60:02d}s"
+    return f"{whole // 3600}h{whole % 3600 // 60:02d}m"
+
+
+def ago(at: float) -> str:
+    seconds = max(0.0, time.time() - at)
+    for unit, word in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{int(seconds // unit)} {word} ago"
+    return "now"
+
+
+def tokens(number: int, *, estimated: bool) -> str:
+    if not number:
+        return ""
+    mark = "~" if estimated else ""
+    if number < 1000:
+        return f"{mark}{number} tok"
+    return f"{mark}{number / 1000:.1f}k tok" if number < 1_000_000 else f"{mark}{number / 1_000_000:.2f}M tok"
+
+
+def money(usd: float) -> str:
+    return f"${usd:.2f}" if usd >= 0.005 else f"${usd:.4f}" if usd else ""
+
+
+def counted(number: int, one: str) -> str:
+    return f"{number} {one}{'' if number == 1 else 's'}"
+
+
+def clock(at: float) -> str:
+    return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+# -- events as lines --------------------------------------------------------------------------------------------------
+
+
+def told(event: Event) -> str:
+    """One event as one line: time, what, where, and the few facts that matter."""
+    facts = _FACTS.get(event.kind, _all_facts)(event.data)
+    where = f" {line(event.key)}" if event.key else ""
+    return f"{clock(event.at)} {event.kind}{where}{f': {facts}' if facts else ''}"
+
+
+def _answered(data: Mapping[str, Any]) -> str:
+    used, reply = data.get("tokens") or {}, data.get("reply") or {}
+    parts = [
+        str(data.get("state", "")),
+        duration(float(data.get("ended") or 0) - float(data.get("began") or 0)),
+        tokens(int(used.get("in", 0)) + int(used.get("out", 0)), estimated=bool(used.get("estimated", True))),
+        money(float(data.get("cost_usd") or 0)),
+        counted(len(data["changed"]), "file") if data.get("changed") else "",
+        f"attempt {data['attempts']}" if int(data.get("attempts", 1)) > 1 else "",
+        f'claims "{line(reply.get("result") or reply.get("status"))}"' if reply else "",
+        line(data.get("why") or data.get("kind") or "", 200),
+    ]
+    return ", ".join(part for part in parts if part)
+
+
+def _proven(data: Mapping[str, Any]) -> str:
+    judged = [
+        f"{line(one.get('id'))} {one.get('grade')} ({line(sentence(one.get('why')), 160)})"
+        for one in data.get("requirements", ())
+        if isinstance(one, Mapping)
+    ]
+    holds = "holds" if data.get("holds") else "does not hold"
+    return f"{data.get('grade')}, {holds}{'; ' if judged else ''}{'; '.join(judged)}"
+
+
+def _question(data: Mapping[str, Any]) -> str:
+    return f"{line(data.get('text'), 300)} ({' / '.join(map(str, data.get('options', ())))})"
+
+
+def _checked(data: Mapping[str, Any]) -> str:
+    result = ", ".join(f"{data[name]} {name}" for name in ("passed", "failed") if data.get(name) is not None)
+    turn = f" turn {data['turn']}" if data.get("turn") else ""
+    what = f"{line(data.get('requirement', ''))} {data.get('kind', '')} on {data.get('side', '')}{turn}"
+    return f"{what}: {result}" if result else what
+
+
+def _asked(data: Mapping[str, Any]) -> str:
+    again = ", resumes its session" if data.get("resume") else ""
+    return f"{line(data.get('role'))} ({line(data.get('agent'))}), brief of {data.get('chars', 0)} characters{again}"
+
+
+def _ended(data: Mapping[str, Any]) -> str:
+    why = line(data.get("why", ""), 300)
+    return f"{data.get('state')}, {data.get('grade')}, exit code {data.get('code')}{f': {why}' if why else ''}"
+
+
+def _all_facts(data: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {line(value, 160)}" for name, value in data.items() if value not in ("", None, [], {}))
+
+
+_FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
+    "asked": _asked,
+    "answered": _answered,
+    "checking": _checked,
+    "checked": _checked,
+    "proven": _proven,
+    "question": _question,
+    "ended": _ended,
+}

@@ -1,0 +1,186 @@
+"""Commands that let agents work: run, resume, cancel."""
+
+import asyncio
+import os
+import re
+import subprocess
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ..engine import Engine, Request
+from ..errors import BadInput
+from ..types import RunRecord
+from .house import AsJson, RunName, chosen, opened, top_of
+from .live import Lines, Screen, Tree
+from .summary import conclude
+from .terminal import hint, home, outside_agents, quiet_place
+
+app = typer.Typer(rich_markup_mode=None)
+
+TICKET = re.compile(r"#\d+|[A-Z][A-Z0-9]+-\d+|https?://\S+/(?:issues|browse)/\S+")
+SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?", re.IGNORECASE)
+AGENTS = ("command:", "scripted:")
+
+
+@app.command()
+def run(  # noqa: PLR0913  a flag is a parameter
+    goal: Annotated[str, typer.Argument(metavar="GOAL|FILE", help="A plan file (Markdown), or the goal in words.")],
+    workflow: Annotated[
+        str | None,
+        typer.Option("-w", "--workflow", help="purple (for a plan) or solo (for words).", show_default=False),
+    ] = None,
+    requirements: Annotated[
+        Path | None,
+        typer.Option(help="What must be true at the end, with your own checks. Keep it outside the repository."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None, typer.Option(metavar="[ROLE=]AGENT", help="Who works: command:PROGRAM ARGS or scripted:FILE.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
+    cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Go on after each chunk without asking. It attests nothing.")
+    ] = False,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GRADE", help="The lowest grade that is enough: tested, examined.", show_default="attested"
+        ),
+    ] = None,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Seal and show the contract; let nobody work yet.")
+    ] = False,
+    sandbox: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
+    ] = None,
+    allow_unsandboxed: Annotated[
+        bool, typer.Option("--allow-unsandboxed", help="Even if nothing confines agents and checks.")
+    ] = False,
+    trust: Annotated[
+        str, typer.Option(metavar="DIGEST", help="What `trued trust` shows for this repository.", show_default=False)
+    ] = "",
+    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Let agents work on a goal or a plan until it is proven, or say exactly what is not.
+
+    The run starts from HEAD and works on a branch of its own, trued/RUN; your working tree is left alone.
+    """
+    outside_agents("run")
+    _known_input(goal, workflow)
+    flags: dict[str, Any] = {
+        "agents": agents(agent or []),
+        "rounds": rounds,
+        "cap": cap,
+        "yes": yes or None,
+        "accept": accept,
+        "plan_only": plan_only or None,
+        "sandbox": sandbox,
+        "allow_unsandboxed": allow_unsandboxed or None,
+    }
+    request = Request(
+        goal=goal, repository=repo, workflow=workflow, requirements=requirements, flags=flags, trust=trust
+    )
+    _advise(goal, workflow, repo)
+    drive(lambda engine: engine.start(request), as_json=as_json)
+
+
+@app.command()
+def resume(
+    run: RunName = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
+    outside_agents("resume")
+    with opened() as engine:
+        record = chosen(engine, run)
+        before = tuple(engine.journal.events(record.id))
+    screen = Lines() if quiet_place() else Tree(record.id, before)
+    drive(lambda engine: engine.resume(record.id, yes=yes), screen=screen, as_json=as_json)
+
+
+@app.command()
+def cancel(run: RunName = None, as_json: AsJson = False) -> None:
+    """End a run for good: its agents are stopped, its work stays on its branch."""
+    with opened() as engine:
+        record = asyncio.run(engine.cancel(chosen(engine, run).id))
+        conclude(engine, record, as_json=as_json)
+    raise typer.Exit(0 if record.state == "cancelled" else record.code)
+
+
+def drive(
+    work: Callable[[Engine], Awaitable[RunRecord]], *, screen: Screen | None = None, as_json: bool = False
+) -> None:
+    """Let a run go on under the eyes of the person, say how it ended, and end with its code."""
+    eyes = screen or (Lines() if quiet_place() else Tree())
+    engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
+    try:
+        with eyes:
+            record = asyncio.run(_awaited(work(engine)))
+        conclude(engine, record, as_json=as_json)
+    except KeyboardInterrupt:
+        hint("interrupted before anything could be lost; `trued ls` lists the runs, `trued resume` goes on")
+        raise typer.Exit(130) from None
+    finally:
+        engine.close()
+    raise typer.Exit(record.code)
+
+
+async def _awaited(work: Awaitable[RunRecord]) -> RunRecord:
+    return await work
+
+
+def agents(given: list[str]) -> dict[str, str]:
+    """`--agent` as role → agent; `*` stands for all others."""
+    chosen_agents: dict[str, str] = {}
+    for one in given:
+        role, _, named = one.partition("=")
+        role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", one)
+        if not named.startswith(AGENTS) or named in AGENTS:
+            then = "use command:PROGRAM ARGS or scripted:FILE; `trued agents` lists what there is"
+            raise BadInput(f"there is no agent {named!r} in this version", "--agent", then)
+        chosen_agents[role] = named
+    return chosen_agents
+
+
+def _known_input(goal: str, workflow: str | None) -> None:
+    """Inputs whose workflows come later are named, not guessed at."""
+    if workflow is not None:
+        return
+    if TICKET.fullmatch(goal.strip()):
+        raise BadInput(
+            f"{goal} is a ticket, and the workflow ticket comes with a later version",
+            then="write its text as a plan, or as a goal in words",
+        )
+    if SPECIFICATION.fullmatch(Path(goal).name) and Path(goal).is_file():
+        raise BadInput(
+            f"{goal} is a specification, and the workflow handoff comes with a later version",
+            then="write a plan with chunks, or say -w purple if it is one",
+        )
+
+
+def _advise(goal: str, workflow: str | None, repo: Path) -> None:
+    """What a person would want to know before it begins; nothing here stops anything."""
+    if workflow is None and not _is_file(goal):
+        hint(
+            "plain words: solo, one agent in one pass. A plan file gets purple, where a second agent checks each chunk"
+        )
+    if (top := top_of(repo)) and _dirty(top):
+        hint("your uncommitted changes are left alone and are not part of the run: it starts from HEAD")
+
+
+def _is_file(goal: str) -> bool:
+    try:
+        return Path(goal).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def _dirty(top: Path) -> bool:
+    command = ["git", "-c", "core.fsmonitor=false", "-C", str(top), "status", "--porcelain", "--untracked-files=no"]
+    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
+    return bool(done.stdout.strip())

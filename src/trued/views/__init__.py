@@ -1,0 +1,133 @@
+"""What people are shown of a run, made from its journal alone, so that it can be made again at any time."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..types import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
+from .progress import Call, Checks, Progress, Remark, Row, label_of, scope_of, sentence
+
+__all__ = [
+    "Call",
+    "Checks",
+    "Progress",
+    "Remark",
+    "Row",
+    "evidence",
+    "label_of",
+    "ledger",
+    "listed",
+    "scope_of",
+    "sentence",
+    "shown",
+    "state_of",
+]
+
+OVER = ("done", "not proven", "stopped", "cancelled")  # no agent of such a run will ever be asked again
+HELD_BACK = "(held out until the run has ended)"
+
+
+def state_of(record: RunRecord, driver: int) -> str:
+    """As a person would put it: a run that nobody drives is not running, whatever was written last."""
+    return "interrupted" if record.state == "running" and not driver else record.state
+
+
+def listed(record: RunRecord, driver: int, grade: str = "") -> dict[str, Any]:
+    """One run of `ls`."""
+    fields = record.model_dump(mode="json")
+    return {**fields, "state": state_of(record, driver), "grade": grade or fields["grade"]}
+
+
+def shown(
+    record: RunRecord, driver: int, events: Iterable[Event], questions: Iterable[Question] = ()
+) -> dict[str, Any]:
+    """`show RUN --json`."""
+    seen = Progress(events)
+    at_work = state_of(record, driver) == "running"
+    asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
+    return {**listed(record, driver), "questions": asks, "calls": [_called(one, at_work=at_work) for one in seen.calls]}
+
+
+def _called(call: Call, *, at_work: bool) -> dict[str, Any]:
+    state = "unfinished" if call.state == "running" and not at_work else call.state
+    return {
+        "key": call.key,
+        "role": call.role,
+        "agent": call.agent,
+        "state": state,
+        "attempts": call.attempts,
+        "tokens": {"in": call.tokens_in, "out": call.tokens_out, "cached": call.tokens_cached, "peak": call.peak},
+        "tokens_estimated": call.estimated,
+        "cost_usd": call.cost_usd,
+        "began": call.began,
+        "ended": call.ended,
+        "changed": call.changed,
+        "why": call.why,
+        "remarks": list(call.remarks),
+    }
+
+
+def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
+    """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
+    judged = {one.id: one for one in verdict.requirements} if verdict else {}
+    facts = {
+        one.id: one for one in (*(contract.base_facts if contract else ()), *(verdict.evidence if verdict else ()))
+    }
+    rows = [_judged(one, facts, over=over) for one in judged.values()]
+    rows += [
+        _unseen(one.id, one.text, str(one.source))
+        for one in (contract.requirements if contract else ())
+        if one.id not in judged
+    ]
+    complete = verdict is not None and len(rows) == len(judged)
+    return {
+        "grade": str(verdict.grade) if verdict and complete else min_grade(row["grade"] for row in rows),
+        "commit": verdict.commit if verdict else "",
+        "requirements": rows,
+        "undecided": list(verdict.undecided) if verdict else [],
+    }
+
+
+def min_grade(grades: Iterable[str]) -> str:
+    return str(min((Grade(one) for one in grades), key=lambda grade: grade.rank, default=Grade.UNPROVEN))
+
+
+def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
+    return {
+        "id": one.id,
+        "grade": str(one.grade),
+        "why": sentence(one.why),
+        "evidence": [evidence(facts[name], over=over) for name in one.evidence if name in facts],
+        "text": one.text,
+        "source": one.source,
+        "holds": one.holds,
+        "lacks": one.lacks,
+    }
+
+
+def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
+    why = "no check has been run on it yet"
+    return {
+        "id": name,
+        "grade": "unproven",
+        "why": why,
+        "evidence": [],
+        "text": text,
+        "source": source,
+        "holds": False,
+        "lacks": "",
+    }
+
+
+def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:
+    """One run of one check. Values that agents must not learn are left out while one of them may still be asked."""
+    row = fact.model_dump(mode="json", exclude={"tried", "output"})
+    row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
+    row["failed"] = len(fact.tried) - row["passed"]
+    row["tried"] = [one.model_dump(mode="json") for one in fact.tried]
+    row["output"] = fact.output
+    if fact.held_out and not over:
+        hidden = [
+            {"id": f"case {n}", "outcome": str(one.outcome), "kind": one.kind} for n, one in enumerate(fact.tried, 1)
+        ]
+        row.update(command=HELD_BACK, output=HELD_BACK, tried=hidden)
+    return row

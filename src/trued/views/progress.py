@@ -1,0 +1,310 @@
+"""A run's events folded into a tree of calls and checks: the same picture live and from the journal."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from ..types import Event
+
+# -- rows of the tree -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One agent call, however many processes it took."""
+
+    key: str
+    role: str = ""
+    agent: str = ""
+    state: str = "running"  # running | done | failed | unfinished
+    attempts: int = 1
+    tokens_in: int = 0
+    tokens_out: int = 0
+    tokens_cached: int = 0
+    peak: int = 0
+    estimated: bool = True
+    cost_usd: float = 0.0
+    began: float = 0.0
+    ended: float = 0.0
+    remarks: tuple[str, ...] = ()  # resumed, adopted, asked twice: what a reader would wonder about
+    why: str = ""
+    changed: int = 0
+    claim: str = ""
+
+    @property
+    def tokens(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+@dataclass(frozen=True, slots=True)
+class Checks:
+    """The engine's own work on one proof: what it runs now, and the verdict once there is one."""
+
+    key: str
+    state: str = "running"  # running | held | failed | unfinished
+    current: str = ""
+    runs: int = 0
+    began: float = 0.0
+    ended: float = 0.0
+    summary: str = ""
+    grades: tuple[tuple[str, str, str], ...] = ()  # requirement, grade, why
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Something that happened between calls and checks."""
+
+    key: str
+    text: str
+    warning: bool = False
+
+
+Row: TypeAlias = Call | Checks | Remark
+
+
+class Progress:
+    """A run's events, folded as they come. The same events give the same picture, live or from the journal."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        self.title = self.workflow = self.branch = self.level = ""
+        self.state, self.grade, self.why, self.code = "running", "", "", 0
+        self.began = self.last = 0.0
+        self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
+        self.rows: dict[str, Row] = {}
+        self.grades: dict[str, str] = {}  # requirement → its newest grade
+        self.requirements = 0
+        self.question: tuple[str, str] | None = None  # key, text
+        for event in events:
+            self.tell(event)
+
+    @property
+    def calls(self) -> list[Call]:
+        return [row for row in self.rows.values() if isinstance(row, Call)]
+
+    @property
+    def at_work(self) -> list[Call | Checks]:
+        return [row for row in self.rows.values() if not isinstance(row, Remark) and row.state == "running"]
+
+    @property
+    def tokens(self) -> tuple[int, bool]:
+        """How many, and whether any of them are estimated."""
+        return sum(one.tokens for one in self.calls), any(one.estimated for one in self.calls if one.tokens)
+
+    @property
+    def cost_usd(self) -> float:
+        return sum(one.cost_usd for one in self.calls)
+
+    def tell(self, event: Event) -> None:
+        self.began = self.began or event.at
+        self.last = max(self.last, event.at)
+        if (fold := _FOLDS.get(event.kind)) is not None:
+            fold(self, event)
+
+    def call(self, key: str) -> Call:
+        row = self.rows.get(key)
+        return row if isinstance(row, Call) else Call(key)
+
+    def put(self, row: Row, at: str = "") -> None:
+        """Add a row to its scope, or replace the one that has its name."""
+        name = at or row.key
+        if name not in self.rows:
+            self.scopes.setdefault(scope_of(row.key), []).append(name)
+        self.rows[name] = row
+
+    def checks(self, key: str) -> tuple[str, Checks]:
+        """The proof that goes on under this key; a new one when the last has its verdict."""
+        turn = 1
+        while isinstance(row := self.rows.get(f"{key} {turn}"), Checks):
+            if row.state == "running":
+                return f"{key} {turn}", row
+            turn += 1
+        return f"{key} {turn}", Checks(key)
+
+    def remark(self, event: Event, text: str, *, warning: bool = False) -> None:
+        self.put(Remark(event.key, text, warning), f"{event.key} remark {len(self.rows)}")
+
+
+def scope_of(key: str) -> str:
+    """The part of a run that a step belongs to: `chunk 1A` of `chunk 1A/purple-team-a#2`."""
+    return key.partition("/")[0] if "/" in key else ""
+
+
+def label_of(key: str) -> str:
+    return key.partition("/")[2] or key
+
+
+def sentence(why: object) -> str:
+    return why if isinstance(why, str) else "; ".join(str(one) for one in why) if isinstance(why, Iterable) else ""
+
+
+# -- one function an event ------------------------------------------------------------------------------------------
+
+
+def _began(seen: Progress, event: Event) -> None:
+    data = event.data
+    seen.title, seen.workflow = str(data.get("title", "")), str(data.get("workflow", ""))
+    seen.branch, seen.level = str(data.get("branch", "")), str(data.get("level", ""))
+
+
+def _asked(seen: Progress, event: Event) -> None:
+    role, agent = str(event.data.get("role", "")), str(event.data.get("agent", ""))
+    before = seen.call(event.key)
+    began = before.began or event.at
+    seen.put(replace(before, role=role, agent=agent, state="running", began=began, ended=0.0))
+
+
+def _remarked(text: str) -> "Callable[[Progress, Event], None]":
+    def fold(seen: Progress, event: Event) -> None:
+        call = seen.call(event.key)
+        if text not in call.remarks:
+            seen.put(replace(call, remarks=(*call.remarks, text)))
+
+    return fold
+
+
+def _again(seen: Progress, event: Event) -> None:
+    call = seen.call(event.key)
+    attempts = int(event.data.get("attempt", call.attempts + 1))
+    remark = "run again"
+    seen.put(replace(call, attempts=attempts, remarks=tuple(dict.fromkeys((*call.remarks, remark)))))
+
+
+def _answered(seen: Progress, event: Event) -> None:
+    data, call = event.data, seen.call(event.key)
+    tokens = data.get("tokens") or {}
+    reply = data.get("reply") or {}
+    remarks = [*call.remarks]
+    remarks += ["asked twice for its contract"] if int(data.get("asks", 1)) > 1 else []
+    remarks += [f"{data['reaped']} left-over processes ended"] if data.get("reaped") else []
+    seen.put(
+        replace(
+            call,
+            role=str(data.get("role", call.role)),
+            agent=str(data.get("agent", call.agent)),
+            state=str(data.get("state", "done")),
+            attempts=int(data.get("attempts", call.attempts)),
+            tokens_in=int(tokens.get("in", 0)),
+            tokens_out=int(tokens.get("out", 0)),
+            tokens_cached=int(tokens.get("cached", 0)),
+            peak=int(tokens.get("peak", 0)),
+            estimated=bool(tokens.get("estimated", True)),
+            cost_usd=float(data.get("cost_usd") or 0.0),
+            began=float(data.get("began") or call.began),
+            ended=float(data.get("ended") or event.at),
+            remarks=tuple(dict.fromkeys(remarks)),
+            why=str(data.get("why") or data.get("kind") or ""),
+            changed=len(data.get("changed") or ()),
+            claim=str(reply.get("result") or reply.get("status") or ""),
+        )
+    )
+
+
+def _sealed(seen: Progress, event: Event) -> None:
+    data = event.data
+    named, checks = seen.checks(event.key or "seal")
+    requirements = data.get("requirements", 0)
+    seen.requirements = requirements if isinstance(requirements, int) else len(requirements)
+    parts = [
+        f"{seen.requirements} requirements",
+        *(
+            f"{data[name]} {word}"
+            for name, word in (("cases", "cases"), ("red", "red on base"), ("guards", "guards"))
+            if name in data
+        ),
+        "held out" if data.get("held_out") else f"visible: {data['why']}" if data.get("why") else "",
+    ]
+    summary = ", ".join(part for part in parts if part)
+    began = checks.began or event.at
+    seen.put(replace(checks, state="held", ended=event.at, began=began, current="", summary=summary), named)
+
+
+def _checking(seen: Progress, event: Event) -> None:
+    named, checks = seen.checks(event.key)
+    current = " ".join(str(event.data[name]) for name in ("requirement", "kind", "side") if event.data.get(name))
+    seen.put(replace(checks, current=current, began=checks.began or event.at), named)
+
+
+def _checked(seen: Progress, event: Event) -> None:
+    named, checks = seen.checks(event.key)
+    began = checks.began or float(event.data.get("began") or event.at)
+    seen.put(replace(checks, runs=checks.runs + 1, began=began, ended=event.at, current=""), named)
+
+
+def _proven(seen: Progress, event: Event) -> None:
+    named, checks = seen.checks(event.key)
+    judged = [one for one in event.data.get("requirements", ()) if isinstance(one, Mapping)]
+    grades = tuple((str(one.get("id")), str(one.get("grade")), sentence(one.get("why"))) for one in judged)
+    seen.grades.update({name: grade for name, grade, _ in grades})
+    gaps = event.data.get("gaps", 0)
+    left = gaps if isinstance(gaps, int) else len(gaps)
+    summary = str(event.data.get("grade", "")) + (f", {left} gap{'s' if left > 1 else ''}" if left else "")
+    state = "held" if event.data.get("holds") else "failed"
+    row = replace(checks, state=state, ended=event.at, began=checks.began or event.at, current="")
+    seen.put(replace(row, summary=summary, grades=grades), named)
+
+
+def _question(seen: Progress, event: Event) -> None:
+    seen.question = (event.key, str(event.data.get("text", "")))
+
+
+def _said(seen: Progress, event: Event) -> None:
+    seen.question = None
+    data = event.data
+    comment = f": {data['comment']}" if data.get("comment") else ""
+    seen.remark(event, f"{data.get('who') or 'somebody'} said {data.get('answer')}{comment}")
+
+
+def _warned(text: str) -> "Callable[[Progress, Event], None]":
+    def fold(seen: Progress, event: Event) -> None:
+        seen.remark(event, text.format(**{"why": "", "files": "", "role": "", **event.data}), warning=True)
+
+    return fold
+
+
+def _resumed(seen: Progress, event: Event) -> None:
+    seen.state, seen.why = "running", ""
+    seen.question = None  # it is asked again if it is still open
+    for name, row in list(seen.rows.items()):
+        if isinstance(row, Call | Checks) and row.state == "unfinished":
+            seen.rows[name] = replace(row, state="running")
+    seen.remark(event, f"resumed after: {event.data.get('after') or 'a crash'}")
+
+
+def _approved(seen: Progress, event: Event) -> None:
+    data = event.data
+    what = "the contract" if data.get("requirement") == "*" else data.get("requirement")
+    seen.remark(event, f"{data.get('who')} approved {what}: {data.get('why')}")
+
+
+def _ended(seen: Progress, event: Event) -> None:
+    data = event.data
+    seen.state, seen.grade = str(data.get("state", "")), str(data.get("grade", ""))
+    seen.why, seen.code = str(data.get("why", "")), int(data.get("code", 0))
+    for name, row in list(seen.rows.items()):
+        if isinstance(row, Call | Checks) and row.state == "running":
+            seen.rows[name] = replace(row, state="unfinished")
+
+
+_FOLDS: dict[str, Callable[[Progress, Event], None]] = {
+    "run began": _began,
+    "asked": _asked,
+    "adopted": _remarked("adopted after a restart"),
+    "died": _remarked("died"),
+    "session resumed": _remarked("session resumed"),
+    "fresh session": _remarked("fresh session: told all facts again"),
+    "run again": _again,
+    "answered": _answered,
+    "sealed": _sealed,
+    "checking": _checking,
+    "checked": _checked,
+    "proven": _proven,
+    "question": _question,
+    "said": _said,
+    "approved": _approved,
+    "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),
+    "branch not moved": _warned("the run's branch was not moved: {why}"),
+    "engine's file edited": _warned("{role} edited a file of the engine, which was put back: {files}"),
+    "tried to start an agent": _warned("tried to start an agent: refused"),
+    "resumed": _resumed,
+    "ended": _ended,
+}
