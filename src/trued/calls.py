@@ -106,7 +106,7 @@ def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:
         role=ask.role.name,
         agent=ask.agent,
         state=report.state,
-        kind=report.kind,
+        failure=report.kind,
         why=report.why,
         reply=report.reply,
         attempts=report.attempt,

@@ -28,8 +28,10 @@ from .errors import (
 )
 from .journals.sqlite import SqliteJournal
 from .kit import Kit, Person
+from .protocols import Capabilities, Runtime
 from .roles import load_roles
 from .run import PlanOnly, Run
+from .runtimes import capabilities_of
 from .spool import Spool
 from .trust import found, is_trusted
 from .types import (
@@ -49,9 +51,10 @@ from .types import (
     Value,
     Verdict,
 )
+from .wire import Confinement
 from .workflows import WORKFLOWS, known, workflow
 from .workspaces.git import GitWorkspace, open_repository
-from .workspaces.sandbox import best
+from .workspaces.sandbox import LevelState, best, probe
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 FINISHED = ("done", "not proven", "stopped", "cancelled")
@@ -95,9 +98,11 @@ class Engine:
         person: Person = nobody,
         listen: Callable[[Event], None] | None = None,
         supervisor: Sequence[str] = SUPERVISOR,
+        runtime: Runtime | None = None,
     ) -> None:
+        """`runtime` plays every agent inside this process: for tests and trials, without supervisor or sandbox."""
         self.home, self.environ = home, environ
-        self.person, self.listen, self.supervisor = person, listen, supervisor
+        self.person, self.listen, self.supervisor, self.runtime = person, listen, supervisor, runtime
         self.journal = SqliteJournal(home / "journal.db")
 
     # -- the way of one run --------------------------------------------------------------------------------------------
@@ -134,7 +139,9 @@ class Engine:
                 if not self.journal.driver(record.id):
                     return self.journal.run(record.id)
                 await asyncio.sleep(0.1)
-            raise Busy(f"process {driver}, which drives run {record.id}, does not end; look at it, or kill it and cancel again")
+            raise Busy(
+                f"process {driver}, which drives run {record.id}, does not end; look at it, or kill it and cancel again"
+            )
         with self.journal.claim(record.id):
             inputs = self.inputs(record.id)
             await self._spool(record, inputs).stop_all()
@@ -198,8 +205,10 @@ class Engine:
         user = user_config(self.environ)
         settings = load_settings(request.flags, self.environ, repository.root, user)
         goal = _goal(request.goal, repository.root)
-        name = known(request.workflow or str(request.flags.get("workflow") or ("purple" if goal.source.file else "solo")))
-        settings = settings.model_copy(update={"workflow": name})
+        name = known(
+            request.workflow or str(request.flags.get("workflow") or ("purple" if goal.source.file else "solo"))
+        )
+        settings = settings.model_copy(update={"workflow": name, "agents": self._agents(settings)})
         roles = load_roles(repository.root, user)
         _played(settings, roles)
         requirements = load_requirements(request.requirements) if request.requirements else None
@@ -217,6 +226,16 @@ class Engine:
             version=_version(),
         )
         return inputs, self._record(name, goal, plan, repository.root, repository.head)
+
+    def _agents(self, settings: Settings) -> dict[str, str]:
+        """Each agent is one we know; a script is found from where the user stands, also later."""
+        agents = {}
+        for role, agent in settings.agents.items():
+            if not self.runtime:
+                capabilities_of(agent)
+            kind, _, rest = agent.partition(":")
+            agents[role] = f"scripted:{Path(rest).expanduser().resolve()}" if kind == "scripted" else agent
+        return agents
 
     def _record(self, name: str, goal: Goal, plan: Plan | None, root: Path, head: str) -> RunRecord:
         taken = {one.id for one in self.journal.runs()}
@@ -242,8 +261,8 @@ class Engine:
             folder=self.folder(record.id),
             journal=self.journal.of(record.id, self.listen),
             workspace=workspace,
-            runtime=spool,
-            capabilities=spool.capabilities_of,
+            runtime=self.runtime or spool,
+            capabilities=self._capabilities,
             settings=inputs.settings,
             roles=inputs.roles,
             goal=inputs.goal,
@@ -254,11 +273,20 @@ class Engine:
             began=record.created_at,
         )
 
+    def _capabilities(self, agent: str) -> Capabilities:
+        return self.runtime.capabilities if self.runtime else capabilities_of(agent)
+
     def _spool(self, record: RunRecord, inputs: Inputs) -> Spool:
         return Spool(self.folder(record.id) / "spool", cap=inputs.settings.cap, supervisor=self.supervisor)
 
     def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:
-        return GitWorkspace(Path(record.repository), self.home, record, inputs)  # type: ignore[call-arg]
+        confinement = Confinement(
+            level=inputs.level,
+            readable=inputs.settings.readable,
+            network=inputs.settings.network,
+            hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
+        )
+        return GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
 
     # -- what people read and say --------------------------------------------------------------------------------------
 
@@ -278,7 +306,10 @@ class Engine:
         proofs = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith("prove#")]
         if final is None and not proofs:
             return None
-        verdicts = [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in (proofs if final is None else [])]
+        verdicts = [
+            Verdict.model_validate_json(self.journal.step(run_id, key) or "")
+            for key in (proofs if final is None else [])
+        ]
         last = Verdict.model_validate_json(final) if final else _merged(verdicts)
         return proof.approved(last, self.journal.approvals(run_id))
 
@@ -291,11 +322,15 @@ class Engine:
             known_ids = ", ".join(one.id for one in contract.requirements)
             raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {known_ids}")
         if self.inputs(run_id).level == "none" and self.journal.driver(record.id):
-            raise BadInput(f"run {record.id} is at work without a sandbox: its agents could speak for you", then="wait for its end")
+            raise BadInput(
+                f"run {record.id} is at work without a sandbox: its agents could speak for you", then="wait for its end"
+            )
         verdict = self.verdict(record.id)
         refuted = [one.id for one in verdict.requirements if one.grade is Grade.REFUTED] if verdict else []
         if requirement in refuted:
-            raise BadInput(f"{requirement} is refuted by a check", then="mend the work, or start anew with another requirement")
+            raise BadInput(
+                f"{requirement} is refuted by a check", then="mend the work, or start anew with another requirement"
+            )
         given = Approval(requirement=requirement or "*", who=who, why=why, contract=proof.contract_hash(contract))
         self.journal.approve(record.id, given)
         self.journal.of(record.id, self.listen).tell("approved", requirement=given.requirement, who=who, why=why)
@@ -338,7 +373,9 @@ def _merged(verdicts: Sequence[Verdict]) -> Verdict:
 def _goal(given: str, root: Path) -> Goal:
     """A path of a file, or the goal itself in words."""
     path = Path(given)
-    looks_like_file = "\n" not in given and (path.suffix in (".md", ".markdown", ".txt") or given.startswith(("/", "./", "../")))
+    looks_like_file = "\n" not in given and (
+        path.suffix in (".md", ".markdown", ".txt") or given.startswith(("/", "./", "../"))
+    )
     try:
         is_there = path.exists()
     except OSError:  # a sentence that is too long for a file name
@@ -349,10 +386,9 @@ def _goal(given: str, root: Path) -> Goal:
         if not given.strip():
             raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
         return Goal(text=given)
-    text = read_plan(path)
     resolved = path.resolve()
     shown = resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else str(resolved)
-    return Goal(text=text, source=Source(file=shown, line=1))
+    return Goal(text=read_plan(path), source=Source(file=shown, line=1))
 
 
 def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
@@ -362,7 +398,9 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
             raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(roles))}")
     for name in WORKFLOWS[settings.workflow]:
         if name not in roles:
-            raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists what there is")
+            raise BadInput(
+                f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists what there is"
+            )
         if not (settings.agents.get(name) or settings.agents.get("*")):
             raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
 
@@ -401,3 +439,8 @@ def _told_to_stop(cancelled: Path) -> Iterator[None]:
         for one in signals:
             with suppress(RuntimeError, ValueError):
                 loop.remove_signal_handler(one)
+
+
+def sandboxes() -> list[LevelState]:
+    """The sandbox levels of this machine, best first, each tried out."""
+    return probe()

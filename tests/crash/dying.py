@@ -1,0 +1,78 @@
+"""Kills its own process, really and at once, before or after the nth write that is to last."""
+
+import os
+import signal
+import sqlite3
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from trued import durable
+from trued.journals.sqlite import SqliteJournal
+from trued.workspaces.gitcall import Git
+
+READING = ("rev-parse", "cat-file", "ls-tree", "diff-tree", "rev-list", "show-ref", "for-each-ref", "merge-base", "diff")
+
+
+class Points:
+    """Counts writes. `log` gets a line for each, so that a first run tells how many there are, and which."""
+
+    def __init__(self, log: Path, at: int = 0, when: str = "", *, parent_too: bool = False) -> None:
+        self.log, self.at, self.when, self.parent_too, self.count = log, at, when, parent_too, 0
+
+    def reached(self, what: str) -> int:
+        self.count += 1
+        with self.log.open("a") as log:
+            log.write(f"{what}\n")
+        return self.count
+
+    def die_if(self, number: int, when: str) -> None:
+        if (number, when) == (self.at, self.when):
+            if self.parent_too:
+                os.kill(os.getppid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def around(self, what: Callable[..., str], write: Callable[..., Any]) -> Callable[..., Any]:
+        def wrapped(*arguments: Any, **named: Any) -> Any:
+            number = self.reached(what(*arguments))
+            self.die_if(number, "before")
+            result = write(*arguments, **named)
+            self.die_if(number, "after")
+            return result
+
+        return wrapped
+
+    def around_async(
+        self, what: Callable[..., str], write: Callable[..., Awaitable[Any]]
+    ) -> Callable[..., Awaitable[Any]]:
+        async def wrapped(*arguments: Any, **named: Any) -> Any:
+            if not (label := what(*arguments)):
+                return await write(*arguments, **named)
+            number = self.reached(label)
+            self.die_if(number, "before")
+            result = await write(*arguments, **named)
+            self.die_if(number, "after")
+            return result
+
+        return wrapped
+
+
+def arm_engine(points: Points) -> None:
+    """Every commit of the journal, every file that is there or is not, every git command that writes."""
+
+    def commit_of(journal: SqliteJournal, db: sqlite3.Connection) -> str:
+        return "journal" if db is journal._synced else "journal event"
+
+    def git_of(_: Git, *arguments: str) -> str:
+        return "" if any(one in READING for one in arguments[:2]) else f"git {arguments[0]}"
+
+    SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
+    Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign]
+    durable.write = points.around(lambda path, *_: f"file {path.name}", durable.write)
+
+
+def arm_supervisor(points: Points) -> None:
+    from trued.supervise.record import Record
+
+    Record._write = points.around(lambda _, event: f"event {event['kind']}", Record._write)  # type: ignore[method-assign]
+    durable.write = points.around(lambda path, *_: f"file {path.name}", durable.write)

@@ -1,0 +1,271 @@
+"""Kills a small purple run at every write that is to last, resumes it, and holds what is left against an unkilled run.
+
+    python -m tests.crash.sweep [--kills engine,supervisor,both] [--random N] [--seed S] [--workers N]
+
+Prints one JSON line a kill, and at the end `N passed, M failed`. Victims are forked: Python starts once.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from tests.crash.dying import Points, arm_engine
+from tests.crash.world import World
+from trued.engine import SUPERVISOR, Engine, Request
+from trued.types import RunRecord
+
+ROOT = Path(__file__).resolve().parents[2]
+LIMIT_S = 120.0
+
+
+@dataclass(frozen=True)
+class Kill:
+    """Who dies, at which write, before or after it; `again` kills the recovery, too."""
+
+    who: str  # engine | supervisor | both | random
+    at: int = 0
+    when: str = "before"
+    what: str = ""
+    after_s: float = 0.0  # for random ones
+    again_s: float = 0.0
+
+
+@dataclass
+class Result:
+    kill: Kill
+    problems: list[str] = field(default_factory=list)
+    died: bool = False
+    adopted: bool = False
+    seconds: float = 0.0
+
+
+def forked(work: Callable[[], None]) -> int:
+    """Run something in a process of its own. Its pid."""
+    if pid := os.fork():
+        return pid
+    code = 70
+    try:
+        os.setsid()
+        work()
+        code = 0
+    except BaseException as error:  # noqa: BLE001 (a child must never go on as if it were the parent)
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def waited(pid: int, within_s: float = LIMIT_S) -> int:
+    """Its exit status, as os.waitstatus_to_exitcode gives it; -99 when it had to be ended."""
+    end = time.monotonic() + within_s
+    while time.monotonic() < end:
+        done, status = os.waitpid(pid, os.WNOHANG)
+        if done:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.01)
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    return -99
+
+
+def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
+    """Start the world's run, or go on with it."""
+    environ = {"HOME": str(world.folder), "PATH": os.environ["PATH"]}
+    engine = Engine(world.home, environ, supervisor=supervisor)
+    runs = engine.journal.runs()
+
+    async def go() -> RunRecord:
+        if runs:
+            return await engine.resume(runs[0].id)
+        flags = {"yes": True, "agents": {"*": f"scripted:{world.script}"}}
+        return await engine.start(
+            Request(goal=str(world.plan), repository=world.repository, requirements=world.requirements, flags=flags)
+        )
+
+    record = asyncio.run(go())
+    if (record.state, record.code) != ("done", 0):
+        raise RuntimeError(f"run ended as {record.state} ({record.code}): {record.why}")
+
+
+def ledger(world: World) -> object:
+    engine = Engine(world.home, {})
+    (record,) = engine.journal.runs()
+    verdict = engine.verdict(record.id)
+    judged = [(one.id, one.grade, one.holds) for one in verdict.requirements] if verdict else None
+    adopted = any(event.kind == "adopted" for event in engine.journal.events(record.id))
+    engine.close()
+    return record.state, record.grade, judged, adopted
+
+
+def clean_run(place: Path) -> tuple[World, list[str], list[str]]:
+    """A run that nobody kills: what the others are held against, and the writes of engine and first supervisor."""
+    world = World(place).make()
+    engine_log, supervisor_log = place / "engine.log", place / "supervisor.log"
+
+    def work() -> None:
+        arm_engine(Points(engine_log))
+        drive(world, dying(supervisor_log, 0, "never"))
+
+    code = waited(forked(work))
+    if code != 0:
+        raise SystemExit(f"the run that is not killed ended with {code}")
+    return world, engine_log.read_text().splitlines(), supervisor_log.read_text().splitlines()
+
+
+def dying(log: Path, at: int, when: str, *, parent_too: bool = False) -> tuple[str, ...]:
+    return (sys.executable, "-m", "tests.crash.dying_supervisor", str(log), str(at), when, "yes" if parent_too else "no")
+
+
+def one(kill: Kill, place: Path, expected: tuple[str, object]) -> Result:
+    began = time.monotonic()
+    world, result = World(place).make(), Result(kill)
+    before = world.untouched()
+    result.died = killed(kill, world, place)
+    if kill.again_s:
+        ended_at_random(world, kill.again_s)
+    for _ in range(3):  # one resume is enough; a second, because the first may have been told by a dying supervisor
+        code = waited(forked(lambda: drive(world)))
+        if code == 0:
+            break
+    result.problems = problems(world, before, expected, kill, code)
+    result.adopted = adopted(world)
+    result.seconds = round(time.monotonic() - began, 2)
+    return result
+
+
+def killed(kill: Kill, world: World, place: Path) -> bool:
+    if kill.who == "random":
+        return ended_at_random(world, kill.after_s)
+    if kill.who == "engine":
+
+        def work() -> None:
+            arm_engine(Points(place / "engine.log", kill.at, kill.when))
+            drive(world)
+
+        return waited(forked(work)) == -signal.SIGKILL
+    supervisor = dying(place / "supervisor.log", kill.at, kill.when, parent_too=kill.who == "both")
+    code = waited(forked(lambda: drive(world, supervisor)))
+    return code == -signal.SIGKILL if kill.who == "both" else code == 0
+
+
+def ended_at_random(world: World, after_s: float) -> bool:
+    pid = forked(lambda: drive(world))
+    time.sleep(after_s)
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return False
+    return waited(pid) == -signal.SIGKILL
+
+
+def adopted(world: World) -> bool:
+    return bool((world.home / "journal.db").exists() and ledger(world)[3])  # type: ignore[index]
+
+
+def problems(world: World, before: dict[str, str], expected: tuple[str, object], kill: Kill, code: int) -> list[str]:
+    if code != 0:
+        return [f"resume ended with {code}"]
+    found = []
+    tree, wanted = expected
+    state, grade, judged, _ = ledger(world)  # type: ignore[misc]
+    if world.tree() != tree:
+        found.append(f"another tree: {world.git('diff', '--stat', tree, world.tree())}")
+    if [state, grade, judged] != wanted:
+        found.append(f"another ledger: {state} {grade} {judged}")
+    if twice := world.finished_twice():
+        found.append(f"finished calls repeated: {twice}")
+    if kill.who in ("engine", "random") and (again := {key: n for key, n in world.bill().items() if n != 1}):
+        found.append(f"only the engine died, and yet agents began {again}")
+    for _ in range(20):
+        if not (left := world.left_over()):
+            break
+        time.sleep(0.1)
+    if left:
+        found.append(f"left over: {left}")
+    if world.untouched() != before:
+        changed = {key for key, value in world.untouched().items() if before.get(key) != value}
+        found.append(f"the user's repository was changed: {sorted(changed)}")
+    return found
+
+
+def kills(which: str, engine: list[str], supervisor: list[str], sample: int) -> Iterator[Kill]:
+    if "engine" in which:
+        for at, what in enumerate(engine, 1):
+            yield from (Kill("engine", at, when, what) for when in ("before", "after"))
+    for who in ("supervisor", "both"):
+        if who in which.split(","):
+            every = [Kill(who, at, when, what) for at, what in enumerate(supervisor, 1) for when in ("before", "after")]
+            yield from every[:: max(1, len(every) // sample)] if sample else every
+
+
+def random_kills(number: int, seed: int, lasts_s: float) -> Iterator[Kill]:
+    chance = random.Random(seed)
+    for index in range(number):
+        again = chance.uniform(0.02, lasts_s) if index % 3 == 0 else 0.0
+        yield Kill("random", index, after_s=round(chance.uniform(0.02, lasts_s), 3), again_s=round(again, 3))
+
+
+def swept(every: Sequence[Kill], expected: tuple[str, object], workers: int) -> Iterator[Result]:
+    """Each kill in a process of its own: several at a time, none in the way of another."""
+    waiting, running = list(every), dict[int, tuple[Kill, Path, int]]()
+    while waiting or running:
+        while waiting and len(running) < workers:
+            kill, place = waiting.pop(0), Path(tempfile.mkdtemp(prefix="trued-kill-"))
+            reader, writer = os.pipe()
+
+            def work(kill: Kill = kill, place: Path = place, writer: int = writer) -> None:
+                os.write(writer, json.dumps(asdict(one(kill, place / "w", expected))).encode())
+
+            pid = forked(work)
+            os.close(writer)
+            running[pid] = (kill, place, reader)
+        pid, _ = os.wait()
+        if pid not in running:
+            continue
+        kill, place, reader = running.pop(pid)
+        with os.fdopen(reader, "rb") as pipe:
+            text = pipe.read()
+        told = json.loads(text) if text else {"problems": ["the sweep itself failed"]}
+        yield Result(kill, told["problems"], told.get("died", False), told.get("adopted", False), told.get("seconds", 0.0))
+        if told["problems"]:
+            print(f"kept for a look: {place}", file=sys.stderr)
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--kills", default="engine,supervisor,both")
+    options.add_argument("--sample", type=int, default=0, help="of supervisor's kills; 0 for all")
+    options.add_argument("--random", type=int, default=0)
+    options.add_argument("--seed", type=int, default=20261115)
+    options.add_argument("--workers", type=int, default=3)
+    given = options.parse_args(arguments)
+    os.environ["PYTHONPATH"] = str(ROOT)  # the dying supervisor is a module of the tests
+    with tempfile.TemporaryDirectory(prefix="trued-sweep-") as folder:
+        began = time.monotonic()
+        world, engine, supervisor = clean_run(Path(folder) / "w")
+        lasts_s = time.monotonic() - began
+        state, grade, judged, _ = ledger(world)  # type: ignore[misc]
+        expected = (world.tree(), [state, grade, judged])
+    every = [*kills(given.kills, engine, supervisor, given.sample), *random_kills(given.random, given.seed, lasts_s)]
+    failed = 0
+    for result in swept(every, expected, given.workers):
+        failed += bool(result.problems)
+        print(json.dumps(asdict(result)), flush=True)
+    print(f"{len(every) - failed} passed, {failed} failed", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,124 @@
+"""A small world to die in: a repository, a plan with one chunk, held-out examples, and agents that keep a bill."""
+
+import hashlib
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from tests.processes_left import marked
+
+PLAN = """# Plan: double
+
+## Goals
+
+- numbers can be doubled
+
+## Phase 1
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 1A | `double(x)` returns twice its argument | tiny.py |
+"""
+
+REQUIREMENTS = {
+    "requirements": [
+        {
+            "id": "double",
+            "text": "double(x) returns twice its argument",
+            "covers": ["1A", "goal: numbers can be doubled"],
+            "checks": [
+                {
+                    "kind": "examples",
+                    "cases": [
+                        {"call": "tiny:double", "args": [21], "returns": 42},
+                        {"call": "tiny:double", "args": ["ab"], "returns": "abab"},
+                    ],
+                }
+            ],
+        }
+    ]
+}
+
+SCRIPT = '''
+import sys, time
+
+def purple_team_a(order, folder):
+    print("paid", file=sys.stderr, flush=True)
+    time.sleep(0.15)
+    (folder / "tiny.py").write_text("def double(x):\\n    return x + x\\n")
+    return {"implemented": ["double"], "files": [{"path": "tiny.py", "what": "new function"}], "notes": []}
+
+def purple_team_b(order, folder):
+    print("paid", file=sys.stderr, flush=True)
+    time.sleep(0.15)
+    (folder / "NOTES.md").write_text("doubling, for strings too\\n")
+    return {"result": "PASS", "steel_man": ["tiny.py:1 is right"], "gaps": [], "fixed": ["NOTES.md"]}
+'''
+
+
+class World:
+    """One repository and one TRUED_HOME below a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.repository, self.home = folder / "repo", folder / "home"
+        self.plan, self.requirements = self.repository / "PLAN.md", folder / "requirements.json"
+        self.script = folder / "agents.py"
+
+    def make(self) -> "World":
+        self.repository.mkdir(parents=True)
+        self.plan.write_text(PLAN)
+        (self.repository / "tiny.py").write_text("")
+        self.requirements.write_text(json.dumps(REQUIREMENTS))
+        self.script.write_text(SCRIPT)
+        self.git("init", "-q", "-b", "main")
+        self.git("add", "-A")
+        self.git("commit", "-qm", "base")
+        self.git("branch", "other")
+        (self.repository / "scratch.txt").write_text("the user's own, not committed\n")
+        return self
+
+    def git(self, *arguments: str) -> str:
+        who = ("-c", "user.name=user", "-c", "user.email=user@example.invalid", "-c", "commit.gpgsign=false")
+        run = subprocess.run(["git", *who, *arguments], cwd=self.repository, check=True, capture_output=True, text=True)
+        return run.stdout.strip()
+
+    def untouched(self) -> dict[str, str]:
+        """Everything in the user's repository that is not the run's branch, by content."""
+        state = {"refs": "\n".join(line for line in self.git("show-ref").splitlines() if "refs/heads/trued/" not in line)}
+        for path in sorted(self.repository.rglob("*")):
+            inside = path.relative_to(self.repository).as_posix()
+            ours = inside.startswith((".git/objects", ".git/refs/heads/trued", ".git/logs/refs/heads/trued"))
+            if path.is_file() and not ours:
+                state[inside] = hashlib.sha256(path.read_bytes()).hexdigest()
+        return state
+
+    # -- what is left of a run -----------------------------------------------------------------------------------------
+
+    def run_folder(self) -> Path:
+        (folder,) = (self.home / "runs").iterdir()
+        return folder
+
+    def tree(self) -> str:
+        run = self.run_folder().name
+        return self.git("rev-parse", f"trued/{run}^{{tree}}")
+
+    def bill(self) -> dict[str, int]:
+        """How often each call's agent began its work, by the lines that it printed as it did."""
+        bill: dict[str, int] = {}
+        for events in self.run_folder().glob("spool/*/events.jsonl"):
+            key = json.loads((events.parent / "order.json").read_bytes())["key"]
+            bill[key] = bill.get(key, 0) + events.read_text().count('"paid"')
+        return bill
+
+    def finished_twice(self) -> list[str]:
+        """Calls with more than one report: paid for after they were finished."""
+        keys = [json.loads((one.parent / "order.json").read_bytes())["key"] for one in self.run_folder().glob("spool/*/report.json")]
+        return sorted({key for key in keys if keys.count(key) > 1})
+
+    def left_over(self) -> list[str]:
+        """Processes, clones and clean rooms that nobody needs any more."""
+        folder = self.run_folder()
+        places = [*folder.glob("clones/*"), *folder.glob("rooms/*")]
+        return [*map(str, places), *(f"process {pid}" for pid in marked(folder.name) if pid != os.getpid())]

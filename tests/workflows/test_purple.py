@@ -1,0 +1,340 @@
+"""Purple, driven through the engine with scripted agents."""
+
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import PASSED, REQUIREMENTS, Ground, built, chunk_of, events, honest, saying
+from trued.errors import BadInput
+from trued.types import Grade
+from trued.wire import Order
+
+
+def roles(orders: list[Order]) -> list[str]:
+    return [f"{chunk_of(order)} {order.role[-1]}" for order in orders]
+
+
+def lazy(rounds: int) -> Any:
+    """Team A claims everything and does nothing until it has been told so often; B believes it."""
+    asked: dict[str, int] = {}
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-b":
+            return PASSED
+        asked[chunk_of(order)] = asked.get(chunk_of(order), 0) + 1
+        done = asked[chunk_of(order)] >= rounds
+        return built(order) if done else built(order, {})
+
+    return script
+
+
+@pytest.mark.spec("PUR-2", "PUR-3", "PUR-7", "LAW-8", "RUN-1")
+async def test_a_plan_is_worked_through_chunk_by_chunk_and_proven(ground: Ground) -> None:
+    engine, runtime = ground.engine()
+    record = await ground.run(engine)
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
+    assert roles(runtime.orders) == ["1A a", "1A b", "1B a", "1B b"]
+    assert "def triple" in ground.file(record, "tiny.py")
+    assert ground.git("log", "--format=%an", f"main..{record.branch}").splitlines().count("purple-team-a") == 2
+
+
+@pytest.mark.spec("PUR-7", "PUR-5", "LAW-5", "LAW-7")
+async def test_a_lie_that_team_b_believes_is_refuted_and_mended_in_the_same_sessions(ground: Ground) -> None:
+    engine, runtime = ground.engine(lazy(2))
+    record = await ground.run(engine)
+    assert (record.state, record.grade) == ("done", Grade.PROVEN)
+    assert roles(runtime.orders) == [f"{chunk} {team}" for chunk in ("1A", "1B") for team in "abab"]
+    first, _, second, _ = runtime.orders[:4]
+    assert (first.session, first.folder) == (second.session, second.folder)
+    assert (first.resume, second.resume) == (False, True)
+    assert runtime.orders[4].session != first.session
+
+
+@pytest.mark.spec("PUR-7", "LAW-7")
+async def test_team_a_learns_which_requirement_failed_and_how_but_no_held_out_value(ground: Ground) -> None:
+    engine, runtime = ground.engine(lazy(2))
+    await ground.run(engine)
+    again = next(order for order in runtime.orders if order.resume)
+    assert "double(x) returns twice" in again.brief
+    assert "double" in again.brief
+    for order in runtime.orders:
+        assert "42" not in order.brief
+        assert "abab" not in order.brief
+
+
+@pytest.mark.spec("PUR-5", "PUR-9", "LAW-8")
+async def test_a_lying_pair_is_stopped_after_three_rounds_and_the_gaps_are_listed(ground: Ground) -> None:
+    engine, runtime = ground.engine(lazy(99))
+    record = await ground.run(engine)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert len(runtime.orders) == 2 * 3 * 2
+    assert "double" in record.why
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert {one.id: one.grade for one in verdict.requirements}["triple"] is Grade.REFUTED
+    assert "⚠" in ground.file(record, "MEMORY.md")
+
+
+@pytest.mark.spec("PUR-5")
+async def test_the_number_of_rounds_can_be_set(ground: Ground) -> None:
+    engine, runtime = ground.engine(lazy(99))
+    await ground.run(engine, rounds=1)
+    assert len(runtime.orders) == 4
+
+
+@pytest.mark.spec("PUR-5")
+async def test_no_progress_ends_the_rounds_early_and_says_so(ground: Ground) -> None:
+    engine, runtime = ground.engine(lazy(99))
+    record = await ground.run(engine, rounds=9)
+    assert len(runtime.orders) == 2 * 3 * 2
+    assert len(events(engine, record, "no progress")) == 2
+
+
+@pytest.mark.spec("PUR-7", "PUR-9")
+@pytest.mark.parametrize(
+    "review",
+    [
+        {**PASSED, "result": "GAPS_REMAIN", "gaps": [{"what": "negative numbers are not thought of"}]},
+        {**PASSED, "result": "GAPS_REMAIN"},
+        {**PASSED, "requirements": [{"requirement": "documented", "judgement": "missing", "where": "tiny.py:1"}]},
+    ],
+    ids=["a gap", "no gap named", "PASS over a missing requirement"],
+)
+async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, review: dict[str, Any]) -> None:
+    engine, _ = ground.engine(lambda order: built(order) if order.role == "purple-team-a" else review)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.UNPROVEN
+
+
+@pytest.mark.spec("PUR-3")
+async def test_team_b_mends_on_top_of_team_a_in_a_commit_of_its_own(ground: Ground) -> None:
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a":
+            return built(order, {"1A": "def double(x):\n    return x\n", "1B": "\n\ndef triple(x):\n    return 3 * x\n"})
+        from pathlib import Path
+
+        file = Path(order.folder) / "tiny.py"
+        file.write_text(file.read_text().replace("return x\n", "return x + x\n"))
+        return {**PASSED, "fixed": ["double doubled nothing"]}
+
+    engine, runtime = ground.engine(script)
+    record = await ground.run(engine)
+    assert record.grade is Grade.PROVEN
+    assert len(runtime.orders) == 4
+    authors = ground.git("log", "--reverse", "--format=%an", f"main..{record.branch}", "--", "tiny.py").splitlines()
+    assert authors[:2] == ["purple-team-a", "purple-team-b"]
+
+
+@pytest.mark.spec("PUR-3", "PUR-11", "AGT-4")
+async def test_team_b_is_given_the_plan_and_the_notes_not_the_conversation(ground: Ground) -> None:
+    engine, runtime = ground.engine()
+    record = await ground.run(engine)
+    a, b = runtime.orders[:2]
+    assert "look twice" in b.brief
+    assert "returns twice its argument" in b.brief
+    assert a.session != b.session
+    asked = events(engine, record, "asked")
+    assert [event.data["brief"] for event in asked] == [order.brief for order in runtime.orders]
+    assert all(event.data["chars"] == len(event.data["brief"]) for event in asked)
+
+
+@pytest.mark.spec("PUR-6", "LAW-9")
+async def test_the_log_of_both_teams_is_committed_beside_the_plan(ground: Ground) -> None:
+    engine, _ = ground.engine(lazy(2))
+    record = await ground.run(engine)
+    log = ground.file(record, "MEMORY.md")
+    assert log.index("### Chunk 1A") < log.index("### Chunk 1B")
+    for words in ("Team A – Iteration 1", "Team B – Iteration 1", "Team A – Iteration 2", "look twice", "PASS"):
+        assert words in log
+    changed = ground.git("log", "--author=^trued", "--name-only", "--format=", f"main..{record.branch}").split()
+    assert set(changed) == {"MEMORY.md"}
+
+
+@pytest.mark.spec("PUR-8", "RUN-8")
+async def test_without_yes_and_with_nobody_there_the_run_waits_and_goes_on_when_answered(ground: Ground) -> None:
+    engine, runtime = ground.engine()
+    record = await ground.run(engine, yes=False)
+    assert (record.state, record.code) == ("waiting", 3)
+    assert len(runtime.orders) == 2
+    restarted, later = ground.engine()
+    assert (await restarted.resume(record.id)).state == "waiting"
+    restarted.answer(record.id, "yes", comment="", who="ann")
+    assert (await restarted.resume(record.id)).state == "waiting"
+    assert roles(later.orders) == ["1B a", "1B b"]
+    restarted.answer(record.id, "yes", comment="", who="ann")
+    assert (await restarted.resume(record.id)).state == "done"
+    assert len(later.orders) == 2
+    assert [one.who for one in restarted.journal.questions(record.id)] == ["ann", "ann"]
+
+
+@pytest.mark.spec("PUR-8")
+async def test_a_redo_brings_its_comment_as_the_first_gap_of_fresh_rounds(ground: Ground) -> None:
+    person = saying(("redo", "please name it well"), ("yes", ""), ("yes", ""))
+    engine, runtime = ground.engine(person=person)
+    record = await ground.run(engine, yes=False)
+    assert record.state == "done"
+    assert roles(runtime.orders) == ["1A a", "1A b", "1A a", "1A b", "1B a", "1B b"]
+    assert "please name it well" in runtime.orders[2].brief
+    assert runtime.orders[2].session != runtime.orders[0].session
+
+
+@pytest.mark.spec("PUR-8")
+async def test_stop_ends_the_run_with_what_is_there(ground: Ground) -> None:
+    engine, runtime = ground.engine(person=saying(("stop", "enough")))
+    record = await ground.run(engine, yes=False)
+    assert (record.state, record.code) == ("stopped", 1)
+    assert len(runtime.orders) == 2
+    assert "def double" in ground.file(record, "tiny.py")
+
+
+@pytest.mark.spec("PUR-10")
+async def test_ship_criteria_are_ticked_in_the_plan_copy_only_by_evidence(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    copy = (engine.folder(record.id) / "files" / "PLAN.md").read_text()
+    assert "- [x] strings are doubled, too" in copy
+    assert "strings" in copy.split("- [x] strings are doubled, too")[1].splitlines()[0]
+    assert "- [ ] strings are doubled, too" in ground.file(record, "PLAN.md")
+
+
+@pytest.mark.spec("PUR-10")
+async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_it(ground: Ground) -> None:
+    ground.require(REQUIREMENTS[:2])
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    assert (record.state, record.code) == ("waiting", 3)
+    copy = engine.folder(record.id) / "files" / "PLAN.md"
+    assert "- [ ] strings are doubled, too" in copy.read_text()
+    verdict = engine.verdict(record.id)
+    assert verdict
+    (open_one,) = [one for one in verdict.requirements if one.grade is Grade.UNPROVEN]
+    after = engine.approve(record.id, open_one.id, who="ann", why="tried it by hand")
+    assert (after.state, after.code, after.grade) == ("done", 0, Grade.ATTESTED)
+    assert "- [x] strings are doubled, too" in copy.read_text()
+    assert "ann" in copy.read_text()
+
+
+@pytest.mark.spec("LAW-2", "LAW-12")
+async def test_a_plan_without_requirements_is_never_proven_by_silence(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine, required=False)
+    assert (record.state, record.code) == ("waiting", 3)
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert {one.grade for one in verdict.requirements} == {Grade.UNPROVEN}
+    texts = {one.text: one.source for one in verdict.requirements}
+    assert texts["numbers can be doubled"] == "PLAN.md:5"
+
+
+@pytest.mark.spec("LAW-2")
+async def test_a_pair_that_changes_nothing_does_not_hold(ground: Ground) -> None:
+    engine, _ = ground.engine(lambda order: built(order, {}) if order.role == "purple-team-a" else PASSED)
+    record = await ground.run(engine, required=False, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+
+
+@pytest.mark.spec("RUN-3")
+async def test_a_finished_run_costs_nothing_to_resume(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    again, runtime = ground.engine()
+    assert await again.resume(record.id) == again.journal.run(record.id)
+    assert runtime.orders == []
+
+
+@pytest.mark.spec("RUN-3")
+async def test_inputs_are_copied_so_a_changed_plan_or_role_is_not_mixed_in(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine, yes=False)
+    ground.write("PLAN.md", "# another plan\n")
+    ground.require([])
+    restarted, runtime = ground.engine()
+    restarted.answer(record.id, "yes", comment="", who="ann")
+    await restarted.resume(record.id, yes=True)
+    assert "returns three times its argument" in runtime.orders[0].brief
+
+
+@pytest.mark.spec("RUN-4", "RUN-9")
+async def test_nothing_is_left_but_the_branch(ground: Ground) -> None:
+    ground.write("scratch.txt", "the user's own")
+    before = ground.git("status", "--porcelain=v2", "--branch")
+    engine, runtime = ground.engine(lazy(2))
+    record = await ground.run(engine)
+    assert ground.git("status", "--porcelain=v2", "--branch") == before
+    assert ground.git("for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", f"refs/heads/{record.branch}"]
+    assert not (engine.folder(record.id) / "clones").exists()
+    assert len({order.folder for order in runtime.orders}) == 4
+
+
+@pytest.mark.spec("PUR-1")
+async def test_a_plain_goal_is_planned_first_and_the_plan_is_confirmed(ground: Ground) -> None:
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "planner":
+            return {"tasks": [{"id": "1A", "title": "double"}, {"id": "1B", "title": "triple"}]}
+        return honest(order)
+
+    engine, runtime = ground.engine(script, person=saying(("yes", ""), ("yes", ""), ("yes", "")))
+    record = await ground.run(engine, "Doubling and tripling work.", required=False, workflow="purple", yes=False)
+    assert [order.role for order in runtime.orders][:2] == ["planner", "purple-team-a"]
+    assert record.code == 3
+    assert "1A: double" in engine.journal.questions(record.id)[0].text
+
+
+@pytest.mark.spec("PUR-12")
+async def test_solo_implements_all_and_mends_once(ground: Ground) -> None:
+    def script(order: Order) -> dict[str, Any]:
+        from pathlib import Path
+
+        if order.resume:
+            (Path(order.folder) / "tiny.py").write_text(CODE_FOR_ALL)
+        return {"implemented": ["all"], "files": []}
+
+    engine, runtime = ground.engine(script)
+    record = await ground.run(engine, workflow="solo")
+    assert (record.state, record.grade) == ("done", Grade.PROVEN)
+    assert [order.role for order in runtime.orders] == ["solo", "solo"]
+
+
+CODE_FOR_ALL = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return 3 * x\n"
+
+
+@pytest.mark.spec("USE-10")
+async def test_the_contract_can_be_seen_before_anything_is_spent(ground: Ground) -> None:
+    engine, runtime = ground.engine()
+    record = await ground.run(engine, plan_only=True)
+    assert (record.state, record.code) == ("planned", 0)
+    assert runtime.orders == []
+    contract = engine.contract(record.id)
+    assert contract
+    assert [one.id for one in contract.requirements] == ["double", "triple", "strings"]
+    assert (await engine.resume(record.id)).state == "done"
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_a_requirements_file_that_agents_can_read_proves_no_more_than_tested(ground: Ground) -> None:
+    inside = ground.repository / "requirements.json"
+    inside.write_bytes(ground.requirements.read_bytes())
+    ground.commit()
+    engine, _ = ground.engine()
+    record = await ground.run(engine)
+    assert (record.state, record.grade) == ("waiting", Grade.TESTED)
+
+
+@pytest.mark.spec("USE-3", "LAW-8")
+async def test_a_lower_bar_is_the_users_word_and_is_said(ground: Ground) -> None:
+    (ground.repository / "requirements.json").write_bytes(ground.requirements.read_bytes())
+    ground.commit()
+    engine, _ = ground.engine()
+    record = await ground.run(engine, accept="tested")
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.TESTED)
+    assert "tested" in record.why
+
+
+async def test_an_unknown_role_is_one_sentence_and_changes_nothing(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    with pytest.raises(BadInput, match="no role 'painter'"):
+        await ground.run(engine, agents={"painter": "scripted:inside"})
+    assert engine.journal.runs() == []
