@@ -1,0 +1,74 @@
+"""Everything that a report needs, read from the journal and the run's folder."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .. import proof
+from ..engine import Engine
+from ..kit import folder_name
+from ..types import Verdict
+from .material import Material, Proved, Spooled
+
+DOCUMENTS = 12
+READ = 256 * 1024  # bytes of the end of one event file: more is not shown anyway
+
+
+def gather(engine: Engine, run_id: str) -> Material:
+    journal = engine.journal
+    record = journal.run(run_id)
+    inputs, contract, folder = engine.inputs(record.id), engine.contract(record.id), engine.folder(record.id)
+    history = tuple(_history(engine, record.id))
+    return Material(
+        record=record,
+        events=journal.events(record.id),
+        settings=inputs.settings,
+        goal=inputs.goal,
+        level=inputs.level,
+        version=inputs.version,
+        contract=contract,
+        contract_hash=proof.contract_hash(contract) if contract else "",
+        verdict=engine.verdict(record.id),
+        history=history,
+        approvals=journal.approvals(record.id),
+        questions=journal.questions(record.id),
+        documents=dict(_documents(folder / "files")),
+        folder=folder,
+        spool=lambda key, lines: spooled(folder / "spool", key, lines),
+        now=time.time(),
+    )
+
+
+def _history(engine: Engine, run_id: str) -> Iterator[Proved]:
+    for key, _, ended in engine.journal.steps(run_id):
+        name = key.rpartition("/")[2]
+        if name.startswith(("prove#", "finish#")):
+            yield Proved(key, ended, Verdict.model_validate_json(engine.journal.step(run_id, key) or ""))
+
+
+def _documents(folder: Path) -> Iterator[tuple[str, str]]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    for path in files[:DOCUMENTS]:
+        yield path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+
+
+def spooled(folder: Path, key: str, lines: int) -> Spooled:
+    """What the attempts of one call left, the newest lines of it."""
+    events: list[dict[str, Any]] = []
+    found = sorted(folder.glob(f"{folder_name(key)}.*/events.jsonl"))
+    for path in found:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - READ))
+            events += [one for line in file.read().splitlines() if (one := _event(line))]
+    kept = events[-lines:]
+    return Spooled(tuple(kept), len(events) - len(kept), str(found[-1].parent) if found else "")
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:  # a line that was being written when its process died
+        return None
+    return value if isinstance(value, dict) else None

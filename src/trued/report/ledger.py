@@ -1,0 +1,196 @@
+"""The ledger: each requirement with its grade, the reasons, and every time the engine tried it."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from ..proof.bench import check_hash
+from ..proof.examples import case_id, said
+from ..types import Contract, Evidence, ExamplesCheck, Finding, Grade, Judged, Outcomes, Requirement, Tried
+from ..views import HELD_BACK
+from .calls import Text
+from .material import Material
+from .words import cut
+
+OUTPUTS = 3_000_000  # characters of all outputs of checks together
+LONGEST, SHORTEST = 20_000, 300
+SHOWN = 200  # cases or test ids of one piece of evidence
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One case or test id as it ended."""
+
+    id: str
+    words: str  # the case itself
+    outcome: str
+    did: str  # what the work answered
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One execution of one check by the engine."""
+
+    id: str
+    side: str
+    turn: int
+    kind: str
+    counts: str
+    good: bool
+    void: str
+    held_out: bool
+    facts: tuple[tuple[str, str], ...]
+    cases: tuple[Shown, ...]
+    cases_left_out: int
+    output: Text
+    seconds: float
+    when: float
+
+
+@dataclass(frozen=True)
+class Stage:
+    """What was known after one step."""
+
+    key: str
+    grade: str
+    commit: str
+    why: str
+    at: float
+    trials: tuple[Trial, ...]
+
+
+@dataclass(frozen=True)
+class Row:
+    id: str
+    anchor: str
+    text: str
+    source: str
+    grade: str
+    why: tuple[str, ...]
+    lacks: str
+    covers: tuple[str, ...]
+    checks: str
+    stages: tuple[Stage, ...]  # verdicts, oldest first: the last one is the grade
+    base: tuple[Trial, ...]  # red, before any work
+    gaps: tuple[Finding, ...]
+
+
+def rows(material: Material) -> tuple[Row, ...]:
+    contract, verdict = material.contract, material.verdict
+    sealed = {one.id: one for one in contract.requirements} if contract else {}
+    judged = {one.id: one for one in verdict.requirements} if verdict else {}
+    names = list(dict.fromkeys([*judged, *sealed]))
+    pieces = sum(len(one.verdict.evidence) for one in material.history) + (len(contract.base_facts) if contract else 0)
+    telling = _Telling(contract, material.ended, min(LONGEST, max(SHORTEST, OUTPUTS // max(1, pieces))))
+    base: dict[str, list[Trial]] = {}
+    for one in contract.base_facts if contract else ():
+        base.setdefault(one.requirement, []).append(telling.trial(one))
+    stages = _stages(material, telling)
+    return tuple(
+        _row(name, number, judged.get(name), sealed.get(name), tuple(stages.get(name, ())), tuple(base.get(name, ())))
+        for number, name in enumerate(names, 1)
+    )
+
+
+def _row(
+    name: str,
+    number: int,
+    judged: Judged | None,
+    sealed: Requirement | None,
+    stages: tuple[Stage, ...],
+    base: tuple[Trial, ...],
+) -> Row:
+    text = judged.text if judged else sealed.text if sealed else ""
+    source = judged.source if judged else ""
+    return Row(
+        id=name,
+        anchor=f"requirement-{number}",
+        text=cut(text, 4000)[0],
+        source=source or (str(sealed.source) if sealed else ""),
+        grade=str(judged.grade if judged else Grade.UNPROVEN),
+        why=judged.why if judged else ("not checked yet",),
+        lacks=judged.lacks if judged else "",
+        covers=sealed.covers if sealed else (),
+        checks=_checks(sealed) if sealed else "",
+        stages=stages,
+        base=base,
+        gaps=judged.gaps if judged else (),
+    )
+
+
+def _checks(requirement: Requirement) -> str:
+    kinds = Counter(one.kind for one in requirement.checks)
+    cases = sum(len(one.cases) for one in requirement.checks if isinstance(one, ExamplesCheck))
+    named = [f"{cases} cases" if kind == "examples" else f"{number} {kind}" for kind, number in kinds.items()]
+    return ", ".join(named) or "no check"
+
+
+def _stages(material: Material, telling: "_Telling") -> Mapping[str, Sequence[Stage]]:
+    found: dict[str, list[Stage]] = {}
+    for proved in material.history:
+        verdict = proved.verdict
+        evidence: dict[str, list[Evidence]] = {}
+        for piece in verdict.evidence:
+            if piece.side == "head":
+                evidence.setdefault(piece.requirement, []).append(piece)
+        for one in verdict.requirements:
+            trials = tuple(telling.trial(piece) for piece in evidence.get(one.id, ()))
+            why = "; ".join(one.why)
+            found.setdefault(one.id, []).append(Stage(proved.key, one.grade, verdict.commit, why, proved.at, trials))
+    return found
+
+
+class _Telling:
+    """Evidence in words, without what must not be told yet."""
+
+    def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
+        self._ended, self._room = ended, room
+        self._words = {
+            (check_hash(check), case_id(place)): said(case)
+            for requirement in (contract.requirements if contract else ())
+            for check in requirement.checks
+            if isinstance(check, ExamplesCheck)
+            for place, case in enumerate(check.cases)
+        }
+
+    def trial(self, one: Evidence) -> Trial:
+        hidden = one.held_out and not self._ended
+        counts = Counter(tried.outcome for tried in one.tried)
+        good = not one.why_void and bool(one.tried or one.exit_code == 0) and set(counts) <= {Outcomes.PASSED}
+        shown = () if hidden else one.tried[:SHOWN]
+        return Trial(
+            id=one.id,
+            side=one.side,
+            turn=one.turn,
+            kind=one.kind,
+            counts=", ".join(f"{number} {outcome}" for outcome, number in counts.items()) or _exit(one.exit_code),
+            good=good,
+            void=one.why_void,
+            held_out=one.held_out,
+            facts=tuple(_facts(one, hidden)),
+            cases=tuple(self._case(one, tried) for tried in shown),
+            cases_left_out=0 if hidden else len(one.tried) - len(shown),
+            output=Text.of("" if hidden else one.output, self._room),
+            seconds=one.seconds,
+            when=one.began,
+        )
+
+    def _case(self, one: Evidence, tried: Tried) -> Shown:
+        words = self._words.get((one.check, tried.id), "")
+        did = tried.detail or tried.kind
+        return Shown(tried.id, cut(words, self._room)[0], tried.outcome, cut(did, min(600, self._room))[0])
+
+
+def _exit(code: int | None) -> str:
+    return "ended by the engine" if code is None else f"exit code {code}"
+
+
+def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
+    yield "command", HELD_BACK if hidden else one.command
+    yield "commit", one.commit
+    yield "tree", one.tree
+    yield "interpreter", " · ".join([one.interpreter, *(f"{name} {version}" for name, version in one.versions.items())])
+    yield "isolation", one.isolation
+    if one.exit_code is not None:
+        yield "exit code", str(one.exit_code)
+    yield "evidence", one.id

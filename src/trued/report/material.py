@@ -1,0 +1,61 @@
+"""What a report is made of: values out of the journal, gathered once, before anything is laid out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..types import Approval, Contract, Event, Goal, Question, RunRecord, Settings, Verdict
+from ..views import OVER
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """The end of what one agent call left in its spool folder, and how much there is of it."""
+
+    events: tuple[Mapping[str, Any], ...] = ()
+    left_out: int = 0
+    folder: str = ""
+
+
+def no_spool(_: str, __: int) -> Spooled:
+    return Spooled()
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A verdict, the step that made it, and when."""
+
+    key: str
+    at: float
+    verdict: Verdict
+
+    @property
+    def scope(self) -> str:
+        """`chunk 1B/` of `chunk 1B/prove#2`."""
+        return self.key[: self.key.rfind("/") + 1]
+
+
+@dataclass(frozen=True)
+class Material:
+    record: RunRecord
+    events: Sequence[Event]
+    settings: Settings
+    goal: Goal
+    level: str = ""
+    version: str = ""
+    contract: Contract | None = None
+    contract_hash: str = ""
+    verdict: Verdict | None = None
+    history: Sequence[Proved] = ()  # oldest first
+    approvals: Sequence[Approval] = ()
+    questions: Sequence[Question] = ()
+    documents: Mapping[str, str] = field(default_factory=dict)
+    folder: Path = Path()
+    spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted
+    now: float = 0.0
+
+    @property
+    def ended(self) -> bool:
+        """No agent works for such a run again: what was held out may be shown."""
+        return self.record.state in OVER

@@ -1,0 +1,28 @@
+"""The page as HTML, in one file that needs nothing else."""
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ..redact import plain
+from . import words
+from .page import Page
+
+
+def rendered(page: Page) -> str:
+    environment = Environment(
+        loader=PackageLoader("trued.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_disarmed,
+    )
+    environment.filters.update(
+        amount=words.amount, clock=words.clock, duration=words.duration, moment=words.moment, short=words.short
+    )
+    environment.globals["counted"] = words.counted
+    return environment.get_template("report.html.j2").render(page=page)
+
+
+def _disarmed(value: object) -> object:
+    """Every text that reaches the page loses its control characters here; escaping follows, by the template engine."""
+    return plain(value) if type(value) is str else value

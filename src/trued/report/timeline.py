@@ -1,0 +1,281 @@
+"""The timeline: one lane an agent, one for the engine's own checks, one for people; geometry only, in per cent."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from .calls import Call
+from .material import Material
+from .words import agent_name, counted, duration
+
+NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
+TOUCHING = 0.12  # narrow bars closer than this become one
+TRACKS = 6  # bars of one lane that lie over each other at most
+QUIET_S = 45.0  # nobody worked for longer than this, and longer than a fifth of all work: the axis is cut there
+BREAK = 4.0  # per cent of the width that a cut takes
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`kind`: work, failed, wait, check, check failed, check base."""
+
+    began: float
+    ended: float
+    kind: str
+    title: str
+    link: str = ""
+    count: int = 1
+    x: float = 0.0
+    width: float = 0.0
+    track: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """`kind`: refuted, crash, word."""
+
+    at: float
+    kind: str
+    title: str
+    link: str = ""
+    x: float = 0.0
+    track: int = 0
+
+
+@dataclass(frozen=True)
+class Lane:
+    name: str
+    detail: str
+    kind: str  # agent | engine | person
+    bars: tuple[Bar, ...]
+    marks: tuple[Mark, ...] = ()
+    tracks: int = 1
+
+
+@dataclass(frozen=True)
+class Tick:
+    x: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A stretch in which nobody worked."""
+
+    x: float
+    width: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    lanes: tuple[Lane, ...]
+    ticks: tuple[Tick, ...]
+    cuts: tuple[Cut, ...]
+    resumes: tuple[Mark, ...]
+    seconds: float
+
+
+@dataclass
+class Axis:
+    """Time to per cent; long silences are cut out."""
+
+    start: float
+    end: float
+    quiet: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def shown(self) -> float:
+        return max(1e-3, self.end - self.start - sum(end - begin for begin, end in self.quiet))
+
+    def x(self, at: float) -> float:
+        at = min(max(at, self.start), self.end)
+        passed, cuts = at - self.start, 0.0
+        for begin, end in self.quiet:
+            if at >= end:
+                passed, cuts = passed - (end - begin), cuts + BREAK
+            elif at > begin:
+                passed, cuts = begin - self.start - self._before(begin), cuts + BREAK * (at - begin) / (end - begin)
+                break
+        return passed / self.shown * (100 - BREAK * len(self.quiet)) + cuts
+
+    def _before(self, at: float) -> float:
+        return sum(end - begin for begin, end in self.quiet if end <= at)
+
+
+def timeline(material: Material, every: Sequence[Call]) -> Timeline:
+    lanes = [*_agents(every), *_engine(material), *_people(material)]
+    axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"])
+    resumes = tuple(
+        Mark(one.at, "crash", f"the engine was started again ({one.data.get('after') or 'killed'})", x=axis.x(one.at))
+        for one in material.events
+        if one.kind == "resumed"
+    )
+    cuts = (Cut(axis.x(begin), BREAK, duration(end - begin)) for begin, end in axis.quiet)
+    placed = tuple(_placed(lane, axis) for lane in lanes)
+    return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, axis.end - axis.start)
+
+
+# -- lanes -----------------------------------------------------------------------------------------------------------
+
+
+def _agents(every: Sequence[Call]) -> Iterator[Lane]:
+    for role, agent in dict.fromkeys((call.role, call.agent) for call in every):
+        own = [call for call in every if (call.role, call.agent) == (role, agent)]
+        bars = [bar for call in own for bar in _bars(call)]
+        lost = [(call, one) for call in own for one in call.lost]
+        marks = [Mark(one.at, "crash", f"{call.key}: {one.text}", f"#{call.anchor}") for call, one in lost]
+        for call in own:
+            if call.refuted:
+                title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
+                marks.append(Mark(call.ended, "refuted", title, f"#{call.anchor}"))
+        yield Lane(role, agent_name(agent), "agent", tuple(bars), tuple(marks))
+
+
+def _bars(call: Call) -> Iterator[Bar]:
+    link = f"#{call.anchor}"
+    if call.began - call.asked > 0.05:
+        yield Bar(
+            call.asked, call.began, "wait", f"{call.key}: waited {duration(call.began - call.asked)} to start", link
+        )
+    kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
+    said = f", said {call.claim}" if call.claim else ""
+    yield Bar(call.began, call.ended, kind, f"{call.key}: {duration(call.seconds)}{said}", link)
+
+
+def _engine(material: Material) -> Iterator[Lane]:
+    bars, marks = [], []
+    for event in material.events:
+        if event.kind != "checked":
+            continue
+        data = event.data
+        ended = float(data.get("ended") or event.at)
+        began = float(data.get("began") or ended)
+        passed, failed = int(data.get("passed") or 0), int(data.get("failed") or 0)
+        side = str(data.get("side", ""))
+        kind = "check base" if side == "base" else "check failed" if failed else "check"
+        title = (
+            f"{data.get('requirement', '')} on {side}: {passed} passed, {failed} failed, in {duration(ended - began)}"
+        )
+        bars.append(Bar(began, ended, kind, title, "#ledger"))
+    for proved in material.history:
+        failed_ids = [one.id for one in proved.verdict.requirements if one.grade == "refuted"]
+        if failed_ids:
+            marks.append(Mark(proved.at, "refuted", f"{proved.key}: {', '.join(failed_ids)} refuted", "#ledger"))
+    if bars or marks:
+        yield Lane("engine", "its own checks", "engine", tuple(bars), tuple(marks))
+
+
+def _people(material: Material) -> Iterator[Lane]:
+    bars = [
+        Bar(
+            one.asked_at, one.answered_at or material.now, "wait", f"{one.key}: {_said(one.answer, one.who)}", "#people"
+        )
+        for one in material.questions
+    ]
+    marks = [
+        Mark(one.at, "word", f"{one.who} approved {_what(one.requirement)}", "#people") for one in material.approvals
+    ]
+    if bars or marks:
+        yield Lane("people", "asked, and waited for", "person", tuple(bars), tuple(marks))
+
+
+def _said(answer: str, who: str) -> str:
+    return f"{who or 'somebody'} said {answer}" if answer else "not answered yet"
+
+
+def _what(requirement: str) -> str:
+    return "the contract" if requirement == "*" else requirement
+
+
+# -- geometry --------------------------------------------------------------------------------------------------------
+
+
+def _axis(material: Material, bars: Sequence[Bar]) -> Axis:
+    times = [one.at for one in material.events] + [time for bar in bars for time in (bar.began, bar.ended)]
+    start = min((time for time in times if time > 0), default=material.record.created_at)
+    end = max([start + 0.1, *times])
+    busy = sum(end - begin for begin, end in _union(bars))
+    quiet = []
+    last = start
+    for begin, finish in _union(bars):
+        if begin - last > max(QUIET_S, busy / 5):
+            quiet.append((last, begin))
+        last = max(last, finish)
+    return Axis(start, end, quiet[:8])
+
+
+def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
+    begin = end = None
+    for bar in sorted(bars, key=lambda bar: bar.began):
+        if begin is None or end is None:
+            begin, end = bar.began, bar.ended
+        elif bar.began <= end:
+            end = max(end, bar.ended)
+        else:
+            yield begin, end
+            begin, end = bar.began, bar.ended
+    if begin is not None and end is not None:
+        yield begin, end
+
+
+def _placed(lane: Lane, axis: Axis) -> Lane:
+    bars = []
+    free = [0.0] * TRACKS
+    for bar in _merged(sorted(lane.bars, key=lambda bar: bar.began), axis):
+        x = axis.x(bar.began)
+        width = max(NARROW, axis.x(bar.ended) - x)
+        track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
+        free[track] = x + width if bar.kind != "wait" else x
+        bars.append(replace(bar, x=x, width=width, track=track))
+    tracks = max((bar.track for bar in bars), default=0) + 1
+    marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis))
+    return replace(lane, bars=tuple(bars), marks=marks, tracks=tracks)
+
+
+def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
+    """A thousand calls are a thousand bars that nobody can tell apart: neighbours of one kind are drawn as one."""
+    last: Bar | None = None
+    for bar in bars:
+        if last and last.kind == bar.kind and _narrow(last, bar, axis):
+            title = f"{last.title.split(' … ')[0]} … {bar.title}"
+            last = replace(last, ended=max(last.ended, bar.ended), title=title, count=last.count + 1)
+            continue
+        if last:
+            yield _counted(last)
+        last = bar
+    if last:
+        yield _counted(last)
+
+
+def _narrow(last: Bar, bar: Bar, axis: Axis) -> bool:
+    width = axis.x(bar.ended) - axis.x(bar.began)
+    return width < NARROW and axis.x(bar.began) - axis.x(last.ended) < TOUCHING and bar.began >= last.began
+
+
+def _counted(bar: Bar) -> Bar:
+    return bar if bar.count == 1 else replace(bar, title=f"{counted(bar.count, 'bar')} drawn as one: {bar.title}")
+
+
+def _thinned(marks: Sequence[Mark], axis: Axis) -> Iterator[Mark]:
+    """Of marks of one kind that would lie on each other only the first is drawn."""
+    last: dict[str, float] = {}
+    for mark in marks:
+        x = axis.x(mark.at)
+        if x - last.get(mark.kind, -1.0) < NARROW / 2:
+            continue
+        last[mark.kind] = x
+        yield replace(mark, x=x)
+
+
+def _ticks(axis: Axis) -> Iterator[Tick]:
+    step = next((one for one in TICKS if axis.shown / one <= 8), axis.shown / 8)
+    edges = [axis.start, *(edge for cut in axis.quiet for edge in cut), axis.end]
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        number = math.ceil((begin - axis.start) / step - 1e-9)
+        while axis.start + number * step <= end:
+            x = axis.x(axis.start + number * step)
+            if x < 97:
+                yield Tick(x, duration(number * step) if number else "0")
+            number += 1

@@ -1,0 +1,58 @@
+"""Times, sizes and sums as people read them."""
+
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+
+
+def duration(seconds: float) -> str:
+    if seconds < 0.0995:
+        return f"{max(0.0, seconds) * 1000:.0f} ms"
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60} s" if whole % 60 else f"{whole // 60} min"
+    if whole < 86400:
+        return f"{whole // 3600} h {whole % 3600 // 60} min"
+    return f"{whole // 86400} d {whole % 86400 // 3600} h"
+
+
+def moment(at: float) -> str:
+    if at <= 0:
+        return ""
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def clock(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S") if at > 0 else ""
+
+
+def amount(number: int) -> str:
+    """Digits in threes, by thin spaces: 12 345."""
+    return f"{number:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
+
+
+def money(usd: float) -> str:
+    return f"${usd:.2f}" if usd >= 0.995 or usd == 0 else f"${usd:.4f}"
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    return f"{amount(number)} {one if number == 1 else many or one + 's'}"
+
+
+def short(commit: str) -> str:
+    return commit[:10]
+
+
+def cut(text: str, length: int) -> tuple[str, int]:
+    """The beginning of a text, and how many characters are left out."""
+    return (text, 0) if len(text) <= length else (text[:length], len(text) - length)
+
+
+def agent_name(agent: str) -> str:
+    """An agent without the folders that it lies in."""
+    kind, _, rest = agent.partition(":")
+    name = " ".join(PurePosixPath(word).name if word.startswith("/") else word for word in rest.split(" "))
+    return cut(f"{kind}: {name}" if rest else agent, 60)[0]
