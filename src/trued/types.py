@@ -3,7 +3,7 @@
 from enum import IntEnum, StrEnum
 from typing import Annotated, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 
 class Value(BaseModel):
@@ -72,7 +72,15 @@ class Source(Value):
         return f"{self.file}:{self.line}" if self.file else ""
 
 
-class CallCase(Value):
+class _AsGiven(Value):
+    """Written without what was not given: an expected null is not the same as no expectation."""
+
+    @model_serializer(mode="wrap")
+    def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: part for name, part in write(self).items() if name in self.model_fields_set}
+
+
+class CallCase(_AsGiven):
     """A function called in another process; its answer is compared in the engine's."""
 
     call: str  # "package.module:function"
@@ -84,7 +92,7 @@ class CallCase(Value):
     within_s: float = 10.0
 
 
-class RunCase(Value):
+class RunCase(_AsGiven):
     """A command line, what it is fed, and what it must say."""
 
     run: tuple[str, ...]
