@@ -6,109 +6,30 @@ from dataclasses import dataclass
 
 from .markdown import Words
 
-GOAL = frozenset(["goal", "goals", "objective", "objectives", "aim", "aims", "requirement", "requirements", "features"])
-CONSTRAINT = frozenset(["constraint", "constraints", "invariant", "invariants"])
-PROBLEM = frozenset(["problem", "background", "motivation", "overview", "summary", "context", "introduction", "why"])
-FILLER = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "and",
-        "or",
-        "of",
-        "our",
-        "for",
-        "this",
-        "key",
-        "main",
-        "core",
-        "hard",
-        "project",
-        "primary",
-        "secondary",
-        "high",
-        "level",
-        "overall",
-        "statement",
-        "list",
-        "technical",
-        "functional",
-        "nonfunctional",
-        "user",
-        "business",
-        "product",
-        "plan",
-        "must",
-        "have",
-        "nice",
-        "to",
-    ]
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+GOAL = _set("goal goals objective objectives aim aims requirement requirements features")
+CONSTRAINT = _set("constraint constraints invariant invariants")
+PROBLEM = _set("problem background motivation overview summary context introduction why")
+FILLER = _set(
+    "the a an and or of our for this key main core hard project primary secondary high level overall "
+    "statement list technical functional nonfunctional user business product plan must have nice to"
 )
 SHIP = ("done when", "ship when", "definition of done", "acceptance", "acceptance tests", "done if", "ready when")
 # Sections that speak about the work and ask for none.
-ASIDE = frozenset(
-    [
-        "question",
-        "questions",
-        "research",
-        "reference",
-        "references",
-        "risk",
-        "risks",
-        "changelog",
-        "history",
-        "glossary",
-        "appendix",
-        "alternatives",
-        "decisions",
-        "links",
-        "resources",
-    ]
+ASIDE = _set(
+    "question questions research reference references risk risks changelog history glossary appendix "
+    "alternatives decisions links resources"
 )
-WORK = frozenset(
-    [
-        "chunk",
-        "chunks",
-        "task",
-        "tasks",
-        "step",
-        "steps",
-        "implementation",
-        "work",
-        "breakdown",
-        "milestones",
-        "todo",
-        "todos",
-        "roadmap",
-        "phases",
-        "checklist",
-        "stories",
-        "deliverables",
-        "backlog",
-        "plan",
-    ]
+WORK = _set(
+    "chunk chunks task tasks step steps implementation work breakdown milestones todo todos roadmap "
+    "phases checklist stories deliverables backlog plan"
 )
-PHASE = frozenset(["phase", "stage", "milestone", "sprint", "part", "wave", "iteration"])
-NUMBERS = frozenset(
-    [
-        "one",
-        "two",
-        "three",
-        "four",
-        "five",
-        "six",
-        "seven",
-        "eight",
-        "nine",
-        "ten",
-        "zero",
-        "final",
-        "first",
-        "second",
-        "third",
-    ]
-)
+PHASE = _set("phase stage milestone sprint part wave iteration")
+NUMBERS = _set("one two three four five six seven eight nine ten zero final first second third")
 ID_COLUMNS = frozenset(["chunk", "id", "#", "no", "nr", "number", "key", "chunk id", "task id", "ref", "step"])
 SCOPE_COLUMNS = ("scope", "description", "what", "task", "work", "title", "summary", "name", "deliverable", "change")
 FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "files changed", "modules", "where"])
@@ -116,7 +37,7 @@ FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "fi
 STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: nobody writes that by chance
 WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
 SEPARATORS = ":.)–—-|"
-NO_FILES = frozenset(["", "-", "–", "—", "n/a", "none", "tbd", "?"])
+NO_FILES = _set(" - – — n/a none tbd ?")
 
 
 @dataclass(frozen=True, slots=True)

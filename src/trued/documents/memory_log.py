@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BeforeValidator
 
 from ..types import Value, Verdict
-from .markdown import Heading, parse as parse_markdown, split_lines
+from .markdown import Heading, split_lines
+from .markdown import parse as parse_markdown
 
 TITLE = "## Implementation Log"
 NONE = "None"
@@ -77,7 +78,7 @@ class Section(Value):
     @cached_property
     def text(self) -> str:
         """Rendered once: a log of a thousand chunks is joined, not written anew."""
-        return "\n".join(_section(self)) + "\n"
+        return "\n".join(_section(self))
 
 
 def render(existing: str, sections: Iterable[Section]) -> str:
@@ -131,18 +132,18 @@ def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
 
 
 def _section(section: Section) -> Iterator[str]:
-    yield f"### Chunk {_in_heading(section.chunk).replace(':', chr(92) + ':')}: {_in_heading(section.scope)}"
+    yield f"### Chunk {_in_heading(section.chunk).replace(':', chr(92) + ':')}: {_in_heading(section.scope)}\n"
     for number, one in enumerate(section.iterations, 1):
-        yield f"\n#### Team A – Iteration {number}\n"
+        yield f"#### Team A – Iteration {number}\n"
         yield from _list("Implemented", map(_escaped, one.implemented))
         yield from _list("Files", (f"`{path}`{f' – {_escaped(what)}' if what else ''}" for path, what in one.files))
         yield from _list("Notes", map(_escaped, one.notes))
-        yield f"\n#### Team B – Iteration {number}\n"
+        yield f"#### Team B – Iteration {number}\n"
         yield from _list("Steel-man", map(_escaped, one.steel_man))
         yield from _list("Gaps", map(_escaped, one.gaps))
         yield from _list("Fixed", map(_escaped, one.fixed))
-        yield f"**Status:** {one.status}"
-    yield f"\n**Chunk status:** {MARKS[section.status]}\n"
+        yield f"**Status:** {one.status}\n"
+    yield f"**Chunk status:** {MARKS[section.status]}\n"
     if section.gaps:
         yield from _list("Remaining gaps", map(_escaped, section.gaps))
 
@@ -206,7 +207,7 @@ class _Lines:
             chunk=_chunk_of(heading),
             scope=_unescaped(scope),
             iterations=tuple(iterations),
-            status=status,  # type: ignore[arg-type]  # a key of MARKS
+            status=status,
             gaps=gaps,
         )
 

@@ -1,0 +1,116 @@
+"""The account of the user's words: every one of them is a requirement, or is covered by one of the user's own."""
+
+import difflib
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+
+from ..errors import BadInput
+from ..types import Criterion, Goal, Plan, Requirement, Requirements, Source
+from .sentences import sentences
+
+PREFIXES = ("ship", "goal", "constraint", "text")
+
+
+def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
+    """What must hold when the goal is met.
+
+    The user's requirements stand as they are; whatever of the plan they do not cover stands beside them, without a
+    check, and ends unproven. Without a requirements file the whole source is a requirement, too.
+    """
+    given = requirements.requirements if requirements else ()
+    if plan is None:
+        return given or tuple(_of_text(goal))
+    words = _Words(plan)
+    given = tuple(
+        one.model_copy(update={"covers": tuple(words.covered(entry, one) for entry in one.covers)}) for one in given
+    )
+    taken = {one.id for one in given}
+    words.served |= taken
+    rest = [one for one in _of_plan(plan) if one.id not in words.served]
+    whole = [] if given else [_whole_plan(plan)]
+    return (*given, *_unique([*rest, *whole], taken))
+
+
+def _of_plan(plan: Plan) -> Iterator[Requirement]:
+    for task in plan.tasks:
+        yield Requirement(id=task.id, text=task.scope or task.title, source=task.source)
+    for name, criterion in _named(plan.criteria):
+        yield Requirement(id=name, text=criterion.text, source=criterion.source)
+
+
+def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
+    """Criteria by kind and number: `ship-3` is the plan's third ship criterion, whatever else is covered."""
+    counts: dict[str, int] = {}
+    for one in criteria:
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+        yield f"{one.kind}-{counts[one.kind]}", one
+
+
+def _whole_plan(plan: Plan) -> Requirement:
+    name = PurePosixPath(plan.source.file).name or "the plan"
+    return Requirement(id="plan", text=f"the whole of {name}", source=plan.source)
+
+
+def _of_text(goal: Goal) -> Iterator[Requirement]:
+    found = sentences(goal.text)
+    if len(found) > 1:
+        for number, (text, line) in enumerate(found, 1):
+            yield Requirement(id=f"text-{number}", text=text, source=Source(file=goal.source.file, line=line))
+    yield Requirement(id=goal.id, text=goal.text.strip(), source=goal.source)
+
+
+def _unique(wanted: list[Requirement], taken: set[str]) -> Iterator[Requirement]:
+    for one in wanted:
+        name, number = one.id, 2
+        while name in taken:
+            name, number = f"{one.id}-{number}", number + 1
+        taken.add(name)
+        yield one if name == one.id else one.model_copy(update={"id": name})
+
+
+class _Words:
+    """The plan's words by id and by text; remembers which of them are covered."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
+        self.criteria: dict[str, list[tuple[str, str]]] = {}
+        for name, criterion in _named(plan.criteria):
+            self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
+        self.served: set[str] = set()
+
+    def covered(self, entry: str, by: Requirement) -> str:
+        """Mark what the entry names; a task's id comes back as the plan writes it."""
+        if (task := self.tasks.get(_plain(entry).casefold())) is not None:
+            self.served.add(task)
+            return task
+        names = self._matching(entry)
+        if not names:
+            raise BadInput(
+                f'requirement {by.id} covers "{entry}", and the plan has nothing of that name or wording',
+                str(by.source),
+                self._nearest(entry),
+            )
+        self.served.update(names)
+        return entry
+
+    def _matching(self, entry: str) -> list[str]:
+        names = [name for name, _ in self.criteria.get(_plain(entry), ())]
+        kind, _, text = entry.partition(":")
+        if not names and kind.strip().lower() in PREFIXES:
+            wanted = kind.strip().lower()
+            names = [name for name, of in self.criteria.get(_plain(text), ()) if of == wanted]
+        return names
+
+    def _nearest(self, entry: str) -> str:
+        kind, _, text = entry.partition(":")
+        words = _plain(text) if kind.strip().lower() in PREFIXES else _plain(entry)
+        known: Mapping[str, str] = {
+            **{text: text for text in self.criteria},
+            **{one: one for one in self.tasks.values()},
+        }
+        close = difflib.get_close_matches(words, list(known), 1, 0.3)
+        return f'did you mean "{close[0]}"?' if close else f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

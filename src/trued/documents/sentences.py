@@ -1,0 +1,73 @@
+"""The sentences of plain text, verbatim and with their lines; rather one too long than one cut in two."""
+
+from collections.abc import Iterator
+
+from .markdown import List, Other, Paragraph, Table, parse, split_lines
+
+WIDE_ENDS = "\u3002\uff01\uff1f"  # full stop, exclamation and question mark of Chinese and Japanese: no space follows
+ENDS = f".!?…{WIDE_ENDS}"
+CLOSERS = "\"')]»”’*_`"
+ABBREVIATIONS = "e.g i.e etc vs cf approx resp incl excl no fig dr mr mrs ms st ca"
+NEAR = 60  # characters that are looked at on either side of a possible end
+
+
+def sentences(text: str) -> list[tuple[str, int]]:
+    """What the text asks, a sentence or list item at a time, with the line on which it begins."""
+    lines = split_lines(text)
+    found: list[tuple[str, int]] = []
+    for block in parse(text):
+        if isinstance(block, Paragraph):
+            found += [(one, block.line + above) for one, above in _split("".join(lines[block.line - 1 : block.end]))]
+        elif isinstance(block, List):
+            found += [(item.text, item.line) for item in block.walk() if item.text.strip()]
+        elif isinstance(block, Table):
+            found += [(lines[row.line - 1].strip(), row.line) for row in block.rows if any(c.raw for c in row.cells)]
+        elif isinstance(block, Other) and not block.comment:
+            quoted = "".join(lines[block.line - 1 : block.end]).rstrip()
+            if found:  # code that a sentence speaks of is part of it
+                before, line = found.pop()
+                found.append((f"{before}\n{quoted}", line))
+            else:
+                found.append((quoted, block.line))
+    return found
+
+
+def _split(paragraph: str) -> Iterator[tuple[str, int]]:
+    """Sentences of a paragraph, each with the number of lines above it."""
+    start, end, depth, code = 0, 0, 0, False
+    for at, char in enumerate(paragraph):
+        if char == "`":
+            code = not code
+        elif char in "([":
+            depth += 1
+        elif char in ")]":
+            depth = max(0, depth - 1)
+        elif char in ENDS and not code and not depth and at >= end:
+            end = at + 1
+            while end < len(paragraph) and paragraph[end] in ENDS + CLOSERS:
+                end += 1
+            if _ends_here(paragraph, start, at, end):
+                yield from _one(paragraph, start, end)
+                start = end
+    yield from _one(paragraph, start, len(paragraph))
+
+
+def _ends_here(paragraph: str, start: int, at: int, end: int) -> bool:
+    if end <= start or end == len(paragraph):
+        return False
+    if paragraph[at] in WIDE_ENDS:
+        return True
+    rest = paragraph[end : end + NEAR].lstrip()
+    if not paragraph[end].isspace() or not rest:
+        return False
+    word = paragraph[max(start, at - NEAR) : at].split()[-1:] or [""]
+    bare = word[0].lstrip("(\"'*_").lower()
+    short = paragraph[at] == "." and (bare in ABBREVIATIONS.split() or (len(bare) == 1 and bare.isalpha()))
+    return not short and not rest[0].islower()
+
+
+def _one(paragraph: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+    piece = paragraph[start:end]
+    begin = start + len(piece) - len(piece.lstrip())
+    if words := " ".join(piece.split()):
+        yield words, paragraph.count("\n", 0, begin)
