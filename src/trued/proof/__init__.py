@@ -1,0 +1,20 @@
+"""What makes "done" mean something: contracts sealed before work, evidence taken by the engine, verdicts by law."""
+
+from .contract import approved, canonical, concluded, contract_hash, exit_code, success
+from .judge import Facts, Objected, judge
+from .prove import prove
+from .seal import seal
+
+__all__ = [
+    "Facts",
+    "Objected",
+    "approved",
+    "canonical",
+    "concluded",
+    "contract_hash",
+    "exit_code",
+    "judge",
+    "prove",
+    "seal",
+    "success",
+]

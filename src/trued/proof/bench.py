@@ -1,0 +1,135 @@
+"""Where one check is run once, and what comes of it: the one small shape that all kinds of checks share."""
+
+import hashlib
+import json
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trued.protocols import Command, Ran, Workspace
+from trued.types import Check, Outcomes, Tried
+
+from .interpreter import Interpreter
+
+INSIDE = Path(__file__).parent / "inside"
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are told at the end of an output
+_CONTROLS = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links
+    r"|\x1b[@-Z\\-_]"
+    r"|[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
+_NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """A clean room with everything in place: frozen files grafted, interpreter chosen."""
+
+    workspace: Workspace
+    base: str
+    room: Path
+    interpreter: Interpreter
+    roots: tuple[str, ...]  # absolute folders from which the project imports
+    variables: Mapping[str, str]
+    modules: frozenset[str]  # top-level modules that the project itself has, on base or here
+    guarded: Mapping[str, str] = field(default_factory=dict)  # frozen code → hash of its bytes; must outlive the run
+
+    async def execute(self, argv: Sequence[str], **more: object) -> Ran:
+        command = Command(
+            argv=tuple(argv),
+            folder=self.room,
+            variables=self.variables,
+            readable=(*self.interpreter.readable, str(INSIDE)),
+        )
+        return await self.workspace.execute(_with(command, more))
+
+    def foreign(self, text: str) -> str:
+        """The third-party module that is missing by this text, or ""."""
+        for name in reversed(_NO_MODULE.findall(text)):
+            top = name.split(".")[0]
+            if top not in self.modules and top not in self.interpreter.standard:
+                return str(name)
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which cases of a check to run, and how."""
+
+    ids: tuple[str, ...] | None = None  # None: find out what there is (only ever on base)
+    second: bool = False  # another order than the first time
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """What one execution of one check showed."""
+
+    tried: tuple[Tried, ...]
+    command: str
+    exit_code: int | None = None
+    output: str = ""
+    seconds: float = 0.0
+    isolation: str = ""
+    void: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart
+
+
+def void(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
+    """A check that could not be run at all."""
+    return Fact((Tried(id=WHOLE, outcome=outcome, kind=kind, detail=why),), command, void=why)
+
+
+def check_hash(check: Check) -> str:
+    """Facts are kept by tree and check: the same check has the same name wherever it stands."""
+    data = json.dumps(check.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def capped(*streams: bytes) -> str:
+    """Output for people: controls stripped, and of a long one its beginning and its end."""
+    text = "\n".join(clean(stream.decode("utf-8", "replace")) for stream in streams if stream)
+    if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
+        return text
+    cut = len(text) - HEAD_CHARACTERS - TAIL_CHARACTERS
+    return f"{text[:HEAD_CHARACTERS]}\n… {cut} characters left out …\n{text[-TAIL_CHARACTERS:]}"
+
+
+def clean(text: str) -> str:
+    return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def nonce() -> str:
+    return secrets.token_hex(16)
+
+
+def records(answers: bytes, token: str) -> tuple[list[dict[str, object]], bool]:
+    """What was said over the channel with the right nonce, and whether anything else was."""
+    found: list[dict[str, object]] = []
+    stray = False
+    for line in answers.split(b"\n"):
+        if not line:
+            continue
+        prefix, _, rest = line.partition(b" ")
+        try:
+            record = json.loads(rest) if prefix == token.encode() else None
+        except ValueError:
+            record = None
+        if isinstance(record, dict):
+            found.append(record)
+        else:
+            stray = True
+    return found, stray
+
+
+def _with(command: Command, more: Mapping[str, object]) -> Command:
+    from dataclasses import replace
+
+    return replace(command, **more)  # type: ignore[arg-type]

@@ -1,0 +1,59 @@
+"""The kinds of checks, each in a file of its own: `take(check, bench, wanted)` runs one of them once."""
+
+import secrets
+import time
+
+from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, Outcomes, Requirement, TestsCheck
+
+from . import command, examples, tests
+from .bench import Bench, Fact, Wanted, check_hash, void
+from .interpreter import Interpreter
+
+
+async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
+    if isinstance(check, TestsCheck):
+        return await tests.take(check, bench, wanted)
+    if isinstance(check, ExamplesCheck):
+        return await examples.take(check, bench, wanted)
+    if isinstance(check, CommandCheck):
+        return await command.take(check, bench, wanted)
+    return void(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
+
+
+def distinct(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
+    """Every check that a machine can run, once, by its hash."""
+    checks = [check for one in requirements for check in one.checks if check.kind != "manual"]
+    return {check_hash(check): check for check in checks}
+
+
+class Recorder:
+    """Turns facts into evidence: one record for each requirement that has the check."""
+
+    def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
+        self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
+
+    def record(self, requirement: str, check: Check, fact: Fact, *, turn: int) -> Evidence:
+        return Evidence(
+            id=secrets.token_hex(6),
+            requirement=requirement,
+            check=check_hash(check),
+            kind=check.kind,
+            side="base" if self.commit == self.contract.base else "head",
+            turn=turn,
+            command=fact.command,
+            commit=self.commit,
+            tree=self.tree,
+            interpreter=self.interpreter.said,
+            versions={**self._relevant(), **fact.versions},
+            isolation=fact.isolation or "not run",
+            exit_code=fact.exit_code,
+            tried=fact.tried,
+            output=fact.output,
+            began=time.time() - fact.seconds,
+            seconds=fact.seconds,
+            held_out=self.contract.held_out and check.kind == "examples",
+            why_void=fact.void,
+        )
+
+    def _relevant(self) -> dict[str, str]:
+        return {"python": ".".join(map(str, self.interpreter.version)), **self.interpreter.versions}

@@ -1,0 +1,185 @@
+"""A fresh checkout with the frozen files of the base grafted over it, ready to run checks in."""
+
+import contextlib
+import hashlib
+import os
+import shutil
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from trued.protocols import Workspace
+from trued.types import Contract
+
+from .bench import SYSTEM_PATH, Bench, nonce
+from .frozen import is_compiled, is_configuration, is_test
+from .interpreter import Interpreter
+
+
+@dataclass(frozen=True, slots=True)
+class Graft:
+    """How a head's tests differ from the base's. Said, never held against it."""
+
+    restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
+    removed: tuple[str, ...] = ()  # added by the head: configuration and compiled code; taken out
+    added: tuple[str, ...] = ()  # added by the head: tests; not run
+
+
+@asynccontextmanager
+async def clean_room(
+    workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter
+) -> AsyncIterator[tuple[Bench, Graft]]:
+    on_base = await workspace.blobs(contract.base)
+    here = on_base if commit == contract.base else await workspace.blobs(commit)
+    async with workspace.room(commit) as room:
+        graft = await _graft(workspace, contract, here, room)
+        roots = _roots(room, contract.environment.path)
+        bench = Bench(
+            workspace=workspace,
+            base=contract.base,
+            room=room,
+            interpreter=interpreter,
+            roots=roots,
+            variables=_variables(interpreter, roots, contract.environment.variables),
+            modules=_modules([*on_base, *here], contract.environment.path),
+            guarded=_guarded(room, contract.frozen),
+        )
+        yield bench, graft
+
+
+async def _graft(workspace: Workspace, contract: Contract, here: Mapping[str, str], room: Path) -> Graft:
+    frozen = contract.frozen
+    restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
+    strange = [path for path in here if frozen and path not in frozen]
+    surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
+    surplus += [path for path in strange if is_configuration(path) or _makes_package(path, frozen)]
+    for path in surplus:
+        _unlink(room, path)
+    if restored:
+        async with workspace.room(contract.base) as original:
+            for path in restored:
+                _copy(original, room, path)
+    added = [path for path in strange if is_test(path) and path not in surplus]
+    return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
+
+
+def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
+    """A new `__init__.py` beside frozen tests changes how they are imported."""
+    folder, _, name = path.rpartition("/")
+    return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
+
+
+# -- writing into a room: the head may have left links in it, so no step follows one ---------------------------------------
+
+
+def _real_folder(room: Path, parts: Iterable[str]) -> Path:
+    folder = room
+    for part in parts:
+        folder = folder / part
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+    return folder
+
+
+def _clear(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def _copy(original: Path, room: Path, path: str) -> None:
+    pure = PurePosixPath(path)
+    place = _real_folder(room, pure.parts[:-1]) / pure.name
+    _clear(place)
+    shutil.copy2(original / path, place, follow_symlinks=False)
+
+
+def _unlink(room: Path, path: str) -> None:
+    folder = room
+    for part in PurePosixPath(path).parts[:-1]:
+        folder = folder / part
+        if folder.is_symlink():
+            return
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        (room / path).unlink()
+
+
+@contextmanager
+def scratch(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
+    """A folder of a random name in the room, gone afterwards."""
+    folder = room / f".{nonce()[:12]}"
+    folder.mkdir()
+    try:
+        for name, content in files.items():
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.encode() if isinstance(content, str) else content)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def planted(room: Path, name: str, content: str) -> Iterator[Path]:
+    """One file of the engine's in the room, gone afterwards."""
+    place = room / name
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
+        file.write(content)
+    try:
+        yield place
+    finally:
+        with contextlib.suppress(OSError):
+            place.unlink()
+
+
+# -- what must still be as it was when a run is over -----------------------------------------------------------------------
+
+
+def _guarded(room: Path, frozen: Mapping[str, str]) -> dict[str, str]:
+    return {path: digest(room / path) for path, blob in frozen.items() if blob and path.endswith(".py")}
+
+
+def digest(place: Path) -> str:
+    try:
+        if place.is_symlink():
+            return f"link {place.readlink()}"
+        return hashlib.sha256(place.read_bytes()).hexdigest()
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+
+
+def meddled(bench: Bench) -> list[str]:
+    """Frozen code that the run itself changed."""
+    return [path for path, before in bench.guarded.items() if digest(bench.room / path) != before]
+
+
+# -- surroundings ------------------------------------------------------------------------------------------------------------
+
+
+def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
+    named = path or (".", *(["src"] if (room / "src").is_dir() else []))
+    return tuple(str(room / one) if one != "." else str(room) for one in named)
+
+
+def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(interpreter.path).parent}:{SYSTEM_PATH}",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": ":".join(roots),  # for programs that checks start; our own start isolated
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **more,
+    }
+
+
+def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:
+    """Names that the project's own folders can provide: a missing one of these is the project's business."""
+    code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
+    places = {PurePosixPath(one) for one in (roots or (".", "src"))} | {one.parent for one in code if is_test(str(one))}
+    found = set()
+    for path in code:
+        for place in places.intersection(path.parents):
+            found.add(path.relative_to(place).parts[0].split(".")[0])
+    return frozenset(found)

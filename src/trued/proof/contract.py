@@ -1,0 +1,83 @@
+"""The contract by its hash, and what a person's word adds to a verdict. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterable
+
+from trued.types import Approval, Contract, Grade, Judged, Outcome, Verdict
+
+FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they are taken anew
+_CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
+
+
+def canonical(contract: Contract) -> str:
+    """The same contract is the same bytes."""
+    data = contract.model_dump(mode="json", exclude=FACTS)
+    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+
+
+def contract_hash(contract: Contract) -> str:
+    return hashlib.sha256(canonical(contract).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def approved(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
+    """The verdict with people's words: the contract approved, requirements attested. What is refuted stays so."""
+    given = tuple(approvals)
+    judged = tuple(_lifted(one, given) for one in verdict.requirements)
+    settled = {one.id for one in judged if one.grade is Grade.ATTESTED}
+    objections = tuple(one for one in verdict.objections if one.requirement not in settled)
+    return verdict.model_copy(update={"requirements": judged, "objections": objections})
+
+
+def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
+    contract = next((one for one in approvals if one.requirement == "*"), None)
+    if contract and judged.grade is Grade.EXAMINED:
+        why = f"the contract is approved by {contract.who}{_because(contract)}"
+        return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *judged.why)})
+    own = next((one for one in approvals if one.requirement == judged.id), None)
+    if own is None or not own.who or judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank:
+        return judged
+    why = f"accepted by {own.who}{_because(own)}"
+    update = {"grade": Grade.ATTESTED, "lacks": "", "holds": True, "gaps": (), "why": (why, *judged.why)}
+    return judged.model_copy(update=update)
+
+
+def _because(approval: Approval) -> str:
+    return f": {approval.why}" if approval.why else ""
+
+
+def success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
+    """Every requirement at the bar, and there is one; nothing stands against it."""
+    reached = all(one.grade.rank >= accept.rank for one in verdict.requirements)
+    return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
+
+
+def concluded(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
+    """How a run ends that has this last verdict."""
+    if success(verdict, accept):
+        state = "done"
+    elif any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
+        state = "unjudged"
+    elif verdict.requirements and verdict.holds:
+        state = "waiting"
+    else:
+        state = "not proven"
+    short = [one for one in verdict.requirements if one.grade.rank < accept.rank]
+    why = [f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}" for one in short]
+    why += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
+    if not verdict.requirements:
+        why.append("there is no requirement: nothing can be proven")
+    if state == "done" and accept.rank < Grade.ATTESTED.rank:
+        why.append(f"the bar was lowered to {accept}")
+    return Outcome(
+        state=state,
+        grade=verdict.grade,
+        head=verdict.commit,
+        verdict=verdict,
+        why=tuple(why),
+        lacking=tuple(one.id for one in short if one.lacks),
+    )
+
+
+def exit_code(outcome: Outcome) -> int:
+    return _CODES.get(outcome.state, 1)

@@ -1,0 +1,48 @@
+"""What is said of a failed case: everything to the user, and to the implementer what it may know."""
+
+from trued.types import Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
+
+from .examples import said
+
+MOST_TEXT = 1500  # enough for one failed assertion
+_KINDS = {
+    "returned": "it returns another value",
+    "raised": "it raises an error",
+    "raised another error": "it raises another error",
+    "did not raise": "it does not raise the error",
+    "missing": "it is not there",
+    "import": "its module cannot be imported",
+    "arguments changed": "it changes its arguments",
+    "arguments after": "it leaves other arguments behind",
+    "exit": "it ends with another exit code",
+    "stdout": "it prints something else",
+    "time": "it takes too long",
+    "memory": "it takes too much memory",
+    "flood": "it writes too much",
+    "no answer": "it does not come back with an answer",
+    "vanished": "it was not reported",
+}
+
+
+def reason(check: Check, case: str, tried: Tried) -> str:
+    """For the user, in the ledger."""
+    what = _KINDS.get(tried.kind, tried.kind or str(tried.outcome))
+    return f"{check.kind} {case}: {what}"
+
+
+def gap(requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool) -> Finding:
+    """For the implementer: a visible check with its output; a held-out one by requirement, clause and kind only."""
+    if isinstance(check, ExamplesCheck):
+        kind = _KINDS.get(tried.kind, "it fails")
+        what = f"{requirement.id}: a held-out example fails: {kind}"
+        if not held_out:
+            what = f"{requirement.id}: {said(_case(check, case))}: {tried.detail[:MOST_TEXT] or kind}"
+        return Finding(what=what, where=requirement.text, requirement=requirement.id)
+    name = check.command if isinstance(check, CommandCheck) else case
+    detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
+    kind = _KINDS.get(tried.kind, tried.kind)
+    return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
+
+
+def _case(check: ExamplesCheck, name: str):  # type: ignore[no-untyped-def]
+    return check.cases[int(name.removeprefix("case ")) - 1]

@@ -1,0 +1,119 @@
+"""The interpreter of evidence: resolved once, outside every checkout, and recorded."""
+
+import asyncio
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib.metadata import version
+from pathlib import Path
+
+from trued.errors import CannotJudge
+
+RUNNER = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")  # all of a pytest, in pure Python
+OLDEST_FOR_OURS = (3, 11)  # before it pytest needs packages that we do not bring along
+_LOOK = """
+import json, os, sys
+from importlib import metadata, util
+plugins, versions = [], {}
+for one in metadata.distributions():
+    name = one.metadata["Name"]
+    if not name:
+        continue
+    versions.setdefault(name.lower(), one.version)
+    plugins += [[e.name, e.value.split(":")[0]] for e in one.entry_points if e.group == "pytest11"]
+print(json.dumps({
+    "executable": sys.executable, "version": list(sys.version_info[:3]),
+    "prefixes": [sys.prefix, sys.base_prefix], "path": [p for p in sys.path if os.path.exists(p)],
+    "standard": sorted(getattr(sys, "stdlib_module_names", sys.builtin_module_names)),
+    "pytest": bool(util.find_spec("pytest")), "plugins": plugins, "versions": versions,
+}))
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Interpreter:
+    """A Python that the user chose, with what is installed in it."""
+
+    path: str
+    real: str
+    version: tuple[int, ...]
+    readable: tuple[str, ...]
+    standard: frozenset[str]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    plugins: tuple[tuple[str, str], ...] = ()  # name and module of each pytest plugin
+    supplied: Mapping[str, str] = field(default_factory=dict)  # our own pytest, where it has none
+    lacks: str = ""  # why there is no pytest at all
+
+    @property
+    def said(self) -> str:
+        return f"{self.real} (Python {'.'.join(map(str, self.version))})"
+
+
+async def trusted(environment: Mapping[str, str] | None = None) -> Interpreter:
+    """The active virtual environment's Python, else the first on the path, else our own."""
+    where = os.environ if environment is None else environment
+    return await asyncio.to_thread(_probe, chosen(where))
+
+
+def chosen(environment: Mapping[str, str]) -> str:
+    if active := environment.get("VIRTUAL_ENV"):
+        python = Path(active) / "bin" / "python"
+        if python.exists():
+            return str(python)
+    return shutil.which("python3", path=environment.get("PATH", os.defpath)) or sys.executable
+
+
+@lru_cache(maxsize=8)
+def _probe(python: str) -> Interpreter:
+    # A version manager's shim answers with the interpreter behind it; from here on only that one is used.
+    looked = subprocess.run(  # noqa: S603 - the user's own interpreter, isolated from folder and environment
+        [python, "-I", "-B", "-c", _LOOK], capture_output=True, cwd="/", timeout=60, check=False
+    )
+    if looked.returncode != 0:
+        raise CannotJudge(f"{python} cannot be used to run checks: {looked.stderr.decode(errors='replace').strip()}")
+    found = json.loads(looked.stdout)
+    supplied, lacks, versions = {}, "", dict(found["versions"])
+    if not found["pytest"]:
+        if tuple(found["version"]) >= OLDEST_FOR_OURS:
+            supplied = _ours()
+            versions["pytest"] = f"{version('pytest')} (supplied by the engine)"
+        else:
+            lacks = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
+    real = str(Path(found["executable"]).resolve())
+    return Interpreter(
+        path=found["executable"],
+        real=real,
+        version=tuple(found["version"]),
+        readable=_folders([*found["prefixes"], *found["path"], str(Path(real).parent), *supplied.values()]),
+        standard=frozenset(found["standard"]),
+        versions=versions,
+        plugins=tuple((name, module) for name, module in found["plugins"]) if found["pytest"] else (),
+        supplied=supplied,
+        lacks=lacks,
+    )
+
+
+def _ours() -> dict[str, str]:
+    places = {}
+    for name in RUNNER:
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.origin:
+            origin = Path(spec.origin)
+            places[name] = str(origin.parent if origin.name == "__init__.py" else origin)
+    return places
+
+
+def _folders(paths: list[str]) -> tuple[str, ...]:
+    """Without those that lie in another one, and without the system's own, which every sandbox has."""
+    kept: list[Path] = []
+    for path in sorted({Path(one) for one in paths}):
+        inside = any(path == other or other in path.parents for other in kept)
+        if not inside and path != Path("/usr") and Path("/usr") not in path.parents and path != Path("/"):
+            kept.append(path)
+    return tuple(map(str, kept))

@@ -1,0 +1,236 @@
+"""From facts and objections to a verdict on one requirement. Pure: nothing is run, read or asked here.
+
+No claim comes in: there is no parameter for one. Objections and failing facts can only lower what comes out.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from trued.types import (
+    Check,
+    Evidence,
+    ExamplesCheck,
+    Finding,
+    Grade,
+    Judged,
+    ManualCheck,
+    Requirement,
+    TestsCheck,
+    Tried,
+)
+
+from .bench import WHOLE, check_hash
+from .frozen import below
+from .gaps import gap, reason
+from .standing import Base, Head, on_base, on_head
+
+
+@dataclass(frozen=True, slots=True)
+class Objected:
+    """An objection after the engine looked at it."""
+
+    finding: Finding
+    refutes: bool = False  # its case was run on the head and failed
+    closed: bool = False  # its case was run on the head and passed
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """All that the engine found out about one requirement and one commit."""
+
+    base: Sequence[Evidence] = ()
+    head: Sequence[Evidence] = ()
+    held_out: bool = False
+    held_out_why: str = ""
+    users_own: bool = True
+    changed: bool = True  # the diff touches more than the engine's own files
+    superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
+    own_modules: frozenset[str] = frozenset()
+    objected: Sequence[Objected] = ()
+
+
+@dataclass(slots=True)
+class _Count:
+    """What one check adds up to."""
+
+    proving: list[str] = field(default_factory=list)
+    guarding: list[str] = field(default_factory=list)
+    failed: list[tuple[str, Tried]] = field(default_factory=list)
+    unjudged: list[tuple[str, str]] = field(default_factory=list)
+    broken: list[tuple[str, str]] = field(default_factory=list)
+    blind: list[str] = field(default_factory=list)  # could not be judged on the base
+    unstable: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+
+def judge(requirement: Requirement, facts: Facts) -> Judged:
+    """The grade, why, what the implementer may know, and what only a person can give."""
+    counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
+    grade, why, lacks = _graded(requirement, counts, facts)
+    disputed = [one for one in facts.objected if not one.closed]
+    if disputed:
+        refuting = [one for one in disputed if one.refutes]
+        ceiling = Grade.REFUTED if refuting else Grade.UNPROVEN
+        grade = min(grade, ceiling, key=lambda one: one.rank)
+        words = [f"an objection's own case fails: {one.finding.what}" for one in refuting]
+        why = (*words, *(f"disputed: {one.finding.what}" for one in disputed if not one.refutes), *why)
+    closed = tuple(f"objection closed, its case passes: {one.finding.what}" for one in facts.objected if one.closed)
+    gaps = tuple(one for check, count in counts for one in _gaps(requirement, check, count, facts))
+    holds = not disputed and not gaps and grade not in (Grade.REFUTED, Grade.UNJUDGED) and lacks != "nothing"
+    return Judged(
+        id=requirement.id,
+        text=requirement.text,
+        source=str(requirement.source),
+        grade=grade,
+        why=(*why, *(word for _, count in counts for word in count.said), *closed),
+        evidence=tuple(one.id for one in (*facts.base, *facts.head)),
+        gaps=gaps,
+        holds=holds,
+        lacks=lacks if holds and lacks != "nothing" else "",
+    )
+
+
+# -- one check -----------------------------------------------------------------------------------------------------------------
+
+
+def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
+    count = _Count()
+    if isinstance(check, ManualCheck):
+        return count
+    name = check_hash(check)
+    base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
+    head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
+    stands = on_base(base, facts.own_modules)
+    if not stands:
+        count.broken.append((WHOLE, "it was never run on the base"))
+    for case, stood in stands.items():
+        if any(superseded(case, one) for one in facts.superseded):
+            count.said.append(f"{case} is superseded and not counted")
+            continue
+        _place(count, case, stood, on_head(case, head), must=_must(requirement, check, case))
+    _whole(count, base)
+    return count
+
+
+def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried]], *, must: bool) -> None:
+    """One case: where it was on base, what it showed on head, and what follows."""
+    state, bad = showed
+    if stood is Base.BROKEN:
+        count.broken.append((case, "broken on the base"))
+    elif case == WHOLE and stood is Base.UNJUDGED:
+        count.unjudged.append((case, bad[0].kind)) if bad else count.blind.append(case)
+    elif stood is Base.UNREACHED:
+        count.said.append(f"{case} was skipped on the base: not reached")
+    elif state is Head.FAILED and (must or stood is Base.GUARD):
+        count.failed.append((case, bad[0]))
+    elif state is Head.FAILED:
+        count.said.append(f"{case} fails on base and head alike: not counted")
+    elif state is Head.UNJUDGED:
+        count.unjudged.append((case, bad[0].kind))
+    elif stood is Base.RED and must:
+        count.proving.append(case)
+    elif stood is Base.GUARD:
+        count.guarding.append(case)
+    elif stood is Base.UNJUDGED:
+        count.blind.append(case)
+        count.said.append(f"{case} could not be judged on the base: not counted")
+    elif stood is Base.UNSTABLE:
+        count.unstable.append(case)
+        count.said.append(f"{case} passed and failed on the base: not counted")
+
+
+def _whole(count: _Count, base: Sequence[Evidence]) -> None:
+    for fact in base:
+        for one in fact.tried:
+            if one.id == WHOLE and one.detail not in count.said:
+                count.said.append(one.detail)
+
+
+def superseded(case: str, named: str) -> bool:
+    """A test, all its parameters, or all of a file."""
+    return case == named or case.startswith((f"{named}[", f"{named}::"))
+
+
+def _must(requirement: Requirement, check: Check, case: str) -> bool:
+    """Is the case the requirement's own? Other tests that the same command runs are guards and nothing more."""
+    if requirement.keep:
+        return False
+    if isinstance(check, TestsCheck) and check.files and case != WHOLE:
+        return any(below(case.split("::")[0], named) for named in check.files)
+    return True
+
+
+# -- all checks together ---------------------------------------------------------------------------------------------------------
+
+_Counts = list[tuple[Check, _Count]]
+
+
+def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+    """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no person's word would help)."""
+    failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
+    if failed:
+        return Grade.REFUTED, tuple(dict.fromkeys(reason(check, *one) for check, *one in failed)), "nothing"
+    unjudged = [(case, kind) for _, count in counts for case, kind in count.unjudged]
+    if unjudged:
+        return Grade.UNJUDGED, tuple(dict.fromkeys(f"could not be judged: {kind}" for _, kind in unjudged)), "nothing"
+    if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
+        steps = "; ".join(step for check in manual for step in check.steps)
+        return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
+    if not requirement.checks:
+        return Grade.UNPROVEN, ("no check",), "attest"
+    return _positive(requirement, counts, facts)
+
+
+def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+    """Nothing failed. What does that show?"""
+    proving = [(check, count) for check, count in counts if count.proving]
+    guards = sum(len(count.guarding) for _, count in counts)
+    if not facts.changed and (proving or requirement.keep or not guards):
+        return Grade.UNPROVEN, ("the diff is empty",), "nothing"
+    if proving:
+        return _red_to_green(proving, guards, facts)
+    if requirement.keep and guards:
+        return Grade.PROVEN, (f"kept: {guards} guards stay green, and nothing shows more",), ""
+    if guards and _all_green(counts):
+        if facts.users_own:
+            return Grade.PROVEN, (f"held already: all {guards} cases passed on the base and pass here",), ""
+        return Grade.UNPROVEN, ("already met, or its checks prove nothing: all cases are green on the base",), "attest"
+    return _nothing(counts, guards)
+
+
+def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+    data = sum(len(count.proving) for check, count in proving if isinstance(check, ExamplesCheck))
+    tests = sum(len(count.proving) for check, count in proving if not isinstance(check, ExamplesCheck))
+    counted = [f"{data} examples" if data else "", f"{tests} tests or commands" if tests else ""]
+    words = f"{' and '.join(filter(None, counted))} failed on the base and pass here; {guards} guards stay green"
+    if not data:
+        return Grade.TESTED, (words, "no held-out example shows it"), "attest"
+    if not facts.held_out:
+        return Grade.TESTED, (words, facts.held_out_why or "the examples are not held out"), "attest"
+    if not facts.users_own:
+        return Grade.EXAMINED, (words, "nobody stands behind the cases yet"), "approve"
+    return Grade.PROVEN, (words,), ""
+
+
+def _all_green(counts: _Counts) -> bool:
+    doubtful = any(count.broken or count.blind or count.unstable for _, count in counts)
+    return not doubtful and all(count.guarding for _, count in counts)
+
+
+def _nothing(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:
+    """No case went from red to green."""
+    if any(count.blind for _, count in counts):
+        return Grade.UNJUDGED, ("nothing could be judged on the base",), "nothing"
+    if any(count.broken for _, count in counts):
+        return Grade.UNPROVEN, ("a check is broken, and nothing else shows it",), "nothing"
+    why = "no case failed on the base and passes here" if guards else "no case could be counted"
+    return Grade.UNPROVEN, (why,), "attest"
+
+
+def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -> list[Finding]:
+    failed = [gap(requirement, check, case, tried, held_out=facts.held_out) for case, tried in count.failed]
+    environment = [
+        Finding(what=f"{requirement.id}: could not be judged: {kind}", requirement=requirement.id)
+        for _, kind in count.unjudged
+    ]
+    return list(dict.fromkeys([*failed, *environment]))

@@ -1,0 +1,161 @@
+"""Proves a commit against a sealed contract: every check twice, in one clean room, judged by nobody's word."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from trued.protocols import Tell, Workspace
+from trued.types import (
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Finding,
+    Grade,
+    Judged,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+    Verdict,
+)
+
+from .bench import Bench, Wanted
+from .checks import Recorder, distinct, take
+from .cleanroom import Graft, clean_room
+from .interpreter import Interpreter, trusted
+from .judge import Facts, Objected, judge
+from .standing import GREEN_TURNS, on_base
+
+MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
+EMPTY = "the diff is empty: nothing was done"
+
+
+async def prove(
+    workspace: Workspace,
+    contract: Contract,
+    requirements: Iterable[str],
+    commit: str,
+    *,
+    subject: str,
+    objections: tuple[Finding, ...] = (),
+    known: tuple[Evidence, ...] = (),
+    owned: tuple[str, ...] = (),
+    tell: Tell,
+) -> Verdict:
+    """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff."""
+    ids = set(requirements)
+    due = tuple(one for one in contract.requirements if one.id in ids)
+    tree = await workspace.tree(commit)
+    changed = [path for path in await workspace.changed(contract.base, commit) if path not in owned]
+    trial = _Trial(contract, due, objections)
+    if distinct(due) or trial.runnable:
+        await trial.hold(workspace, commit, tree, await trusted(), tell)
+    evidence = (*(one for one in known if one.side == "head" and one.tree == tree), *trial.evidence)
+    judged = tuple(judge(one, trial.facts(one, evidence, changed=bool(changed))) for one in due)
+    remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
+    for one in judged:
+        tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
+    return Verdict(
+        subject=subject,
+        commit=commit,
+        tree=tree,
+        requirements=judged,
+        evidence=tuple(trial.evidence),
+        objections=tuple(one.finding for one in trial.objected if not one.closed),
+        remarks=remarks,
+        undecided=tuple(dict.fromkeys([*trial.undecided, *_undecided(due, judged)])),
+    )
+
+
+class _Trial:
+    """One visit to the clean room."""
+
+    def __init__(self, contract: Contract, due: tuple[Requirement, ...], objections: tuple[Finding, ...]) -> None:
+        self.contract, self.due = contract, due
+        self.runnable = [one for one in objections if one.case is not None]
+        self.objected = [Objected(one) for one in objections if one.case is None]
+        self.evidence: list[Evidence] = []
+        self.undecided: list[str] = []
+        self.own_modules: frozenset[str] = frozenset()
+
+    async def hold(
+        self, workspace: Workspace, commit: str, tree: str, interpreter: Interpreter, tell: Tell
+    ) -> None:
+        recorder = Recorder(self.contract, interpreter, commit, tree)
+        async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
+            self.undecided += _said(graft)
+            self.own_modules = await _own_modules(workspace, self.contract, bench)
+            for turn in range(1, GREEN_TURNS + 1):
+                for name, check in distinct(self.due).items():
+                    owners = [one for one in self.due if name in distinct((one,))]
+                    wanted = Wanted(self._ids(name), second=turn > 1)
+                    fact = await take(check, bench, wanted)
+                    self.undecided += fact.notes
+                    self.evidence += [recorder.record(one.id, check, fact, turn=turn) for one in owners]
+                    tell("checked", check=name[:12], sort=check.kind, turn=turn, void=fact.void)
+            await self._objections(bench, recorder, tell)
+
+    def _ids(self, check: str) -> tuple[str, ...] | None:
+        stands = on_base([one for one in self.contract.base_facts if one.check == check])
+        return tuple(stands) or None
+
+    async def _objections(self, bench: Bench, recorder: Recorder, tell: Tell) -> None:
+        """An objection that can be run is a check: it closes itself or it refutes."""
+        for finding in self.runnable:
+            assert finding.case is not None  # noqa: S101  (that is how they were chosen)
+            check = ExamplesCheck(cases=(finding.case,))
+            passed = True
+            broken = False
+            for turn in range(1, GREEN_TURNS + 1):
+                fact = await take(check, bench, Wanted(second=turn > 1))
+                self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
+                outcomes = {one.outcome for one in fact.tried}
+                passed = passed and outcomes == {Outcomes.PASSED}
+                broken = broken or bool(outcomes & {Outcomes.BROKEN, Outcomes.UNJUDGED})
+            self.objected.append(Objected(finding, refutes=not passed and not broken, closed=passed))
+            tell("objection", what=finding.what, passed=passed)
+
+    def facts(self, requirement: Requirement, evidence: Sequence[Evidence], *, changed: bool) -> Facts:
+        contract = self.contract
+        return Facts(
+            base=[one for one in contract.base_facts if one.requirement == requirement.id],
+            head=[one for one in evidence if one.requirement == requirement.id],
+            held_out=contract.held_out,
+            held_out_why=contract.held_out_why,
+            users_own=contract.users_own,
+            changed=changed,
+            superseded=[name for one in contract.requirements for name in one.supersedes],
+            own_modules=self.own_modules,
+            objected=[one for one in self.objected if one.finding.requirement == requirement.id],
+        )
+
+
+async def _own_modules(workspace: Workspace, contract: Contract, bench: Bench) -> frozenset[str]:
+    """Modules that the project has itself, now. What the base's manifest names is a dependency all the same."""
+    lacking = {
+        one.kind.removeprefix("module ").split(".")[0]
+        for fact in contract.base_facts
+        for one in fact.tried
+        if one.kind.startswith("module ")
+    }
+    if not lacking & bench.modules:
+        return frozenset()
+    texts = [await workspace.read(contract.base, name) or b"" for name in MANIFESTS]
+    declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts).decode("utf-8", "replace").lower().replace("-", "_"))
+    return frozenset(one for one in lacking & bench.modules if one.lower() not in declared)
+
+
+def _held_already(judged: Sequence[Judged]) -> bool:
+    return bool(judged) and all(one.grade is Grade.PROVEN for one in judged)
+
+
+def _said(graft: Graft) -> list[str]:
+    said = [f"{path}: the base's version was used, the head changed or removed it" for path in graft.restored]
+    said += [f"{path}: added by the head, taken out" for path in graft.removed]
+    return said + [f"{path}: added by the head, left out of evidence" for path in graft.added]
+
+
+def _undecided(due: Sequence[Requirement], judged: Sequence[Judged]) -> list[str]:
+    """What no check can decide is said, not hidden."""
+    said = [f"no check reaches: {one.text}" for one in due if not one.checks]
+    shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
+    said += [f"{one.id}: its tests share a process with the code that they test" for one in shared]
+    return said + [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]

@@ -1,0 +1,73 @@
+"""Seals a contract before any work starts: freezes what judges, and takes red on the base three times."""
+
+from collections.abc import Mapping
+
+from trued.protocols import Tell, Workspace
+from trued.types import Contract, Environment, Evidence, Outcomes, Requirement, Tried
+
+from .bench import Bench, Fact, Wanted
+from .checks import Recorder, distinct, take
+from .cleanroom import clean_room
+from .frozen import frozen
+from .interpreter import Interpreter, trusted
+from .standing import RED_TURNS, on_base
+
+
+async def seal(
+    workspace: Workspace,
+    requirements: tuple[Requirement, ...],
+    environment: Environment,
+    *,
+    held_out: bool,
+    held_out_why: str,
+    users_own: bool = True,
+    tell: Tell,
+) -> Contract:
+    """The contract, with what every check showed on the base. No agent may be running."""
+    contract = Contract(
+        base=workspace.base,
+        requirements=requirements,
+        environment=environment,
+        frozen=frozen(requirements, await workspace.blobs(workspace.base)),
+        held_out=held_out,
+        held_out_why=held_out_why,
+        users_own=users_own,
+    )
+    facts = await _facts(workspace, contract, await trusted(), tell) if distinct(requirements) else ()
+    return contract.model_copy(update={"base_facts": facts})
+
+
+async def _facts(
+    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell
+) -> tuple[Evidence, ...]:
+    recorder = Recorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
+    evidence: list[Evidence] = []
+    async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
+        for name, check in distinct(contract.requirements).items():
+            owners = [one for one in contract.requirements if name in distinct((one,))]
+            taken = list[Evidence]()
+            for turn, fact in enumerate(await _three_times(check, bench), start=1):
+                taken += [recorder.record(one.id, check, fact, turn=turn) for one in owners]
+            evidence += taken
+            stands = on_base([one for one in taken if one.requirement == owners[0].id])
+            tell("sealed", check=name[:12], sort=check.kind, serves=[one.id for one in owners], cases=_counted(stands))
+    return tuple(evidence)
+
+
+async def _three_times(check, bench: Bench) -> list[Fact]:  # type: ignore[no-untyped-def]
+    """All cases once; those that failed, twice more: red by chance is no red."""
+    facts = [await take(check, bench, Wanted())]
+    suspects = tuple(one.id for one in facts[0].tried if _suspect(one))
+    while suspects and len(facts) < RED_TURNS:
+        facts.append(await take(check, bench, Wanted(ids=suspects)))
+    return facts
+
+
+def _suspect(one: Tried) -> bool:
+    """Failed, or lacks a module that the head may bring along."""
+    lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
+    return one.outcome in (Outcomes.FAILED, Outcomes.MISSING) or lacking
+
+
+def _counted(stands: Mapping[str, str]) -> dict[str, int]:
+    return {str(state): list(stands.values()).count(state) for state in dict.fromkeys(stands.values())}

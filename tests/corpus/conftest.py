@@ -1,0 +1,3 @@
+"""The cases are data: their tests are not ours."""
+
+collect_ignore_glob = ["cases/*"]

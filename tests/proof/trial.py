@@ -1,0 +1,118 @@
+"""Plays `verify` for tests: a base and a head as files, sealed and proven through the real workspace."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from trued.proof import prove, seal
+from trued.types import Contract, Environment, Finding, Judged, Requirement, Verdict
+from trued.wire import Confinement
+from trued.workspaces.git import GitWorkspace
+from trued.workspaces.sandbox import best
+
+Change = Callable[[Path], None] | Mapping[str, str | None]
+
+
+def quiet(kind: str, **data: object) -> None:
+    """Nobody listens."""
+
+
+def git(folder: Path, *words: str) -> str:
+    who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    plain = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": "/dev/null", "PATH": os.environ["PATH"]}
+    settings = ("-c", "core.fsmonitor=false", "-c", "init.defaultBranch=main", "-c", "core.hooksPath=/dev/null")
+    done = subprocess.run(["git", *settings, *words], cwd=folder, env=plain | who, check=True, capture_output=True)
+    return done.stdout.decode().strip()
+
+
+def lay(folder: Path, change: Change) -> None:
+    """Write, or with None remove, files."""
+    if not isinstance(change, Mapping):
+        change(folder)
+        return
+    for name, content in change.items():
+        place = folder / name
+        if content is None:
+            place.unlink()
+            continue
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content)
+
+
+def script(path: Path, home: Path) -> Callable[[Path], None]:
+    """A change that is made by a program."""
+
+    def change(folder: Path) -> None:
+        who = {f"GIT_{role}_{what}": "a@b" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+        surroundings = {"PATH": os.environ["PATH"], "HOME": str(home), "GIT_CONFIG_GLOBAL": "/dev/null", **who}
+        subprocess.run([sys.executable, str(path)], cwd=folder, env=surroundings, check=True, capture_output=True)
+
+    return change
+
+
+class Trial:
+    """One base, any number of heads."""
+
+    def __init__(self, place: Path, base: Change, requirements: list[dict[str, Any]], **environment: Any) -> None:
+        self.place, self.heads = place, 0
+        self.base = place / "base"
+        self.base.mkdir(parents=True)
+        lay(self.base, base)
+        git(self.base, "init", "-q")
+        git(self.base, "add", "-A", "-f")
+        git(self.base, "commit", "-qm", "base", "--allow-empty")
+        self.requirements = tuple(Requirement.model_validate(one) for one in requirements)
+        self.environment = Environment(**environment)
+        commit = git(self.base, "rev-parse", "HEAD")
+        sight = Confinement(level=best("auto", allow_unsandboxed=False))
+        self.workspace = GitWorkspace(self.base, place / "state", "verify", "trued/verify", commit, sight)
+
+    async def seal(self, *, held_out: bool = True, users_own: bool = True) -> Contract:
+        await self.workspace.begin()
+        why = "" if held_out else "agents can read the requirements file"
+        return await seal(
+            self.workspace,
+            self.requirements,
+            self.environment,
+            held_out=held_out,
+            held_out_why=why,
+            users_own=users_own,
+            tell=quiet,
+        )
+
+    async def head(self, change: Change, *, force: bool = False) -> str:
+        """The commit of a head, taken into the store from a repository that is not trusted."""
+        self.heads += 1
+        folder = self.place / f"ws{self.heads}" / "head"
+        folder.parent.mkdir()
+        git(self.place, "clone", "-q", str(self.base), str(folder))
+        lay(folder, change)
+        git(folder, "add", "-A", *(["-f"] if force else []))
+        git(folder, "commit", "-qm", "work", "--allow-empty")
+        commit = git(folder, "rev-parse", "HEAD")
+        await self.workspace.store.git("fetch", "-q", str(folder), f"{commit}:refs/trued/verify/head{self.heads}")
+        return commit
+
+    async def prove(self, contract: Contract, commit: str, *objections: Finding, **more: Any) -> Verdict:
+        ids = [one.id for one in contract.requirements]
+        return await prove(
+            self.workspace, contract, ids, commit, subject="all", objections=objections, tell=quiet, **more
+        )
+
+    async def verdict(self, change: Change, *, force: bool = False) -> Verdict:
+        contract = await self.seal()
+        return await self.prove(contract, await self.head(change, force=force))
+
+
+def only(verdict: Verdict) -> Judged:
+    (judged,) = verdict.requirements
+    return judged
+
+
+def read_requirements(path: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(path.read_text())["requirements"]
+    return found
