@@ -15,6 +15,8 @@ from .folders import LINKED, SECRETS, contains, spellings, system_folders, syste
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 FILE_BYTES = 8 * 1024**3  # one file of a confined process; above it is a mistake that would fill the disk
 SCRATCH_BYTES = 2 * 1024**3  # of /tmp and of /dev/shm, which live in memory
+# The kernel lets uid 0 write here by its number alone, without any capability, so root's sandbox has them read-only.
+KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -60,6 +62,8 @@ def _bubblewrap(confinement: Confinement, folder: str) -> list[str]:
 def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
     """What is mounted where; the deeper path wins, because it is mounted later."""
     mounts = {path: ["--ro-bind", path, path] for path in [*system_folders(), *_linked(confinement)]}
+    if os.getuid() == 0:
+        mounts |= {path: ["--ro-bind", path, path] for path in KERNEL if os.path.exists(path)}  # noqa: PTH110
     scratch = ["--size", str(SCRATCH_BYTES), "--tmpfs"]
     mounts |= {"/proc": ["--proc", "/proc"], "/dev": ["--dev", "/dev"]}
     mounts |= {path: [*scratch, path] for path in ("/tmp", "/dev/shm")}  # noqa: S108
@@ -67,10 +71,14 @@ def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
         for path in spellings(paths):
             mounts[path] = [kind, path, path]
     shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind")]
-    for path in spellings((*confinement.hidden, *SECRETS)):
+    for path in spellings(_hidden(confinement)):
         if any(contains(one, path) for one in shown):
             mounts[path] = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]  # noqa: PTH112
     return mounts
+
+
+def _hidden(confinement: Confinement) -> list[str]:
+    return [*confinement.hidden, *(path for path in SECRETS if os.access(path, os.R_OK))]
 
 
 def _depth(mount: tuple[str, list[str]]) -> tuple[int, str]:
@@ -101,7 +109,7 @@ def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
 def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
     writable = spellings((*confinement.writable, folder))
     seen = spellings([*system_folders(), *_linked(confinement), *confinement.readable])
-    hidden = [path for path in spellings((*confinement.hidden, *SECRETS)) if path not in writable]
+    hidden = [path for path in spellings(_hidden(confinement)) if path not in writable]
     restrict = confinement.level == "landlock"
     bounds = {"CORE": 0, "FSIZE": FILE_BYTES} | ({"DATA": limits.memory_bytes} if limits.memory_bytes else {})
     policy = {

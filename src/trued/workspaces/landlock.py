@@ -19,10 +19,15 @@ from pathlib import Path
 from typing import Any
 
 CREATE_RULESET, ADD_RULE, RESTRICT_SELF = 444, 445, 446  # the same numbers on every architecture
-SET_PDEATHSIG, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 36, 38
+SET_PDEATHSIG, CAPBSET_DROP, SET_SECUREBITS, SET_CHILD_SUBREAPER, SET_NO_NEW_PRIVS = 1, 24, 28, 36, 38
+CAPABILITY_VERSION = 0x20080522
+CAPABILITIES = 64  # more than any kernel has
+NO_ROOT = 0b1111  # uid 0 gets no capability by exec, and that is locked
 EXECUTE, WRITE_FILE, READ_FILE, READ_DIR = 1, 2, 4, 8
 REFER, TRUNCATE, IOCTL_DEV = 1 << 13, 1 << 14, 1 << 15
 FIRST_RIGHTS = (1 << 13) - 1  # all that the first version knows
+MAKE_DEVICES = 1 << 6 | 1 << 11  # a device node in a clone would be a way to the whole disk
+FAILED = 126  # exit code when the program was not started because it could not be confined
 READ = EXECUTE | READ_FILE | READ_DIR
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # others make no sense for a file: EINVAL
 TCP = 3  # bind and connect
@@ -58,12 +63,25 @@ def restrict(policy: dict[str, Any]) -> None:
     fields = [handled, net, SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")
-    for paths, access in (("readable", READ), ("writable", handled), ("devices", READ_FILE | WRITE_FILE | IOCTL_DEV)):
+    for paths, access in (("readable", READ), ("writable", handled & ~MAKE_DEVICES), ("devices", READ_FILE | WRITE_FILE | IOCTL_DEV)):
         for path in policy[paths]:
             _allow(ruleset, path, access & handled)
+    give_up_capabilities()
     _checked(libc().prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0), "give up new privileges")
     _checked(call(RESTRICT_SELF, ruleset, 0), "restrict itself")
     os.close(ruleset)
+
+
+def give_up_capabilities() -> None:
+    """Landlock confines paths; without this, root could still set the clock, load modules or make devices."""
+    if os.geteuid() != 0:
+        return
+    library = libc()
+    for one in range(CAPABILITIES):
+        library.prctl(CAPBSET_DROP, one, 0, 0, 0)  # refused for those that this kernel does not know
+    _checked(library.prctl(SET_SECUREBITS, NO_ROOT, 0, 0, 0), "give up root's rights")
+    header, none = struct.pack("=Ii", CAPABILITY_VERSION, 0), bytes(24)
+    _checked(library.capset(header, none), "give up its capabilities")
 
 
 def _allow(ruleset: int, path: str, access: int) -> None:
@@ -135,6 +153,10 @@ def _become(policy: dict[str, Any], argv: list[str]) -> None:
         limit(policy["limits"])
         if policy["restrict"]:
             restrict(policy)
+    except OSError as error:
+        os.write(2, f"trued: cannot confine {argv[0]}: {error}\n".encode())
+        os._exit(FAILED)
+    try:
         os.execvpe(argv[0], argv, os.environ)  # noqa: S606
     except OSError as error:
         os.write(2, f"trued: cannot start {argv[0]}: {error}\n".encode())
