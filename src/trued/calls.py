@@ -57,7 +57,7 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
 
 
 async def _reported(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str]:
-    def tell(kind: str, **data: object) -> None:
+    def tell(kind: str, /, **data: object) -> None:
         kit.journal.tell(kind, ask.key, **data)
 
     for attempt in range(1, ATTEMPTS + 1):
@@ -106,7 +106,7 @@ def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:
         role=ask.role.name,
         agent=ask.agent,
         state=report.state,
-        failure=report.kind,
+        kind=report.kind,
         why=report.why,
         reply=report.reply,
         attempts=report.attempt,

@@ -1,6 +1,7 @@
 """Engine: starts, resumes and ends runs; one of the two places where adapters are chosen."""
 
 import asyncio
+import hashlib
 import os
 import secrets
 import signal
@@ -15,6 +16,7 @@ from .config import load_settings, user_config
 from .documents.account import account
 from .documents.plan import parse_plan, read_plan
 from .documents.requirements import load_requirements
+from .documents.ticks import ticked
 from .errors import (
     AgentFailed,
     BadInput,
@@ -80,6 +82,7 @@ class Inputs(Value):
     roles: dict[str, Role]
     requirements: Requirements | None
     requirements_file: str  # absolute: agents must not be able to read it
+    requirements_blobs: tuple[str, ...] = ()
     instructions: str
     level: str
     version: str
@@ -184,9 +187,20 @@ class Engine:
         return self._concluded(record, outcome)
 
     def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
+        self._tick(record, outcome.verdict)
         code = proof.exit_code(outcome)
         why = "; ".join(outcome.why)
         return self._ended(record, outcome.state, code, why, head=outcome.head, grade=outcome.grade)
+
+    def _tick(self, record: RunRecord, verdict: Verdict | None) -> None:
+        """The run's copy of the plan: a view, made anew whenever a verdict or a person's word changes it."""
+        goal, contract = self.inputs(record.id).goal, self.contract(record.id)
+        if not goal.source.file or contract is None or verdict is None:
+            return
+        folder = self.folder(record.id) / "files"
+        folder.mkdir(exist_ok=True)
+        plan = parse_plan(goal.text, goal.source.file)
+        durable.write(folder / Path(goal.source.file).name, ticked(plan, contract.requirements, verdict), sync=False)
 
     def _ended(
         self, record: RunRecord, state: str, code: int, why: str, *, head: str = "", grade: Grade = Grade.UNPROVEN
@@ -221,6 +235,7 @@ class Engine:
             roles=roles,
             requirements=requirements,
             requirements_file=str(request.requirements.resolve()) if request.requirements else "",
+            requirements_blobs=_blobs(request.requirements.read_bytes()) if request.requirements else (),
             instructions=_instructions(repository.root),
             level=level,
             version=_version(),
@@ -268,6 +283,7 @@ class Engine:
             goal=inputs.goal,
             requirements=inputs.requirements,
             secrets=(*secret, hidden),
+            secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             person=self.person,
             began=record.created_at,
@@ -408,6 +424,12 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
 def _instructions(root: Path) -> str:
     texts = [(name, root / name) for name in INSTRUCTIONS]
     return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in texts if path.is_file())
+
+
+def _blobs(content: bytes) -> tuple[str, ...]:
+    """The names that git gives this content, in repositories of either kind."""
+    whole = b"blob %d\0%s" % (len(content), content)
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()
 
 
 def _new_id() -> str:

@@ -30,6 +30,7 @@ class Kit:
     goal: Goal
     requirements: Requirements | None
     secrets: tuple[Path, ...]  # files that agents must not be able to read, the user's requirements file first
+    secret_blobs: frozenset[str]  # the requirements file as git would name it: a copy in the base is no secret
     instructions: str  # the project's own words to agents
     person: Person
     began: float
@@ -50,7 +51,9 @@ class Line:
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     published: str = ""
     changes: int = 0  # asks that changed something
-    standing: dict[str, tuple[object, int]] = field(default_factory=dict)  # gaps and changes of a scope, and how long so
+    standing: dict[str, tuple[object, int]] = field(
+        default_factory=dict
+    )  # gaps and changes of a scope, and how long so
 
 
 def digest(*parts: object) -> str:

@@ -145,11 +145,19 @@ class Run:
     async def _held_out(self) -> tuple[bool, str]:
         """Held out means unreadable, and that is tried, not believed."""
         workspace = self.kit.workspace
+        if self.kit.requirements is None:
+            return False, "there is no requirements file"
+        copies = [
+            path for path, blob in (await workspace.blobs(workspace.base)).items() if blob in self.kit.secret_blobs
+        ]
+        if copies:
+            return (
+                False,
+                f"{copies[0]} in the repository is a copy of the requirements file: its cases count as visible",
+            )
         for path in self.kit.secrets:
             if await workspace.readable_by_agents(path):
                 return False, f"agents can read {path.name}: its cases count as visible"
-        if self.kit.requirements is None:
-            return False, "there is no requirements file"
         return True, "agents cannot read the requirements file: tried in their sandbox"
 
     # -- verdicts ------------------------------------------------------------------------------------------------------
@@ -161,10 +169,21 @@ class Run:
 
     async def prove(self, subject: Task | Plan, objections: Iterable[Finding] = ()) -> Verdict:
         """Run the subject's checks ourselves, on the last accepted commit. Objections can sink it, never float it."""
-        verdict = await self._proven("prove", subject, tuple(objections))
+        verdict = await self._proven("prove", subject, self._addressed(subject, objections))
         if isinstance(subject, Task):
             self.line.unsettled[subject.id] = () if verdict.holds else verdict.objections
         return verdict
+
+    def _addressed(self, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
+        """An objection that names no requirement disputes every one that the subject serves."""
+        contract = self._contract()
+        every = {one.id for one in contract.requirements}
+        served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
+        addressed: list[Finding] = []
+        for one in objections:
+            named = [one.requirement] if one.requirement in every else served or [""]
+            addressed += [one.model_copy(update={"requirement": name}) for name in named]
+        return tuple(addressed)
 
     def stuck(self, verdict: Verdict) -> bool:
         """No progress: the same gaps and not a line changed, twice running."""
@@ -291,7 +310,7 @@ class Run:
     def _tell(self, name: str) -> Callable[..., None]:
         key = f"{self.path}{name}"
 
-        def tell(kind: str, **data: object) -> None:
+        def tell(kind: str, /, **data: object) -> None:
             self.kit.journal.tell(kind, key, **data)
 
         return tell
@@ -369,7 +388,9 @@ class Session(Generic[R]):
 
         async def step() -> str:
             if self.turns and not can_resume:
-                kit.journal.tell("fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again")
+                kit.journal.tell(
+                    "fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again"
+                )
             got = await answered(kit, line, ask)
             if got.failure and not keep_failure:
                 raise AgentFailed(got.failure)

@@ -334,7 +334,8 @@ class Verdict(Value):
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        return (*self.remarks, *(gap for one in self.requirements for gap in one.gaps), *self.objections)
+        every = (*self.remarks, *(gap for one in self.requirements for gap in one.gaps), *self.objections)
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may dispute several
 
 
 class Contract(Value):

@@ -11,7 +11,17 @@ from trued import durable
 from trued.journals.sqlite import SqliteJournal
 from trued.workspaces.gitcall import Git
 
-READING = ("rev-parse", "cat-file", "ls-tree", "diff-tree", "rev-list", "show-ref", "for-each-ref", "merge-base", "diff")
+READING = (
+    "rev-parse",
+    "cat-file",
+    "ls-tree",
+    "diff-tree",
+    "rev-list",
+    "show-ref",
+    "for-each-ref",
+    "merge-base",
+    "diff",
+)
 
 
 class Points:

@@ -123,7 +123,15 @@ def clean_run(place: Path) -> tuple[World, list[str], list[str]]:
 
 
 def dying(log: Path, at: int, when: str, *, parent_too: bool = False) -> tuple[str, ...]:
-    return (sys.executable, "-m", "tests.crash.dying_supervisor", str(log), str(at), when, "yes" if parent_too else "no")
+    return (
+        sys.executable,
+        "-m",
+        "tests.crash.dying_supervisor",
+        str(log),
+        str(at),
+        when,
+        "yes" if parent_too else "no",
+    )
 
 
 def one(kill: Kill, place: Path, expected: tuple[str, object]) -> Result:
@@ -236,7 +244,9 @@ def swept(every: Sequence[Kill], expected: tuple[str, object], workers: int) -> 
         with os.fdopen(reader, "rb") as pipe:
             text = pipe.read()
         told = json.loads(text) if text else {"problems": ["the sweep itself failed"]}
-        yield Result(kill, told["problems"], told.get("died", False), told.get("adopted", False), told.get("seconds", 0.0))
+        yield Result(
+            kill, told["problems"], told.get("died", False), told.get("adopted", False), told.get("seconds", 0.0)
+        )
         if told["problems"]:
             print(f"kept for a look: {place}", file=sys.stderr)
         else:

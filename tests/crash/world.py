@@ -40,7 +40,7 @@ REQUIREMENTS = {
     ]
 }
 
-SCRIPT = '''
+SCRIPT = """
 import sys, time
 
 def purple_team_a(order, folder):
@@ -54,7 +54,7 @@ def purple_team_b(order, folder):
     time.sleep(0.15)
     (folder / "NOTES.md").write_text("doubling, for strings too\\n")
     return {"result": "PASS", "steel_man": ["tiny.py:1 is right"], "gaps": [], "fixed": ["NOTES.md"]}
-'''
+"""
 
 
 class World:
@@ -86,7 +86,9 @@ class World:
 
     def untouched(self) -> dict[str, str]:
         """Everything in the user's repository that is not the run's branch, by content."""
-        state = {"refs": "\n".join(line for line in self.git("show-ref").splitlines() if "refs/heads/trued/" not in line)}
+        state = {
+            "refs": "\n".join(line for line in self.git("show-ref").splitlines() if "refs/heads/trued/" not in line)
+        }
         for path in sorted(self.repository.rglob("*")):
             inside = path.relative_to(self.repository).as_posix()
             ours = inside.startswith((".git/objects", ".git/refs/heads/trued", ".git/logs/refs/heads/trued"))
@@ -114,7 +116,10 @@ class World:
 
     def finished_twice(self) -> list[str]:
         """Calls with more than one report: paid for after they were finished."""
-        keys = [json.loads((one.parent / "order.json").read_bytes())["key"] for one in self.run_folder().glob("spool/*/report.json")]
+        keys = [
+            json.loads((one.parent / "order.json").read_bytes())["key"]
+            for one in self.run_folder().glob("spool/*/report.json")
+        ]
         return sorted({key for key in keys if keys.count(key) > 1})
 
     def left_over(self) -> list[str]:

@@ -75,7 +75,11 @@ def built(order: Order, code: Mapping[str, str] = CODE) -> dict[str, Any]:
     text = code.get(chunk_of(order), "")
     if text not in file.read_text():
         file.write_text(file.read_text() + text)
-    return {"implemented": [chunk_of(order)], "files": [{"path": "tiny.py", "what": "a function"}], "notes": ["look twice"]}
+    return {
+        "implemented": [chunk_of(order)],
+        "files": [{"path": "tiny.py", "what": "a function"}],
+        "notes": ["look twice"],
+    }
 
 
 PASSED: dict[str, Any] = {"result": "PASS", "steel_man": ["tiny.py:1 reads well"], "gaps": [], "fixed": []}

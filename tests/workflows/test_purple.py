@@ -113,7 +113,9 @@ async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, revie
 async def test_team_b_mends_on_top_of_team_a_in_a_commit_of_its_own(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
         if order.role == "purple-team-a":
-            return built(order, {"1A": "def double(x):\n    return x\n", "1B": "\n\ndef triple(x):\n    return 3 * x\n"})
+            return built(
+                order, {"1A": "def double(x):\n    return x\n", "1B": "\n\ndef triple(x):\n    return 3 * x\n"}
+            )
         from pathlib import Path
 
         file = Path(order.folder) / "tiny.py"
@@ -264,7 +266,10 @@ async def test_nothing_is_left_but_the_branch(ground: Ground) -> None:
     engine, runtime = ground.engine(lazy(2))
     record = await ground.run(engine)
     assert ground.git("status", "--porcelain=v2", "--branch") == before
-    assert ground.git("for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", f"refs/heads/{record.branch}"]
+    assert ground.git("for-each-ref", "--format=%(refname)").split() == [
+        "refs/heads/main",
+        f"refs/heads/{record.branch}",
+    ]
     assert not (engine.folder(record.id) / "clones").exists()
     assert len({order.folder for order in runtime.orders}) == 4
 

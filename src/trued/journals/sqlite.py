@@ -219,7 +219,7 @@ class RunJournal:
         )
         return value
 
-    def tell(self, kind: str, key: str = "", **data: object) -> None:
+    def tell(self, kind: str, key: str = "", /, **data: object) -> None:
         now = self.journal.clock()
         self.journal._write(
             "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",

@@ -1,6 +1,7 @@
 """The engine's side of an agent call: an order in a folder, a supervisor that outlives us, a report or none."""
 
 import asyncio
+import contextlib
 import json
 import sys
 from collections.abc import Mapping, Sequence
@@ -8,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from .. import processes
+from .. import durable, processes
 from ..errors import StateFailed
 from ..protocols import Capabilities, Tell
 from ..redact import Redactor
-from ..wire import Order, Report
+from ..wire import Order, Report, load
 from .detached import Supervisor
 from .folder import Call, events, held, reap, stop, supervisor
 from .slots import Slots
@@ -69,13 +70,21 @@ class Spool:
         await asyncio.gather(*(stop(path) for path in calls if held(path)))
         return sum([await reap(path) for path in calls if not (path / "report.json").exists()])
 
+    def retire_failed(self) -> None:
+        """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt."""
+        for file in self.folder.glob("*/report.json"):
+            with contextlib.suppress(ValueError, TypeError, AttributeError):
+                if load(Report, file.read_bytes()).state == "failed":
+                    durable.write(file.parent / "dead", "it failed, and is tried again", sync=False)
+                    file.replace(file.with_name("report.failed.json"))
+
     async def _adopted(self, call: Call) -> None:
         """Somebody looks after the call already: wait for the end of that, and look again."""
         keeper = supervisor(call.path)
         if not keeper:
             await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
             return
-        call.tell("adopted", pid=processes.number(keeper))
+        call.adopted(keeper)
         try:
             with self._slots.taken():
                 await processes.gone(processes.number(keeper))
