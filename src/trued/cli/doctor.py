@@ -62,22 +62,25 @@ def _sandbox() -> Iterator[Found]:
 
 
 def _home(home: Path) -> Found:
+    """Tried on the nearest folder that is there: looking makes nothing."""
     fix = "set TRUED_HOME to a folder that you can write"
+    place = _nearest(home)
     try:
-        home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=home, prefix=".doctor-"):
+        with tempfile.NamedTemporaryFile(dir=place, prefix=".trued-doctor-"):
             pass
     except OSError as error:
-        return Found("state", "broken", f"{home} cannot be written: {error.strerror}", fix)
-    mode = home.stat().st_mode & 0o077
-    if mode:
+        return Found("state", "broken", f"{home}: {place} cannot be written: {error.strerror}", fix)
+    if place == home and home.stat().st_mode & 0o077:
         return Found("state", "broken", f"{home} can be read by others", f"chmod 700 {home}")
-    return Found("state", "ok", f"{home} is writable and private")
+    return Found("state", "ok", f"{home} is writable and private" if place == home else f"{home}, made when first used")
+
+
+def _nearest(folder: Path) -> Path:
+    return next(one for one in (folder, *folder.parents) if one.is_dir())
 
 
 def _space(home: Path) -> Found:
-    place = next(one for one in (home, *home.parents) if one.exists())
-    free = shutil.disk_usage(place).free
+    free = shutil.disk_usage(_nearest(home)).free
     if free < FREE_BYTES:
         return Found(
             "disk", "broken", f"{free // 1024**2} MB are free for {home}", "free a gigabyte, or move TRUED_HOME"

@@ -73,9 +73,7 @@ def init(
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
     out().print(Text(str(path)), soft_wrap=True)
-    hint(
-        "every line in it is a default, commented out; `trued trust` it before the next run"
-    )
+    hint("every line in it is a default, commented out; `trued trust` it before the next run")
 
 
 @app.command()

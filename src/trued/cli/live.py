@@ -8,7 +8,7 @@ from rich.live import Live
 from rich.text import Text
 
 from ..types import Event, Question
-from ..views import Progress
+from ..views import Progress, Row
 from .terminal import asked, err
 from .tree import footer, header, scope_lines
 from .words import told
@@ -53,9 +53,7 @@ class Tree:
         self._seen = Progress(before)
         self._printed = dict.fromkeys(self._seen.rows) if before else {}
         self._titled = False
-        self._live = Live(
-            get_renderable=self._picture, console=self._console, refresh_per_second=PER_SECOND, transient=True
-        )
+        self._live = self._fresh()
 
     def __enter__(self) -> Self:
         self._live.start()
@@ -77,7 +75,11 @@ class Tree:
         try:
             return await asked(question)
         finally:
+            self._live = self._fresh()  # one that was stopped would draw over what was typed since
             self._live.start()
+
+    def _fresh(self) -> Live:
+        return Live(get_renderable=self._picture, console=self._console, refresh_per_second=PER_SECOND, transient=True)
 
     def _title(self, event: Event) -> None:
         self._run = self._run or self._seen.branch.removeprefix("trued/")
@@ -86,17 +88,18 @@ class Tree:
 
     def _settle(self, *, everything: bool) -> None:
         """Print for good what will not change any more: whole scopes, once nothing in them is at work."""
+        if everything:
+            self._seen.settle()
         scopes = list(self._seen.scopes)
         for scope in scopes if everything else scopes[:-1]:
-            self._print(scope)
+            names = [name for name in self._seen.scopes[scope] if name not in self._printed]
+            rows = [self._seen.rows[name] for name in names]
+            if rows and (everything or not any(getattr(row, "state", "") == "running" for row in rows)):
+                self._print(scope, names, rows)
 
-    def _print(self, scope: str) -> None:
-        names = [name for name in self._seen.scopes[scope] if name not in self._printed]
-        rows = [self._seen.rows[name] for name in names]
-        if not rows or any(getattr(row, "state", "") == "running" for row in rows):
-            return
-        fresh = len(names) == len(self._seen.scopes[scope])
-        for one in scope_lines(scope if fresh else f"{scope} (goes on)" if scope else "", rows, time.time()):
+    def _print(self, scope: str, names: list[str], rows: list[Row]) -> None:
+        goes_on = scope and len(names) < len(self._seen.scopes[scope])
+        for one in scope_lines(f"{scope} (goes on)" if goes_on else scope, rows, time.time()):
             self._live.console.print(one)
         self._printed.update(dict.fromkeys(names))
 

@@ -143,8 +143,20 @@ def agents(given: list[str]) -> dict[str, str]:
         if not named.startswith(AGENTS) or named in AGENTS:
             then = "use command:PROGRAM ARGS or scripted:FILE; `trued agents` lists what there is"
             raise BadInput(f"there is no agent {named!r} in this version", "--agent", then)
-        chosen_agents[role] = named
+        chosen_agents[role] = _absolute(named)
     return chosen_agents
+
+
+def _absolute(agent: str) -> str:
+    """A script is named from here; its process runs elsewhere."""
+    kind, _, where = agent.partition(":")
+    if kind != "scripted":
+        return agent
+    file, mark, name = where.partition("#")
+    path = Path(file).expanduser().absolute()
+    if not path.is_file():
+        raise BadInput(f"there is no script {file}", "--agent", "name a Python file with a function for each role")
+    return f"scripted:{path}{mark}{name}"
 
 
 def _known_input(goal: str, workflow: str | None) -> None:

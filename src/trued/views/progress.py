@@ -4,7 +4,10 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from ..types import Event
+from ..types import Event, Grade
+
+BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
+
 
 # -- rows of the tree -------------------------------------------------------------------------------------------------
 
@@ -48,6 +51,7 @@ class Checks:
     ended: float = 0.0
     summary: str = ""
     grades: tuple[tuple[str, str, str], ...] = ()  # requirement, grade, why
+    closed: bool = False  # there is nothing more to come: the next check under this key begins another proof
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +78,7 @@ class Progress:
         self.grades: dict[str, str] = {}  # requirement → its newest grade
         self.requirements = 0
         self.question: tuple[str, str] | None = None  # key, text
+        self._proofs: dict[str, int] = {}  # how many proofs began under a key
         for event in events:
             self.tell(event)
 
@@ -113,12 +118,21 @@ class Progress:
 
     def checks(self, key: str) -> tuple[str, Checks]:
         """The proof that goes on under this key; a new one when the last has its verdict."""
-        turn = 1
-        while isinstance(row := self.rows.get(f"{key} {turn}"), Checks):
-            if row.state == "running":
-                return f"{key} {turn}", row
-            turn += 1
-        return f"{key} {turn}", Checks(key)
+        turn = self._proofs.get(key, 1)
+        row = self.rows.get(f"{key} {turn}")
+        if isinstance(row, Checks) and row.closed:
+            turn, row = turn + 1, None
+        self._proofs[key] = turn
+        return f"{key} {turn}", row if isinstance(row, Checks) else Checks(key)
+
+    def settle(self) -> None:
+        """Agents work and people are asked only between proofs: one that has grades has come to its end."""
+        for key, turn in self._proofs.items():
+            row = self.rows.get(f"{key} {turn}")
+            if isinstance(row, Checks) and not row.closed and (row.grades or row.key == "seal"):
+                state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
+                worst = str(min((Grade(one[1]) for one in row.grades), key=lambda grade: grade.rank, default=""))
+                self.rows[f"{key} {turn}"] = replace(row, state=state, current="", summary=worst, closed=True)
 
     def remark(self, event: Event, text: str, *, warning: bool = False) -> None:
         self.put(Remark(event.key, text, warning), f"{event.key} remark {len(self.rows)}")
@@ -147,6 +161,7 @@ def _began(seen: Progress, event: Event) -> None:
 
 
 def _asked(seen: Progress, event: Event) -> None:
+    seen.settle()
     role, agent = str(event.data.get("role", "")), str(event.data.get("agent", ""))
     before = seen.call(event.key)
     began = before.began or event.at
@@ -200,8 +215,12 @@ def _answered(seen: Progress, event: Event) -> None:
 
 
 def _sealed(seen: Progress, event: Event) -> None:
+    """The contract as a whole, or one check of it whose red was taken."""
     data = event.data
     named, checks = seen.checks(event.key or "seal")
+    if "requirements" not in data:
+        seen.put(replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at), named)
+        return
     requirements = data.get("requirements", 0)
     seen.requirements = requirements if isinstance(requirements, int) else len(requirements)
     parts = [
@@ -215,7 +234,8 @@ def _sealed(seen: Progress, event: Event) -> None:
     ]
     summary = ", ".join(part for part in parts if part)
     began = checks.began or event.at
-    seen.put(replace(checks, state="held", ended=event.at, began=began, current="", summary=summary), named)
+    row = replace(checks, state="held", ended=event.at, began=began, current="", summary=summary)
+    seen.put(replace(row, closed=True), named)
 
 
 def _checking(seen: Progress, event: Event) -> None:
@@ -230,6 +250,14 @@ def _checked(seen: Progress, event: Event) -> None:
     seen.put(replace(checks, runs=checks.runs + 1, began=began, ended=event.at, current=""), named)
 
 
+def _judged(seen: Progress, event: Event) -> None:
+    """One requirement; the verdict on all of them follows."""
+    named, checks = seen.checks(event.key)
+    one = (str(event.data.get("requirement")), str(event.data.get("grade")), sentence(event.data.get("why")))
+    seen.grades[one[0]] = one[1]
+    seen.put(replace(checks, grades=(*checks.grades, one), ended=event.at, began=checks.began or event.at), named)
+
+
 def _proven(seen: Progress, event: Event) -> None:
     named, checks = seen.checks(event.key)
     judged = [one for one in event.data.get("requirements", ()) if isinstance(one, Mapping)]
@@ -239,11 +267,12 @@ def _proven(seen: Progress, event: Event) -> None:
     left = gaps if isinstance(gaps, int) else len(gaps)
     summary = str(event.data.get("grade", "")) + (f", {left} gap{'s' if left > 1 else ''}" if left else "")
     state = "held" if event.data.get("holds") else "failed"
-    row = replace(checks, state=state, ended=event.at, began=checks.began or event.at, current="")
+    row = replace(checks, state=state, ended=event.at, began=checks.began or event.at, current="", closed=True)
     seen.put(replace(row, summary=summary, grades=grades), named)
 
 
 def _question(seen: Progress, event: Event) -> None:
+    seen.settle()
     seen.question = (event.key, str(event.data.get("text", "")))
 
 
@@ -278,6 +307,7 @@ def _approved(seen: Progress, event: Event) -> None:
 
 def _ended(seen: Progress, event: Event) -> None:
     data = event.data
+    seen.settle()
     seen.state, seen.grade = str(data.get("state", "")), str(data.get("grade", ""))
     seen.why, seen.code = str(data.get("why", "")), int(data.get("code", 0))
     for name, row in list(seen.rows.items()):
@@ -297,6 +327,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "sealed": _sealed,
     "checking": _checking,
     "checked": _checked,
+    "judged": _judged,
     "proven": _proven,
     "question": _question,
     "said": _said,

@@ -1,0 +1,182 @@
+"""Views are made from the journal, and from nothing else."""
+
+import json
+import time
+
+import pytest
+
+from trued.journals.sqlite import RunJournal, SqliteJournal
+from trued.types import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
+from trued.views import HELD_BACK, Call, Checks, Progress, Remark, ledger, listed, shown
+
+TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
+
+
+def a_run(tell: RunJournal) -> None:
+    """One chunk that is refuted once, mended, and asked about."""
+    tell.tell("run began", title="Slugs", workflow="purple", branch="trued/r-abcde", level="bubblewrap")
+    tell.tell("checking", "seal", requirement="slug", side="base", kind="examples", turn=1)
+    tell.tell("sealed", "seal", requirements=1, cases=4, red=4, guards=0, held_out=True, why="tried")
+    for turn in (1, 2):
+        for role in ("purple-team-a", "purple-team-b"):
+            key = f"chunk 1A/{role}#{turn}"
+            tell.tell("asked", key, role=role, agent="scripted:x.py", brief="do it", chars=5, resume=turn > 1)
+            tell.tell("started", key, pid=1)
+            now = time.time()
+            reply = {"status": "DONE"} if role.endswith("a") else {"status": "DONE", "result": "PASS"}
+            facts = {
+                "state": "done",
+                "reply": reply,
+                "attempts": turn,
+                "tokens": TOKENS,
+                "cost_usd": 0.5,
+                "changed": ["a.py"],
+            }
+            tell.tell("answered", key, role=role, agent="scripted:x.py", began=now - 2, ended=now, **facts)
+        tell.tell("checking", "chunk 1A/prove", requirement="slug", side="head", kind="examples", turn=1)
+        tell.tell(
+            "checked",
+            "chunk 1A/prove",
+            requirement="slug",
+            side="head",
+            kind="examples",
+            turn=1,
+            passed=3,
+            failed=2 - turn,
+        )
+        grade = "refuted" if turn == 1 else "proven"
+        judged = [{"id": "slug", "grade": grade, "why": ["1 of 4 cases failed"]}]
+        tell.tell(
+            "proven", "chunk 1A/prove", subject="1A", grade=grade, holds=turn == 2, gaps=2 - turn, requirements=judged
+        )
+    tell.tell("question", "chunk 1A/confirm#1", text="Go on?", options=["yes", "stop", "redo"])
+
+
+def picture(seen: Progress) -> object:
+    return seen.scopes, seen.rows, seen.grades, seen.question, seen.state, seen.tokens, seen.cost_usd
+
+
+@pytest.mark.spec("RUN-10", "USE-4")
+def test_the_live_picture_and_the_one_from_the_journal_are_the_same(journal: SqliteJournal, record: RunRecord) -> None:
+    live = Progress()
+    a_run(journal.of(record.id, live.tell))
+    again = Progress(journal.events(record.id))
+    assert picture(again) == picture(live)
+    kinds = [type(again.rows[name]) for name in again.scopes["chunk 1A"]]
+    assert kinds == [Call, Call, Checks, Call, Call, Checks]
+    assert [row.state for row in again.rows.values() if isinstance(row, Checks)] == ["held", "failed", "held"]
+    assert again.grades == {"slug": "proven"}
+    assert again.question == ("chunk 1A/confirm#1", "Go on?")
+    assert (again.tokens, again.cost_usd) == ((4000, False), 2.0)
+
+
+@pytest.mark.spec("USE-9")
+def test_show_has_the_public_shape(journal: SqliteJournal, record: RunRecord) -> None:
+    a_run(journal.of(record.id))
+    data = json.loads(json.dumps(shown(record, 0, journal.events(record.id), journal.questions(record.id))))
+    assert {"id", "workflow", "state", "grade", "calls"} <= data.keys()
+    assert [one["key"] for one in data["calls"]] == [
+        f"chunk 1A/purple-team-{team}#{turn}" for turn in (1, 2) for team in ("a", "b")
+    ]
+    first = data["calls"][0]
+    assert first["tokens"] == {"in": 900, "out": 100, "cached": 50, "peak": 1000}
+    wanted = {"role": "purple-team-a", "agent": "scripted:x.py", "state": "done", "attempts": 1, "cost_usd": 0.5}
+    assert {name: first[name] for name in wanted} == wanted
+
+
+def test_a_call_without_an_answer_is_unfinished_when_nobody_drives(journal: SqliteJournal, record: RunRecord) -> None:
+    journal.of(record.id).tell("asked", "chunk 1A/purple-team-a#1", role="purple-team-a", agent="command:x")
+    events = journal.events(record.id)
+    assert (listed(record, 0)["state"], shown(record, 0, events)["calls"][0]["state"]) == ("interrupted", "unfinished")
+    assert (listed(record, 77)["state"], shown(record, 77, events)["calls"][0]["state"]) == ("running", "running")
+
+
+def test_what_was_at_work_when_a_run_ended_is_unfinished_until_it_goes_on(
+    journal: SqliteJournal, record: RunRecord
+) -> None:
+    tell = journal.of(record.id).tell
+    key = "chunk 1A/purple-team-a#1"
+    tell("asked", key, role="purple-team-a", agent="command:x")
+    tell("ended", state="interrupted", code=130, why="interrupted", grade="unproven")
+    ended = Progress(journal.events(record.id))
+    assert (ended.call(key).state, ended.state, ended.code) == ("unfinished", "interrupted", 130)
+    tell("resumed", after="interrupted")
+    tell("asked", key, role="purple-team-a", agent="command:x")
+    tell("adopted", key, pid=4)
+    again = Progress(journal.events(record.id))
+    assert (again.call(key).state, again.state) == ("running", "running")
+    assert again.call(key).remarks == ("adopted after a restart",)
+    assert [row.text for row in again.rows.values() if isinstance(row, Remark)] == ["resumed after: interrupted"]
+
+
+def test_an_event_of_a_kind_that_nobody_knows_changes_nothing() -> None:
+    seen = Progress([Event(id=1, at=1.0, key="x/y#1", kind="something new", data={"a": [1]})])
+    assert (seen.rows, seen.scopes) == ({}, {})
+
+
+def fact(name: str, *outcomes: Outcomes, held_out: bool = True) -> Evidence:
+    tried = tuple(Tried(id=f"slugify('x{n}')", outcome=one, detail="got 'secret'") for n, one in enumerate(outcomes))
+    return Evidence(
+        id=name,
+        requirement="slug",
+        check="c",
+        kind="examples",
+        side="head",
+        command="call slugify('x')",
+        commit="c" * 40,
+        tree="t" * 40,
+        isolation="bubblewrap",
+        tried=tried,
+        output="got 'secret'",
+        held_out=held_out,
+    )
+
+
+def judged(name: str, grade: Grade, *evidence: str) -> Judged:
+    holds = grade.rank >= Grade.TESTED.rank
+    return Judged(id=name, text=f"text of {name}", grade=grade, why=("one", "two"), evidence=evidence, holds=holds)
+
+
+@pytest.mark.spec("USE-9", "LAW-8")
+def test_the_ledger_has_the_public_shape_and_the_worst_grade() -> None:
+    facts = (fact("ev-1", Outcomes.PASSED, Outcomes.FAILED),)
+    verdict = Verdict(
+        subject="plan",
+        commit="c" * 40,
+        requirements=(judged("slug", Grade.REFUTED, "ev-1"), judged("cli", Grade.PROVEN)),
+        evidence=facts,
+    )
+    data = json.loads(json.dumps(ledger(verdict, None, over=True)))
+    assert data["grade"] == "refuted"
+    first, second = data["requirements"]
+    assert (first["id"], first["grade"], first["why"]) == ("slug", "refuted", "one; two")
+    assert (second["id"], second["evidence"]) == ("cli", [])
+    (evidence,) = first["evidence"]
+    assert (evidence["id"], evidence["passed"], evidence["failed"]) == ("ev-1", 1, 1)
+    assert evidence["tried"][1]["detail"] == "got 'secret'"
+
+
+@pytest.mark.spec("LAW-7")
+def test_held_out_values_are_shown_only_when_the_run_is_over() -> None:
+    verdict = Verdict(
+        subject="1A",
+        commit="c" * 40,
+        requirements=(judged("slug", Grade.REFUTED, "ev-1", "ev-2"),),
+        evidence=(fact("ev-1", Outcomes.FAILED), fact("ev-2", Outcomes.PASSED, held_out=False)),
+    )
+    hidden, visible = ledger(verdict, None, over=False)["requirements"][0]["evidence"]
+    assert "secret" not in json.dumps(hidden)
+    assert "slugify" not in json.dumps(hidden)
+    assert (hidden["command"], hidden["tried"]) == (HELD_BACK, [{"id": "case 1", "outcome": "failed", "kind": ""}])
+    assert visible["command"] == "call slugify('x')"
+    assert "secret" in json.dumps(ledger(verdict, None, over=True))
+
+
+@pytest.mark.spec("LAW-2")
+def test_a_requirement_that_nobody_looked_at_is_listed_as_unproven() -> None:
+    contract = Contract(base="b" * 40, requirements=(Requirement(id="slug", text="a"), Requirement(id="cli", text="b")))
+    verdict = Verdict(subject="1A", commit="c" * 40, requirements=(judged("slug", Grade.PROVEN),))
+    data = ledger(verdict, contract, over=False)
+    assert [(row["id"], row["grade"]) for row in data["requirements"]] == [("slug", "proven"), ("cli", "unproven")]
+    assert data["grade"] == "unproven"
+    assert ledger(None, None, over=False) == {"grade": "unproven", "commit": "", "requirements": [], "undecided": []}
