@@ -32,6 +32,7 @@ class State:
     tree: str
     token: str
     when: float
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of what the engine put into its object folder
 
 
 class Clone:
@@ -39,16 +40,17 @@ class Clone:
 
     def __init__(self, folder: Path) -> None:
         self.folder, self.work, self.home = folder, folder / "work", folder / "home"
-        self.git, self.index, self.aside = self.work / ".git", folder / "index", folder / "index.work"
+        self.git, self.index = self.work / ".git", folder / "index"
         self.moving = folder / "moving"
 
     @property
     def state(self) -> State | None:
         try:
-            return State(**json.loads((self.folder / "state.json").read_bytes()))
+            read = json.loads((self.folder / "state.json").read_bytes())
+            return State(**{**read, "packs": tuple((name, size) for name, size in read["packs"])})
         except (FileNotFoundError, NotADirectoryError):
             return None
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, KeyError) as error:
             raise StateFailed(f"{self.folder / 'state.json'} is corrupted: {error}") from error
 
     def begin(self, state: State) -> None:
@@ -85,7 +87,7 @@ class Clones:
         if state and state.token == token:
             return clone
         if state:
-            await self._move(name, clone, state, State(head, await self.store.tree(head), token, time.time()))
+            await self._move(name, clone, state, head, token)
         else:
             await remove(clone.folder)  # half made: no agent has seen it
             await self._make(clone, head, token)
@@ -99,33 +101,33 @@ class Clones:
             self.store.check_out(head, clone.work, clone.index),
             self._git_folder(clone, head),
         )
-        self._hand_over(clone, git)
-        clone.begin(State(head, tree, token, time.time()))
+        clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
 
-    async def _move(self, name: str, clone: Clone, old: State, new: State) -> None:
+    async def _move(self, name: str, clone: Clone, old: State, head: str, token: str) -> None:
         """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
         if not clone.moving.exists():
             await self.rescue(name, "the session went on from another commit")
-            durable.write(clone.moving, new.head, sync=False)
-        await tree_of(self.store, clone.work, clone.index, clone.aside)
-        await self.store.check_out(new.head, clone.work, clone.aside)
-        git = await self._git_folder(clone, new.head, old.head)
-        clone.aside.replace(clone.index)
+            durable.write(clone.moving, head, sync=False)
+        async with self.store.index(clone.folder) as aside:
+            await tree_of(self.store, clone.work, clone.index, aside)
+            await self.store.check_out(head, clone.work, aside)
+            git = await self._git_folder(clone, head, old)
+            aside.replace(clone.index)
         (clone.folder / "taken.json").unlink(missing_ok=True)
-        self._hand_over(clone, git)
-        clone.begin(new)
+        tree = await self.store.tree(head)
+        clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
         clone.moving.unlink()
 
-    async def _git_folder(self, clone: Clone, head: str, before: str = "") -> Path:
+    async def _git_folder(self, clone: Clone, head: str, old: State | None = None) -> Path:
         """A `.git` with the history of `head` and nothing else: no other refs, no remotes, no way into the store."""
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
         (made / "refs" / "heads").mkdir(parents=True)
-        reused = bool(before) and _plain_folder(clone.git) and _plain_folder(clone.git / "objects" / "pack")
-        if reused:  # the agent's own objects serve nobody but the agent
+        wanted = f"{head}\n"
+        if old and _has_all(clone.git / "objects" / "pack", old):  # the agent's own objects serve nobody but the agent
             (clone.git / "objects").rename(made / "objects")
+            wanted = f"{head}\n^{old.head}\n"
         pack.mkdir(parents=True, exist_ok=True)
-        wanted = f"{head}\n^{before}\n" if reused else f"{head}\n"
         options = ("--revs", "-q", "--delta-base-offset", "--threads=1")
         await self.store.git("pack-objects", *options, str(made / "pack"), stdin=wanted.encode())
         for file in sorted(made.glob("pack-*")):
@@ -137,12 +139,14 @@ class Clones:
         (made / "config").write_text(_config(len(head)))
         return made
 
-    def _hand_over(self, clone: Clone, git: Path) -> None:
+    def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
         shutil.copyfile(clone.index, git / "index")
         remove_now(clone.git)
         git.rename(clone.git)
         for left in clone.folder.glob("git.*"):
             remove_now(left)
+        packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
+        return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
@@ -151,7 +155,7 @@ class Clones:
         state = clone.state
         if not state or state.head != head:
             raise StateFailed(f"the clone {name} is not at {head[:12]}: nothing can be taken from it")
-        tree = await tree_of(self.store, clone.work, clone.index, clone.aside)
+        tree = await self._tree_of(clone)
         if tree == state.tree:
             return Taken(head, ())
         own = await commits.subjects(self.store, clone.git, head)
@@ -163,6 +167,10 @@ class Clones:
         clone.took(tree)
         return Taken(commit, changed)
 
+    async def _tree_of(self, clone: Clone) -> str:
+        async with self.store.index(clone.folder) as aside:
+            return await tree_of(self.store, clone.work, clone.index, aside)
+
     # -- ending -----------------------------------------------------------------------------------------------------
 
     async def rescue(self, name: str, why: str) -> str:
@@ -171,7 +179,7 @@ class Clones:
         state = clone.state
         if not state or not clone.work.is_dir():
             return ""
-        tree = await tree_of(self.store, clone.work, clone.index, clone.aside)
+        tree = await self._tree_of(clone)
         own = await commits.bring(self.store, clone.git)
         if tree in (state.tree, clone.taken_tree) and not own:
             return ""
@@ -196,8 +204,14 @@ class Clones:
         await remove(gone)
 
 
-def _plain_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink() and not path.parent.is_symlink()
+def _has_all(packs: Path, state: State) -> bool:
+    """Whether the object folder still holds what the engine put there, so that only what is new need be added."""
+    if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
+        return False
+    try:
+        return all((packs / name).lstat().st_size == size for name, size in state.packs)
+    except OSError:
+        return False
 
 
 def _config(digits: int) -> str:

@@ -5,6 +5,7 @@ read. Files that the tree's `.gitignore` names stay out; what the agent hid by o
 does not. A repository inside the folder is taken as the files that it holds.
 """
 
+import asyncio
 import os
 import shutil
 import stat
@@ -12,7 +13,10 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
+from .gitcall import TIMED_OUT, GitFailed
 from .store import Store
+
+PATIENCE_S = 60.0  # a folder so large that listing it takes longer is listed again, without a limit that matters
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,29 +27,54 @@ class Listed:
     gone: tuple[str, ...]
 
 
+async def patiently(store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path) -> tuple[int, bytes, str]:
+    """git on the folder. A pipe where git expects a file would hold it for ever; pipes hold no work, so they go."""
+    variables = {"GIT_INDEX_FILE": str(index)}
+    words = (f"--work-tree={work}", *words)
+    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=PATIENCE_S)
+    if ended[0] == TIMED_OUT:
+        await asyncio.to_thread(_remove_pipes, work)
+        ended = await store.git.attempt(*words, stdin=stdin, variables=variables)
+    return ended
+
+
+def _remove_pipes(work: Path) -> None:
+    for top, _, files in os.walk(work):
+        for name in files:
+            path = Path(top, name)
+            if not stat.S_ISREG(mode := path.lstat().st_mode) and not stat.S_ISLNK(mode):
+                path.unlink()
+
+
 async def tree_of(store: Store, work: Path, index: Path, aside: Path) -> str:
     """The tree of `work`, compared with `index`, which stays as it is; `aside` becomes the index of what is there."""
     shutil.copyfile(index, aside)
-    variables = {"GIT_INDEX_FILE": str(aside)}
-    update = (f"--work-tree={work}", "update-index", "-z")
-    listed = await _listed(store, work, variables)
+    listed = await _listed(store, work, aside)
     if listed.gone:
-        await store.git(*update, "--force-remove", "--stdin", stdin=_joined(listed.gone), variables=variables)
+        await _update(store, work, "--force-remove", paths=listed.gone, index=aside)
     if listed.there:
-        add = (*update, "--add", "--replace", "--stdin")
-        code, _, _ = await store.git.attempt(*add, stdin=_joined(listed.there), variables=variables)
-        if code != 0:
-            _make_readable(work)
-            await store.git(*add, stdin=_joined(listed.there), variables=variables)
-    return await store.git.line("write-tree", variables=variables)
+        await _update(store, work, "--add", "--replace", paths=listed.there, index=aside)
+    return await store.git.line("write-tree", variables={"GIT_INDEX_FILE": str(aside)})
 
 
-async def _listed(store: Store, work: Path, variables: dict[str, str]) -> Listed:
-    words = (f"--work-tree={work}", "ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
-    code, out, said = await store.git.attempt(*words, variables={**variables, "GIT_LITERAL_PATHSPECS": "1"})
+async def _update(store: Store, work: Path, *options: str, paths: tuple[str, ...], index: Path) -> None:
+    words = ("update-index", "-z", *options, "--stdin")
+    code, _, said = await patiently(store, work, *words, stdin=_joined(paths), index=index)
+    if code != 0:
+        _make_readable(work)
+        code, _, said = await patiently(store, work, *words, stdin=_joined(paths), index=index)
+    if code != 0:
+        raise GitFailed(words, said)
+
+
+async def _listed(store: Store, work: Path, index: Path) -> Listed:
+    words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
+    code, out, said = await patiently(store, work, *words, index=index)
     if code != 0 or "Permission denied" in said:
         _make_readable(work)
-        out = await store.git(*words, variables=variables)
+        code, out, said = await patiently(store, work, *words, index=index)
+    if code != 0:
+        raise GitFailed(words, said)
     there: list[str] = []
     gone: list[str] = []
     nested: list[str] = []
@@ -57,7 +86,7 @@ async def _listed(store: Store, work: Path, variables: dict[str, str]) -> Listed
             if not about.startswith("160000"):  # the commit of a submodule is not an agent's to move
                 (there if _is_content(work, path) else gone).append(path)
     if nested:
-        there += await _inside(store, work, nested, variables)
+        there += await _inside(store, work, nested, index)
     return Listed(tuple(there), tuple(gone))
 
 
@@ -73,7 +102,7 @@ def _is_content(work: Path, path: str) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
-async def _inside(store: Store, work: Path, nested: list[str], variables: dict[str, str]) -> list[str]:
+async def _inside(store: Store, work: Path, nested: list[str], index: Path) -> list[str]:
     found: list[str] = []
     for folder in nested:
         for top, folders, files in os.walk(work / folder):
@@ -81,8 +110,8 @@ async def _inside(store: Store, work: Path, nested: list[str], variables: dict[s
             folders[:] = sorted(name for name in folders if name.lower() != ".git" and name not in links)
             found += [os.path.relpath(os.path.join(top, name), work) for name in (*files, *links)]  # noqa: PTH118
     found = [path for path in found if ".git" not in path.lower().split("/") and _is_content(work, path)]
-    words = (f"--work-tree={work}", "check-ignore", "-z", "--stdin", "--no-index")
-    _, out, _ = await store.git.attempt(*words, stdin=_joined(tuple(found)), variables=variables)
+    words = ("check-ignore", "-z", "--stdin", "--no-index")
+    _, out, _ = await patiently(store, work, *words, stdin=_joined(tuple(found)), index=index)
     ignored = set(out.decode(errors="surrogateescape").split("\0"))
     return [path for path in found if path not in ignored]
 

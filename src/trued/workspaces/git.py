@@ -14,8 +14,9 @@ from trued.errors import CannotJudge
 from trued.protocols import Command, Ran, Taken
 from trued.wire import Confinement, Limits
 
+from . import landlock
 from .clones import Clones
-from .execution import Launch, run
+from .execution import Ended, Launch, run
 from .gitcall import SENT, Git
 from .removal import remove
 from .repository import Repository, open_repository
@@ -75,6 +76,8 @@ class GitWorkspace:
 
     async def _sweep(self) -> None:
         await remove(self.folder / "gone")
+        for index in self.folder.glob("index.*"):
+            index.unlink(missing_ok=True)
         for room in (self.folder / "rooms").glob("*"):
             await remove(room)
 
@@ -104,8 +107,9 @@ class GitWorkspace:
         now = found.decode().strip()
         if now == head:
             return ""
-        known = (await self.store.refs("published")).get(mine, "")
-        if now and now not in (known, self.base):
+        # `head` is set before the branch is moved and `published` after it: one of them is what we left there
+        ours = {**await self.store.refs("published"), **await self.store.refs("head")}
+        if now and now not in (*ours.values(), self.base):
             return f"somebody else moved {self.branch} to {now[:12]}; what was done here is {head[:12]}"
         await self.store.git("update-ref", self.store.ref("head"), head)
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
@@ -156,7 +160,7 @@ class GitWorkspace:
         variables = {**own, **(command.variables or {})}
         limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
         argv, environment = confine(command.argv, sight, folder=command.folder, variables=variables, limits=limits)
-        ended = await run(
+        ended = await _run(
             Launch(
                 argv=argv,
                 environment=environment,
@@ -193,7 +197,7 @@ class GitWorkspace:
         try:
             argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
             launch = Launch(argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP)
-            ended = await run(launch, channel=False)
+            ended = await _run(launch, channel=False)
         finally:
             await remove(place)
         said = bytes(ended.output.stdout).decode(errors="replace").strip()
@@ -201,6 +205,18 @@ class GitWorkspace:
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
             raise CannotJudge(f"the sandbox of the agents did not start: {complaint or 'no message'}")
         return said == "open"
+
+
+async def _run(launch: Launch, *, channel: bool) -> Ended:
+    """A sandbox that did not come up is no result of the command."""
+    ended = await run(launch, channel=channel)
+    complaint = bytes(ended.output.stderr[:2000])
+    failed = (ended.code == 1 and complaint.startswith(b"bwrap: ")) or (
+        ended.code == landlock.FAILED and complaint.startswith(b"trued: cannot confine ")
+    )
+    if failed:
+        raise CannotJudge(f"the sandbox did not start: {complaint.decode(errors='replace').strip()}")
+    return ended
 
 
 def folder_name(name: str) -> str:

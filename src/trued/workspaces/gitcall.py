@@ -2,12 +2,13 @@
 
 import asyncio
 import contextlib
+import fcntl
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from trued.errors import StateFailed
+from trued.errors import Busy, StateFailed
 
 SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -31,6 +32,7 @@ SETTINGS = (
 SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
 SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
 WITHIN_S = 600.0  # a git that works longer hangs
+TIMED_OUT = -1  # instead of an exit code
 
 
 class GitFailed(StateFailed):
@@ -65,10 +67,31 @@ def command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[st
 
 
 class Git:
-    """git on one folder that nobody but the engine writes, as `--git-dir`."""
+    """git on one folder that nobody but the engine writes, as `--git-dir`.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    Every git that runs holds `lock` shared for as long as it lives: it may outlive a killed engine for a moment, and
+    the next engine has to wait for its last write.
+    """
+
+    def __init__(self, folder: Path, lock: Path | None = None) -> None:
+        self.folder, self.lock = folder, lock
+
+    async def alone(self, within_s: float = 60.0) -> None:
+        """Returns when no git of an earlier process is left."""
+        if not self.lock:
+            return
+        self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self.lock.open("ab") as file:
+            until = asyncio.get_running_loop().time() + within_s
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if asyncio.get_running_loop().time() > until:
+                        raise Busy(f"a git process of an earlier engine still works in {self.folder}") from None
+                    await asyncio.sleep(0.02)
+                else:
+                    return
 
     async def __call__(
         self,
@@ -94,25 +117,36 @@ class Git:
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
         """Exit code, output and what git complained about."""
-        process = await asyncio.create_subprocess_exec(
-            *command([f"--git-dir={self.folder}", *arguments], settings),
-            stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env={**environment(), **(variables or {})},
-            cwd=self.folder if self.folder.is_dir() else None,
-        )
+        with self._held() as handles:
+            process = await asyncio.create_subprocess_exec(
+                *command([f"--git-dir={self.folder}", *arguments], settings),
+                stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**environment(), **(variables or {})},
+                cwd=self.folder if self.folder.is_dir() else None,
+                pass_fds=handles,
+            )
         try:
             async with asyncio.timeout(within_s):
                 out, said = await process.communicate(stdin or None)
         except TimeoutError:
-            return -1, b"", f"no end after {within_s:g} s"
+            return TIMED_OUT, b"", f"no end after {within_s:g} s"
         finally:
             if process.returncode is None:
                 with contextlib.suppress(ProcessLookupError):
                     process.kill()
                 await process.wait()
         return process.returncode or 0, out, said.decode(errors="replace")
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[tuple[int, ...]]:
+        if not self.lock or not self.lock.parent.is_dir():
+            yield ()
+            return
+        with self.lock.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            yield (file.fileno(),)
 
     async def line(self, *arguments: str, stdin: bytes = b"", variables: Mapping[str, str] | None = None) -> str:
         return (await self(*arguments, stdin=stdin, variables=variables)).decode().strip()

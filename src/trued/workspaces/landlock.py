@@ -63,7 +63,11 @@ def restrict(policy: dict[str, Any]) -> None:
     fields = [handled, net, SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")
-    for paths, access in (("readable", READ), ("writable", handled & ~MAKE_DEVICES), ("devices", READ_FILE | WRITE_FILE | IOCTL_DEV)):
+    for paths, access in (
+        ("readable", READ),
+        ("writable", handled & ~MAKE_DEVICES),
+        ("devices", READ_FILE | WRITE_FILE | IOCTL_DEV),
+    ):
         for path in policy[paths]:
             _allow(ruleset, path, access & handled)
     give_up_capabilities()

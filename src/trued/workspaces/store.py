@@ -48,7 +48,7 @@ class Store:
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
-        self.git = Git(self.folder)
+        self.git = Git(self.folder, home / "runs" / run / "git.lock")
 
     def ref(self, name: str) -> str:
         return f"refs/trued/{self.run}/{name}"
@@ -56,7 +56,9 @@ class Store:
     # -- beginning --------------------------------------------------------------------------------------------------
 
     async def begin(self, base: str) -> None:
-        """The store is there and holds `base` with its history."""
+        """The store is there and holds `base` with its history; no git of a killed engine writes any more."""
+        await self.git.alone()
+        self._unlock()
         if not self.folder.is_dir():
             await self._make()
         code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
@@ -75,6 +77,11 @@ class Store:
             raise BadInput(
                 f"cannot copy {base[:12]} from {self.repo}: {error.said.strip().splitlines()[-1]}"
             ) from error
+
+    def _unlock(self) -> None:
+        """Locks on the run's refs are a killed git's: nobody else moves them."""
+        for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
+            lock.unlink(missing_ok=True)
 
     async def _make(self) -> None:
         aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
@@ -109,11 +116,11 @@ class Store:
     # -- trees and commits ------------------------------------------------------------------------------------------
 
     @asynccontextmanager
-    async def index(self, folder: Path) -> AsyncIterator[dict[str, str]]:
-        """The variables of a throw-away index."""
+    async def index(self, folder: Path) -> AsyncIterator[Path]:
+        """A throw-away index, under a name that nobody else uses."""
         path = folder / f"index.{secrets.token_hex(6)}"
         try:
-            yield {"GIT_INDEX_FILE": str(path)}
+            yield path
         finally:
             path.unlink(missing_ok=True)
             path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
@@ -151,7 +158,8 @@ class Store:
             return head
         modes = {path: "100755" if listed.get(path, ("",))[0] == "100755" else "100644" for path in paths}
         wanted = "".join(f"{modes[path]} {known}\t{path}\0" for path, known in zip(paths, hashes, strict=True))
-        async with self.index(scratch) as variables:
+        async with self.index(scratch) as index:
+            variables = {"GIT_INDEX_FILE": str(index)}
             await self.git("read-tree", head, variables=variables)
             await self.git(
                 *("update-index", "-z", "--add", "--replace", "--index-info"),
@@ -170,7 +178,7 @@ class Store:
         literal = {"GIT_LITERAL_PATHSPECS": "1"}
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths, variables=literal)
         found: dict[str, tuple[str, str]] = {}
-        for line in out.decode(errors="surrogateescape").split("\0"):
+        for line in out.decode(errors="backslashreplace").split("\0"):
             if line:
                 about, _, path = line.partition("\t")
                 mode, kind, blob = about.split(" ")
@@ -187,4 +195,4 @@ class Store:
 
     async def changed(self, base: str, head: str) -> tuple[str, ...]:
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
-        return tuple(path for path in out.decode(errors="surrogateescape").split("\0") if path)
+        return tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
