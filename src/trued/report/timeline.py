@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from ..types import Evidence, Grade, Outcomes
 from .calls import Call
 from .material import Material
 from .words import agent_name, counted, duration
@@ -145,26 +146,24 @@ def _bars(call: Call) -> Iterator[Bar]:
 
 
 def _engine(material: Material) -> Iterator[Lane]:
-    bars, marks = [], []
-    for event in material.events:
-        if event.kind != "checked":
-            continue
-        data = event.data
-        ended = float(data.get("ended") or event.at)
-        began = float(data.get("began") or ended)
-        passed, failed = int(data.get("passed") or 0), int(data.get("failed") or 0)
-        side = str(data.get("side", ""))
-        kind = "check base" if side == "base" else "check failed" if failed else "check"
-        title = (
-            f"{data.get('requirement', '')} on {side}: {passed} passed, {failed} failed, in {duration(ended - began)}"
-        )
-        bars.append(Bar(began, ended, kind, title, "#ledger"))
+    facts = [*(material.contract.base_facts if material.contract else ())]
+    facts += [one for proved in material.history for one in proved.verdict.evidence]
+    bars = [_check(one) for one in {one.id: one for one in facts}.values() if one.began]
+    marks = []
     for proved in material.history:
-        failed_ids = [one.id for one in proved.verdict.requirements if one.grade == "refuted"]
-        if failed_ids:
-            marks.append(Mark(proved.at, "refuted", f"{proved.key}: {', '.join(failed_ids)} refuted", "#ledger"))
+        refuted = [one.id for one in proved.verdict.requirements if one.grade is Grade.REFUTED]
+        if refuted:
+            marks.append(Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted)} refuted", "#ledger"))
     if bars or marks:
         yield Lane("engine", "its own checks", "engine", tuple(bars), tuple(marks))
+
+
+def _check(one: Evidence) -> Bar:
+    failed = sum(tried.outcome is not Outcomes.PASSED for tried in one.tried)
+    kind = "check base" if one.side == "base" else "check failed" if failed or one.why_void else "check"
+    counts = f"{len(one.tried) - failed} passed, {failed} did not"
+    title = f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
+    return Bar(one.began, one.began + one.seconds, kind, title, "#ledger")
 
 
 def _people(material: Material) -> Iterator[Lane]:

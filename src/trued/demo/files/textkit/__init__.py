@@ -1,0 +1,1 @@
+"""A small kit for texts."""

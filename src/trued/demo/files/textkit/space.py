@@ -1,0 +1,6 @@
+"""White space."""
+
+
+def squeeze(text: str) -> str:
+    """Every run of white space becomes one space; none is left at either end."""
+    return " ".join(text.split())

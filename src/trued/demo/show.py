@@ -1,0 +1,245 @@
+"""The show itself: the real command line in processes of its own, one of which is really killed."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from ..engine import Engine
+from ..errors import TruedError
+from ..kit import folder_name
+from ..types import Event, Grade, Verdict
+from .bill import Bill, begun, bill
+from .place import made
+from .words import Teller, told
+
+LOOK_S = 0.05
+PATIENCE_S = 240.0  # far beyond what a slow machine takes: the demo never hangs
+VICTIM = "chunk 2A/purple-team-a#1"  # the call in whose middle the engine dies
+BEATS = {
+    "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B checks. Their words are claims."),
+    "chunk 1B/": (3, "Chunk 1B: a lie", "Now A writes a table of the plan's one example and says that all is done."),
+    "chunk 2A/": (4, "Chunk 2A: kill -9", "While A works on the last chunk, the engine is killed without warning."),
+}
+
+
+class Failed(Exception):
+    """The show cannot go on."""
+
+
+class Show:
+    def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Teller) -> None:
+        self.tell, self.place = teller, made(keep, environ)
+        self.began, self.seen, self.beat = time.monotonic(), 0, ""
+        self.run, self.engine = "", Engine(self.place.home, self.place.environ)
+
+    def play(self) -> int:
+        try:
+            return self._played()
+        except (Failed, TruedError) as failure:
+            self.tell.fact(False, f"the demo could not go on: {failure}")
+            self.tell.say(f"what it left is in {self.place.folder}; `trued doctor` looks at this machine")
+            return 1
+        finally:
+            self.engine.close()
+
+    def _played(self) -> int:
+        self._opening()
+        killed = self._run_and_kill()
+        code = self._resume()
+        paid = bill(self.engine.folder(self.run), self.engine.journal.events(self.run))
+        self._paid(paid)
+        self.tell.headline(5, "The ledger: every requirement, and what it rests on")
+        self._shown("ledger", self.run)
+        self._output("report", self.run, "-o", str(self.place.report))
+        return self._closing(self._facts(killed, code, paid))
+
+    # -- beats ---------------------------------------------------------------------------------------------------------
+
+    def _opening(self) -> None:
+        self.tell.say(
+            "trued demo: scripted demo agents, not a model. No network, no key; nothing of yours is touched.", "bold"
+        )
+        self.tell.say(f"Everything happens in {self.place.folder}")
+        self.tell.headline(1, "A plan, and a contract that is sealed before work starts")
+        self.tell.say("textkit/PLAN.md asks for three chunks of work in a small Python repository.")
+        self.tell.say("held-out/requirements.yaml says what must be true at the end, in cases that no agent can read.")
+        self.tell.command("cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\")
+        self.tell.command("      --agent scripted:../agents.py")
+
+    def _run_and_kill(self) -> bool:
+        words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
+        child = self._started(*words, "--agent", f"scripted:{self.place.agents}")
+        for event in self._events(child):
+            self._told(event)
+            if event.kind == "started" and event.key == VICTIM:
+                return self._killed(child, int(event.data.get("pid") or 0))
+        raise Failed(f"the run ended before it could be killed: {self._last_words()}")
+
+    def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
+        spool = self.engine.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
+        while not begun(spool):  # until the agent itself says that it has begun
+            self._in_time()
+            time.sleep(LOOK_S)
+        time.sleep(0.5)
+        self.tell.command(f"kill -9 {child.pid}")
+        child.kill()
+        code = child.wait()
+        lives = _alive(supervisor)
+        self.tell.say(
+            f"The engine is dead (signal {-code}); A's process goes on without it." if lives else "The engine is dead."
+        )
+        return code == -signal.SIGKILL and self.engine.journal.run(self.run).state == "running" and lives
+
+    def _resume(self) -> int:
+        self.tell.command(f"trued resume {self.run}")
+        child = self._started("resume", self.run)
+        for event in self._events(child):
+            self._told(event)
+        return child.wait()
+
+    def _paid(self, paid: Bill) -> None:
+        repeated = f"{paid.repeated} call{'' if paid.repeated == 1 else 's'} repeated"
+        text = f"{len(paid.answered)} calls answered by the journal, {paid.paid} on the agents' own bill: {repeated}"
+        self.tell.say(text, "bold")
+
+    def _facts(self, killed: bool, code: int, paid: Bill) -> list[tuple[bool, str]]:
+        events = self.engine.journal.events(self.run)
+        lied = [_claim(event) for event in events if event.kind == "answered" and event.key.endswith("#1")]
+        adopted = any(event.kind == "adopted" and event.key == VICTIM for event in events)
+        refuted = self._grade("chunk 1B/prove#1") is Grade.REFUTED and ("chunk 1B/", "PASS") in lied
+        proven = code == 0 and self.engine.journal.run(self.run).grade is Grade.PROVEN
+        return [
+            (refuted, "a lie that two agents agreed on was refuted by the engine's own checks"),
+            (killed, "the engine was killed with kill -9 in the middle of a call"),
+            (adopted, "the call in flight went on, and was adopted after the resume"),
+            (paid.complete and not paid.repeated, f"{paid.repeated} calls repeated"),
+            (proven, "every requirement is proven on the final commit, by cases that no agent could read"),
+        ]
+
+    def _closing(self, facts: list[tuple[bool, str]]) -> int:
+        place, seconds = self.place, time.monotonic() - self.began
+        self.tell.headline(6, f"What you have seen, in {seconds:.0f} seconds")
+        for happened, text in facts:
+            self.tell.fact(happened, text)
+        self.tell.say(f"report   {place.report}")
+        self.tell.say(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
+        self.tell.headline(7, "Look further")
+        self.tell.command(f"cd {place.repository}; export TRUED_HOME={place.home}")
+        self.tell.command("trued why count      # the evidence, piece by piece: red, refuted, green")
+        self.tell.command("trued show           # every call, its time and tokens;  trued diff: the work")
+        self.tell.say(
+            "Tamper with it: let A go on lying after it was refuted, and see the run end “not proven”, exit code 1:"
+        )
+        self.tell.command(f"sed -i 's/^MENDS = True/MENDS = False/' {place.agents}")
+        self.tell.command(
+            f"trued run PLAN.md --yes --requirements {place.requirements} --agent scripted:{place.agents}"
+        )
+        self.tell.say(f"Be rid of it: rm -r {place.folder}")
+        return 0 if all(happened for happened, _ in facts) else 1
+
+    # -- processes and journal -----------------------------------------------------------------------------------------
+
+    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+        with (self.place.folder / "output.txt").open("ab") as output:
+            return subprocess.Popen(
+                self.place.trued(*words),
+                cwd=self.place.repository,
+                env=dict(self.place.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+    def _events(self, child: subprocess.Popen[bytes]) -> Iterator[Event]:
+        """What the journal says, as it says it, until the process has ended."""
+        try:
+            while True:
+                over = child.poll() is not None
+                self.run = self.run or next((one.id for one in self.engine.journal.runs()), "")
+                for event in self.engine.journal.events(self.run, after=self.seen) if self.run else ():
+                    self.seen = event.id
+                    yield event
+                if over:
+                    return
+                self._in_time()
+                time.sleep(LOOK_S)
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(10)
+
+    def _in_time(self) -> None:
+        if time.monotonic() - self.began > PATIENCE_S:
+            raise Failed(f"it was not ready after {PATIENCE_S:.0f} s: {self._last_words()}")
+
+    def _told(self, event: Event) -> None:
+        beat = event.key[: event.key.find("/") + 1]
+        if beat in BEATS and beat != self.beat:
+            self.beat = beat
+            number, title, sentence = BEATS[beat]
+            if number == 2:
+                self._sealed()
+            self.tell.headline(number, title)
+            self.tell.say(sentence)
+        if event.kind == "adopted":
+            self.tell.event(self._since(), "engine", "finds the call still at work, and adopts it", "green")
+        elif line := told(event):
+            self.tell.event(self._since(), *line)
+        if event.kind == "judged" and event.data.get("grade") == Grade.REFUTED:
+            self.tell.say("REFUTED. An agent's word can lower a verdict, never raise it.", "bold red")
+            self.tell.say("What goes back to A is the kind of failure, never the held-out case.")
+
+    def _sealed(self) -> None:
+        contract = self.engine.contract(self.run)
+        red = sum(len(one.tried) for one in contract.base_facts if one.held_out and one.turn == 1) if contract else 0
+        self.tell.event(
+            self._since(), "engine", f"runs {red} cases on the code as it is, three times: each must fail there"
+        )
+
+    def _since(self) -> float:
+        return time.monotonic() - self.began
+
+    def _grade(self, step: str) -> Grade | None:
+        value = self.engine.journal.step(self.run, step)
+        return Verdict.model_validate_json(value).grade if value else None
+
+    def _shown(self, *words: str) -> None:
+        self.tell.command(f"trued {' '.join(words)}")
+        self.tell.output(self._output(*words))
+
+    def _output(self, *words: str) -> str:
+        done = subprocess.run(
+            self.place.trued(*words),
+            cwd=self.place.repository,
+            env=dict(self.place.environ),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        if done.returncode:
+            raise Failed(f"`trued {' '.join(words)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+        return done.stdout
+
+    def _last_words(self) -> str:
+        path = self.place.folder / "output.txt"
+        lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
+        return lines[-1] if lines else "it said nothing"
+
+
+def _claim(event: Event) -> tuple[str, str]:
+    reply = event.data.get("reply") or {}
+    return event.key[: event.key.find("/") + 1], str(reply.get("result") or reply.get("status"))
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return pid > 0
