@@ -25,17 +25,8 @@ def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) ->
         one.model_copy(update={"covers": tuple(words.covered(entry, one) for entry in one.covers)}) for one in given
     )
     taken = {one.id for one in given}
-    words.served |= taken
-    rest = [one for one in _of_plan(plan) if one.id not in words.served]
     whole = [] if given else [_whole_plan(plan)]
-    return (*given, *_unique([*rest, *whole], taken))
-
-
-def _of_plan(plan: Plan) -> Iterator[Requirement]:
-    for task in plan.tasks:
-        yield Requirement(id=task.id, text=task.scope or task.title, source=task.source)
-    for name, criterion in _named(plan.criteria):
-        yield Requirement(id=name, text=criterion.text, source=criterion.source)
+    return (*given, *_unique([*words.left(taken), *whole], taken))
 
 
 def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
@@ -72,16 +63,18 @@ class _Words:
     """The plan's words by id and by text; remembers which of them are covered."""
 
     def __init__(self, plan: Plan) -> None:
+        self.plan = plan
         self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
         self.criteria: dict[str, list[tuple[str, str]]] = {}
         for name, criterion in _named(plan.criteria):
             self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
-        self.served: set[str] = set()
+        self.done: set[str] = set()  # ids of tasks
+        self.met: set[str] = set()  # names of criteria
 
     def covered(self, entry: str, by: Requirement) -> str:
         """Mark what the entry names; a task's id comes back as the plan writes it."""
         if (task := self.tasks.get(_plain(entry).casefold())) is not None:
-            self.served.add(task)
+            self.done.add(task)
             return task
         names = self._matching(entry)
         if not names:
@@ -90,8 +83,17 @@ class _Words:
                 str(by.source),
                 self._nearest(entry),
             )
-        self.served.update(names)
+        self.met.update(names)
         return entry
+
+    def left(self, taken: set[str]) -> Iterator[Requirement]:
+        """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
+        for task in self.plan.tasks:
+            if task.id not in self.done and task.id not in taken:
+                yield Requirement(id=task.id, text=task.scope or task.title, source=task.source)
+        for name, criterion in _named(self.plan.criteria):
+            if name not in self.met:
+                yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _matching(self, entry: str) -> list[str]:
         names = [name for name, _ in self.criteria.get(_plain(entry), ())]

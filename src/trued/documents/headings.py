@@ -37,7 +37,7 @@ FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "fi
 STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: nobody writes that by chance
 WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
 SEPARATORS = ":.)–—-|"
-NO_FILES = _set(" - – — n/a none tbd ?")
+NO_FILES = _set("- – — n/a none tbd ?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +51,17 @@ class Named:
 
 def clean(title: str) -> str:
     """The title without ticks, emoji and closing colons around it."""
-    while title and (title[-1] in " \t:" or _is_symbol(title[-1])):
-        title = title[:-1]
-    while title and (title[0].isspace() or _is_symbol(title[0])):
-        title = title[1:]
-    return title
+    start, end = 0, len(title)
+    while end and (title[end - 1] in " \t:" or _is_mark(title[end - 1])):
+        end -= 1
+    while start < end and (title[start].isspace() or _is_mark(title[start])):
+        start += 1
+    return title[start:end]
 
 
-def _is_symbol(char: str) -> bool:
-    return unicodedata.category(char) in ("So", "Sk", "Cf", "Mn", "Sm", "Me") or char in "✓✔☑☐✗✘"
+def _is_mark(char: str) -> bool:
+    """Pictures, and what joins and colours them."""
+    return unicodedata.category(char) == "So" or char in "\ufe0f\u200d\u20e3" or "\U0001f3fb" <= char <= "\U0001f3ff"
 
 
 def words_of(title: str) -> list[str]:
@@ -142,7 +144,7 @@ def split_files(words: Words) -> tuple[str, ...]:
     """The files of a cell: its code spans, or its words between commas."""
     parts = words.codes or words.plain.replace(";", ",").replace("\n", ",").split(",")
     names = (part.strip() for part in parts)
-    return tuple(name for name in names if name.lower() not in NO_FILES)
+    return tuple(name for name in names if name and name.lower() not in NO_FILES)
 
 
 def cut_files(title: str) -> tuple[str, tuple[str, ...]]:

@@ -90,7 +90,7 @@ class Outline:
         section.phase, section.work = headings.is_phase(title), headings.is_work(title)
         chunk = named(block.words) if self._chunk() is None and not section.phase else None
         if chunk and (chunk.strong or headings.says_chunk(block.words.plain)):
-            section.chunk = Draft(chunk.id, clean(chunk.title), "", (), section, block.line, [])
+            section.chunk = Draft(chunk.id, chunk.title, "", (), section, block.line, [])
             self.details.append(section.chunk)
         elif not section.phase:
             inherited = self.section.kind if not section.work else ""
