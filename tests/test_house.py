@@ -110,7 +110,7 @@ def test_every_module_says_what_it_is_for() -> None:
 
 
 def test_names_are_the_domains_own() -> None:
-    tired = re.compile(r"(Manager|Handler|Service|Helper|Utils?|Base)$")
+    tired = re.compile(r"\w(Manager|Handler|Service|Helper|Utils?|Base)$")
     found = []
     for path in tracked("src/*.py"):
         for node in ast.walk(ast.parse(path.read_text())):

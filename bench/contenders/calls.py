@@ -31,9 +31,8 @@ class Side(Engine):
 
     async def _ending(self, record: RunRecord, run: Run, workspace: Any) -> RunRecord:
         cluster = await run.cluster(self._names(), Goal(text="wait"))
-        missing = [name for name, note in cluster.notes.items() if note is None]
-        if missing:
-            raise SystemExit(f"no answer from {', '.join(missing)}")
+        if cluster.failed:
+            raise SystemExit(f"{cluster.failed} of {len(cluster)} agents gave no answer")
         await workspace.tidy()
         return self._concluded(record, Outcome(state="done", head=run.line.head))
 
