@@ -27,8 +27,8 @@ READING = (
 class Points:
     """Counts writes. `log` gets a line for each, so that a first run tells how many there are, and which."""
 
-    def __init__(self, log: Path, at: int = 0, when: str = "", *, parent_too: bool = False) -> None:
-        self.log, self.at, self.when, self.parent_too, self.count = log, at, when, parent_too, 0
+    def __init__(self, log: Path, at: int = 0, when: str = "", victim: str = "self") -> None:
+        self.log, self.at, self.when, self.victim, self.count = log, at, when, victim, 0
 
     def reached(self, what: str) -> int:
         self.count += 1
@@ -38,9 +38,10 @@ class Points:
 
     def die_if(self, number: int, when: str) -> None:
         if (number, when) == (self.at, self.when):
-            if self.parent_too:
+            if self.victim != "self":
                 os.kill(os.getppid(), signal.SIGKILL)
-            os.kill(os.getpid(), signal.SIGKILL)
+            if self.victim != "parent":
+                os.kill(os.getpid(), signal.SIGKILL)
 
     def around(self, what: Callable[..., str], write: Callable[..., Any]) -> Callable[..., Any]:
         def wrapped(*arguments: Any, **named: Any) -> Any:
@@ -74,7 +75,8 @@ def arm_engine(points: Points) -> None:
         return "journal" if db is journal._synced else "journal event"
 
     def git_of(_: Git, *arguments: str) -> str:
-        return "" if any(one in READING for one in arguments[:2]) else f"git {arguments[0]}"
+        verb = next(one for one in arguments if not one.startswith("-"))
+        return "" if verb in READING else f"git {verb}"
 
     SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
     Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign]

@@ -19,7 +19,7 @@ MIGRATIONS = (
     """
     create table run (
         id text primary key, workflow text, title text, repository text, base text, branch text,
-        state text, grade text, code integer, why text, head text, created_at real, updated_at real);
+        state text, grade text, code integer, why text, head text, created_at real, updated_at real, inputs text);
     create table step (run text, key text, inputs text, value text, began real, ended real, primary key (run, key));
     create table event (id integer primary key, run text, at real, key text, kind text, data text);
     create index event_of_run on event (run, id);
@@ -102,9 +102,10 @@ class SqliteJournal:
 
     # -- runs ----------------------------------------------------------------------------------------------------------
 
-    def add(self, record: RunRecord) -> None:
+    def add(self, record: RunRecord, inputs: str = "") -> None:
+        """A run begins with one write: it is there with all its inputs, or it is not."""
         now = self.clock()
-        row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now}
+        row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
         self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
 
     def update(self, record: RunRecord) -> None:
@@ -113,7 +114,13 @@ class SqliteJournal:
         self._write(f"update run set {sets} where id = ?", [*row.values(), record.id])  # noqa: S608
 
     def runs(self) -> list[RunRecord]:
-        return [RunRecord(**dict(row)) for row in self._rows("select * from run order by created_at desc, id")]
+        columns = ", ".join(RunRecord.model_fields)
+        rows = self._rows(f"select {columns} from run order by created_at desc, id")  # noqa: S608
+        return [RunRecord(**dict(row)) for row in rows]
+
+    def inputs(self, run: str) -> str:
+        """What a run was started with."""
+        return str(self._rows("select inputs from run where id = ?", (run,))[0]["inputs"])
 
     def run(self, name: str) -> RunRecord:
         """A run by its id, or by a beginning of it that fits only one."""
@@ -161,7 +168,7 @@ class SqliteJournal:
             os.close(handle)
         return 0
 
-    # -- what people read and say ---------------------------------------------------------------------------------------
+    # -- what people read and say --------------------------------------------------------------------------------------
 
     def events(self, run: str, after: int = 0) -> list[Event]:
         rows = self._rows(
@@ -241,8 +248,10 @@ class RunJournal:
         return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> None:
+        """The first answer stands."""
+        sets = "answer = ?, comment = ?, who = ?, answered_at = ?"
         self.journal._write(
-            "update question set answer = ?, comment = ?, who = ?, answered_at = ? where run = ? and key = ? and answer = ''",
+            f"update question set {sets} where run = ? and key = ? and answer = ''",  # noqa: S608
             (answer, comment, who, self.journal.clock(), self.run, key),
         )
 

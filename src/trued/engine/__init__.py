@@ -1,0 +1,260 @@
+"""Engine: starts, resumes and ends runs; one of the two places where adapters are chosen."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from .. import durable, proof
+from ..documents.plan import parse_plan
+from ..documents.ticks import ticked
+from ..errors import BadInput, Busy, Cancelled
+from ..journals.sqlite import RunJournal, SqliteJournal
+from ..kit import Kit, Person
+from ..protocols import Capabilities, Runtime
+from ..run import Run
+from ..runtimes import capabilities_of
+from ..spool import SUPERVISOR, Spool
+from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
+from ..wire import Confinement
+from ..workspaces.git import GitWorkspace, open_repository
+from ..workspaces.sandbox import LevelState, probe
+from .drive import End, driven
+from .start import Inputs, Request, new_record, prepared
+
+__all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "nobody", "sandboxes"]
+
+FINISHED = ("done", "not proven", "stopped", "cancelled")
+REGRADED = ("done", "not proven", "waiting", "unjudged")
+CANCEL_S = 30.0  # for a driver to end its agents
+
+
+async def nobody(_: Question) -> tuple[str, str, str] | None:
+    return None
+
+
+def sandboxes() -> list[LevelState]:
+    """Which sandbox levels work here, tried and not believed."""
+    return probe()
+
+
+class Engine:
+    def __init__(
+        self,
+        home: Path,
+        environ: Mapping[str, str],
+        *,
+        person: Person = nobody,
+        listen: Callable[[Event], None] | None = None,
+        supervisor: Sequence[str] = SUPERVISOR,
+        runtime: Runtime | None = None,
+    ) -> None:
+        """`runtime` plays every agent inside this process: for tests and trials, without supervisor or sandbox."""
+        self.home, self.environ = home, environ
+        self.person, self.listen, self.supervisor, self.runtime = person, listen, supervisor, runtime
+        self.journal = SqliteJournal(home / "journal.db")
+
+    # -- the way of one run --------------------------------------------------------------------------------------------
+
+    async def start(self, request: Request) -> RunRecord:
+        """Check everything that can be checked, then begin. Bad input changes nothing."""
+        inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None)
+        record = new_record(inputs, open_repository(request.repository), {one.id for one in self.journal.runs()})
+        self.journal.add(record, inputs.model_dump_json())
+        record = self.journal.run(record.id)
+        tell = self._of(record).tell
+        tell("run began", title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level)
+        if inputs.dirty:
+            tell("working tree is dirty", files=list(inputs.dirty), why="the run starts from HEAD, without them")
+        return await self._drive(record, inputs)
+
+    async def resume(self, run_id: str, *, yes: bool = False) -> RunRecord:
+        """Go on where the run stands. A finished run stays as it is."""
+        record = self.journal.run(run_id)
+        if record.state in FINISHED:
+            return record
+        inputs = self.inputs(record.id)
+        settings = inputs.settings.model_copy(update={"plan_only": False, "yes": yes or inputs.settings.yes})
+        return await self._drive(record, inputs.model_copy(update={"settings": settings}))
+
+    async def cancel(self, run_id: str) -> RunRecord:
+        """End a run for good: its agents go, its work stays on its branch and rescue refs."""
+        record = self.journal.run(run_id)
+        if record.state in FINISHED:
+            return record
+        self.folder(record.id).mkdir(parents=True, exist_ok=True)
+        self._cancelled(record).touch()
+        if self.journal.driver(record.id):
+            return await self._driver_ended(record)
+        with self.journal.claim(record.id):
+            inputs = self.inputs(record.id)
+            await self._spool(record, inputs).stop_all()
+            await self._workspace(record, inputs).tidy()
+            return self._ended(record, End("cancelled", Cancelled.code, "cancelled by the user"))
+
+    async def _driver_ended(self, record: RunRecord) -> RunRecord:
+        driver = self.journal.driver(record.id)
+        if driver:
+            os.kill(driver, signal.SIGTERM)
+        for _ in range(int(CANCEL_S * 10)):
+            if not self.journal.driver(record.id):
+                return self.journal.run(record.id)
+            await asyncio.sleep(0.1)
+        raise Busy(f"process {driver}, which drives run {record.id}, does not end; kill it, and cancel again")
+
+    async def _drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
+        with self.journal.claim(record.id):
+            spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
+            if record.state != "running" or self.journal.steps(record.id):
+                self._of(record).tell("resumed", after=record.state)
+            if record.state == "failed":
+                spool.retire_failed()
+            record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
+            self.journal.update(record)
+            await workspace.begin()
+            run = Run(self._kit(record, inputs, spool, workspace))
+            end = await driven(run, self._cancelled(record))
+            record = record.model_copy(update={"head": run.line.head})
+            if end.outcome or end.state == "cancelled":
+                await workspace.tidy()
+            return self._concluded(record, end.outcome) if end.outcome else self._ended(record, end)
+
+    def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
+        if outcome.verdict and outcome.state != "stopped":
+            verdict = proof.approved(outcome.verdict, self.journal.approvals(record.id))
+            outcome = proof.concluded(verdict, self.inputs(record.id).settings.accept)
+        self._tick(record, outcome.verdict)
+        record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
+        return self._ended(record, End(outcome.state, proof.exit_code(outcome), "; ".join(outcome.why)))
+
+    def _tick(self, record: RunRecord, verdict: Verdict | None) -> None:
+        """The run's copy of the plan: a view, made anew whenever a verdict or a person's word changes it."""
+        goal, contract = self.inputs(record.id).goal, self.contract(record.id)
+        if not goal.source.file or contract is None or verdict is None:
+            return
+        folder = self.folder(record.id) / "files"
+        folder.mkdir(exist_ok=True)
+        plan = parse_plan(goal.text, goal.source.file)
+        durable.write(folder / Path(goal.source.file).name, ticked(plan, contract.requirements, verdict), sync=False)
+
+    def _ended(self, record: RunRecord, end: End) -> RunRecord:
+        ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
+        self._of(record).tell("ended", state=end.state, code=end.code, why=end.why, grade=record.grade)
+        self.journal.update(ended)
+        return ended
+
+    # -- what a run is made of -----------------------------------------------------------------------------------------
+
+    def _kit(self, record: RunRecord, inputs: Inputs, spool: Spool, workspace: GitWorkspace) -> Kit:
+        secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
+        return Kit(
+            run=record.id,
+            folder=self.folder(record.id),
+            journal=self._of(record),
+            workspace=workspace,
+            runtime=self.runtime or spool,
+            capabilities=self._capabilities,
+            settings=inputs.settings,
+            roles=inputs.roles,
+            goal=inputs.goal,
+            requirements=inputs.requirements,
+            secrets=(*secret, self.journal.path),
+            secret_blobs=frozenset(inputs.requirements_blobs),
+            instructions=inputs.instructions,
+            person=self.person,
+            began=record.created_at,
+        )
+
+    def _capabilities(self, agent: str) -> Capabilities:
+        return self.runtime.capabilities if self.runtime else capabilities_of(agent)
+
+    def _spool(self, record: RunRecord, inputs: Inputs) -> Spool:
+        given = {name: self.environ[name] for name in inputs.settings.variables if name in self.environ}
+        folder = self.folder(record.id) / "spool"
+        return Spool(folder, cap=inputs.settings.cap, supervisor=self.supervisor, secrets=given, variables=given)
+
+    def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:
+        confinement = Confinement(
+            level=inputs.level,
+            readable=inputs.settings.readable,
+            network=inputs.settings.network,
+            hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
+        )
+        return GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
+
+    def _of(self, record: RunRecord) -> RunJournal:
+        return self.journal.of(record.id, self.listen)
+
+    def _cancelled(self, record: RunRecord) -> Path:
+        return self.folder(record.id) / "cancelled"
+
+    # -- what people read and say --------------------------------------------------------------------------------------
+
+    def folder(self, run_id: str) -> Path:
+        return self.home / "runs" / run_id
+
+    def inputs(self, run_id: str) -> Inputs:
+        return Inputs.model_validate_json(self.journal.inputs(run_id))
+
+    def contract(self, run_id: str) -> Contract | None:
+        sealed = self.journal.step(run_id, "seal#1")
+        return Contract.model_validate_json(sealed) if sealed else None
+
+    def verdict(self, run_id: str) -> Verdict | None:
+        """The last word so far: of `finish`, else the newest on each task; with what people said."""
+        final = self.journal.step(run_id, "finish#1")
+        last = Verdict.model_validate_json(final) if final else self._so_far(run_id)
+        return proof.approved(last, self.journal.approvals(run_id)) if last else None
+
+    def _so_far(self, run_id: str) -> Verdict | None:
+        """The newest verdict on each requirement."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith("prove#")]
+        verdicts = [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+        judged = {one.id: one for verdict in verdicts for one in verdict.requirements}
+        evidence = tuple(one for verdict in verdicts for one in verdict.evidence)
+        parts = {"subject": "so far", "requirements": tuple(judged.values()), "evidence": evidence}
+        return verdicts[-1].model_copy(update=parts) if verdicts else None
+
+    def approve(self, run_id: str, requirement: str | None, *, who: str, why: str) -> RunRecord:
+        """A person's word: for one requirement, or for the contract. Grades follow at once; no agent is called."""
+        record = self.journal.run(run_id)
+        contract = self._approvable(record, requirement)
+        given = Approval(requirement=requirement or "*", who=who, why=why, contract=proof.contract_hash(contract))
+        self.journal.approve(record.id, given)
+        self._of(record).tell("approved", requirement=given.requirement, who=who, why=why)
+        verdict = self.verdict(record.id) if self.journal.step(record.id, "finish#1") else None
+        if verdict is None or record.state not in REGRADED:
+            return record
+        return self._concluded(record, proof.concluded(verdict, self.inputs(record.id).settings.accept))
+
+    def _approvable(self, record: RunRecord, requirement: str | None) -> Contract:
+        contract, verdict = self.contract(record.id), self.verdict(record.id)
+        if contract is None:
+            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+        known = [one.id for one in contract.requirements]
+        if requirement and requirement not in known:
+            raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(known)}")
+        if self.inputs(record.id).level == "none" and self.journal.driver(record.id):
+            what = f"run {record.id} is at work without a sandbox: its agents could speak for you"
+            raise BadInput(what, then="wait for its end")
+        if verdict and any(one.id == requirement and one.grade is Grade.REFUTED for one in verdict.requirements):
+            what = f"{requirement} is refuted by a check"
+            raise BadInput(what, then="mend the work, or start anew with another requirement")
+        return contract
+
+    def answer(self, run_id: str, answer: str, *, comment: str, who: str) -> Question:
+        """Answer the open question of a run; `resume` goes on from there."""
+        record = self.journal.run(run_id)
+        questions = self.journal.questions(record.id, only_open=True)
+        if not questions:
+            raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` tells where it stands")
+        question = questions[0]
+        if answer not in question.options:
+            raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
+        self._of(record).answer(question.key, answer, comment, who)
+        self._of(record).tell("said", question.key, answer=answer, comment=comment, who=who)
+        return question.model_copy(update={"answer": answer, "comment": comment, "who": who})
+
+    def close(self) -> None:
+        self.journal.close()

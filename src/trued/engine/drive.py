@@ -1,0 +1,62 @@
+"""Drives one run: calls its workflow, and makes whatever comes of it a state with a reason."""
+
+import asyncio
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, Waiting
+from ..run import PlanOnly, Run
+from ..types import Outcome
+from ..workflows import workflow
+
+STATES: dict[type[Exception], str] = {
+    PlanOnly: "planned",
+    Waiting: "waiting",
+    AgentFailed: "failed",
+    CannotJudge: "unjudged",
+    Interrupted: "interrupted",
+    Cancelled: "cancelled",
+}
+
+
+@dataclass(frozen=True)
+class End:
+    """How a drive ended: with an outcome, or before one."""
+
+    state: str
+    code: int = 0
+    why: str = ""
+    outcome: Outcome | None = None
+
+
+async def driven(run: Run, cancelled: Path) -> End:
+    """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good."""
+    try:
+        with _told_to_stop(cancelled):
+            outcome = await workflow(run.settings.workflow)(run, run.kit.goal)
+    except (Ended, AgentFailed, CannotJudge) as end:
+        return End(STATES[type(end)], end.code, str(end))
+    return End(outcome.state, outcome=outcome)
+
+
+@contextmanager
+def _told_to_stop(cancelled: Path) -> Iterator[None]:
+    """SIGINT and SIGTERM end the workflow's task: its agents are stopped, and the run can be resumed."""
+    loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
+    task = asyncio.current_task()
+    for one in signals:
+        with suppress(RuntimeError, ValueError):  # not the main thread: whoever runs us there stops us otherwise
+            loop.add_signal_handler(one, lambda: task and task.cancel())
+    try:
+        yield
+    except asyncio.CancelledError as error:
+        if cancelled.exists():
+            raise Cancelled("cancelled by the user") from error
+        raise Interrupted("interrupted") from error
+    finally:
+        for one in signals:
+            with suppress(RuntimeError, ValueError):
+                loop.remove_signal_handler(one)

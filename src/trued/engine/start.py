@@ -1,0 +1,159 @@
+"""From what a person types to the inputs of a run: all that can be checked is checked before anything is written."""
+
+import hashlib
+import secrets
+from collections.abc import Collection, Mapping
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ..config import load_settings, user_config
+from ..documents.account import account
+from ..documents.plan import parse_plan, read_plan
+from ..documents.requirements import load_requirements
+from ..errors import BadInput, Untrusted
+from ..roles import load_roles
+from ..runtimes import capabilities_of
+from ..trust import found, is_trusted
+from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Value
+from ..workflows import WORKFLOWS, known
+from ..workspaces.git import Repository, open_repository
+from ..workspaces.sandbox import best
+
+INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
+
+
+class Request(Value):
+    """What a person asks for on the command line."""
+
+    goal: str
+    repository: Path
+    workflow: str | None = None
+    requirements: Path | None = None
+    flags: dict[str, Any] = {}  # noqa: RUF012 (a frozen value)
+    trust: str = ""
+
+
+class Inputs(Value):
+    """Everything a run was started with, copied into it: a resume reads nothing else."""
+
+    goal: Goal
+    settings: Settings
+    roles: dict[str, Role]
+    requirements: Requirements | None
+    requirements_file: str  # absolute: agents must not be able to read it
+    requirements_blobs: tuple[str, ...] = ()
+    instructions: str
+    level: str
+    version: str
+    dirty: tuple[str, ...] = ()  # uncommitted when it began: the run started from HEAD, without them
+
+
+def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_agent: bool = False) -> Inputs:
+    """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at."""
+    repository = open_repository(request.repository)
+    _trusted(repository.root, home, request.trust)
+    user = user_config(environ)
+    settings = load_settings(request.flags, environ, repository.root, user)
+    goal = _goal(request.goal, repository.root)
+    name = known(request.workflow or ("purple" if goal.source.file else "solo"))
+    agents = settings.agents if any_agent else {role: _agent(one) for role, one in settings.agents.items()}
+    settings = settings.model_copy(update={"workflow": name, "agents": agents})
+    roles = load_roles(repository.root, user)
+    _played(settings, roles)
+    requirements = load_requirements(request.requirements) if request.requirements else None
+    account(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
+    return Inputs(
+        goal=goal,
+        settings=settings,
+        roles=roles,
+        requirements=requirements,
+        requirements_file=str(request.requirements.resolve()) if request.requirements else "",
+        requirements_blobs=_blobs(request.requirements.read_bytes()) if request.requirements else (),
+        instructions=_instructions(repository.root),
+        level=best(settings.sandbox, settings.allow_unsandboxed),
+        version=version("trued"),
+        dirty=repository.dirty[:50],
+    )
+
+
+def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -> RunRecord:
+    """A run that has not begun, under a name that no other run has."""
+    name = next(one for one in iter(_new_id, "") if one not in taken)
+    goal = inputs.goal
+    title = parse_plan(goal.text, goal.source.file).title if goal.source.file else ""
+    return RunRecord(
+        id=name,
+        workflow=inputs.settings.workflow,
+        title=title or goal.text.strip().splitlines()[0][:80],
+        repository=str(repository.root),
+        base=repository.head,
+        branch=f"trued/{name}",
+        head=repository.head,
+    )
+
+
+def _trusted(root: Path, home: Path, given: str) -> None:
+    what = found(root)
+    if what.files and given != what.digest and not is_trusted(home, root, what.digest):
+        raise Untrusted(
+            f"{', '.join(what.files)} in {root} are not trusted yet",
+            then=f"look at them with `trued trust`, or pass --trust {what.digest}",
+        )
+
+
+def _goal(given: str, root: Path) -> Goal:
+    """A path of a file, or the goal itself in words."""
+    if not given.strip():
+        raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
+    path = Path(given)
+    try:
+        is_there = path.exists()
+    except (OSError, ValueError):  # a sentence that is too long for a file name
+        is_there = False
+    if not is_there:
+        if _looks_like_a_file(given):
+            raise BadInput(f"there is no file {given}", then="name a plan file, or write the goal in words")
+        return Goal(text=given)
+    resolved = path.resolve()
+    shown = resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else str(resolved)
+    return Goal(text=read_plan(path), source=Source(file=shown, line=1))
+
+
+def _looks_like_a_file(given: str) -> bool:
+    return len(given.split()) == 1 and (Path(given).suffix in (".md", ".markdown", ".txt") or "/" in given)
+
+
+def _agent(agent: str) -> str:
+    """An agent that we know; a script is found from where the user stands, also later."""
+    capabilities_of(agent)
+    kind, _, rest = agent.partition(":")
+    return f"scripted:{Path(rest).expanduser().resolve()}" if kind == "scripted" else agent
+
+
+def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
+    """Every role of the workflow is there and has an agent."""
+    for name in settings.agents:
+        if name != "*" and name not in roles:
+            raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(roles))}")
+    for name in WORKFLOWS[settings.workflow]:
+        if name not in roles:
+            raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")
+        if not (settings.agents.get(name) or settings.agents.get("*")):
+            raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
+
+
+def _instructions(root: Path) -> str:
+    texts = [(name, root / name) for name in INSTRUCTIONS]
+    return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in texts if path.is_file())
+
+
+def _blobs(content: bytes) -> tuple[str, ...]:
+    """The names that git gives this content, in repositories of either kind."""
+    whole = b"blob %d\0%s" % (len(content), content)
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()
+
+
+def _new_id() -> str:
+    return "r-" + "".join(secrets.choice(LETTERS) for _ in range(5))
