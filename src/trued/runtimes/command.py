@@ -30,7 +30,7 @@ class CommandRuntime:
             words = shlex.split(order.agent.partition(":")[2])
         except ValueError as error:
             return failed(order, "missing", f"{order.agent} is no command line: {error}; mind its quotes")
-        found = _found(words[0], Path(order.folder)) if words else ""
+        found = _found(words[0], Path(order.folder)) if any(words[:1]) else ""
         if not found:
             return failed(order, "missing", _missing(words, order))
         found, folders = _python(found)
@@ -68,7 +68,7 @@ def _found(program: str, folder: Path) -> str:
 
 
 def _missing(words: list[str], order: Order) -> str:
-    if not words:
+    if not any(words[:1]):
         return f"{order.agent} names no program; write command:PROGRAM ARGS"
     if "/" in words[0]:
         return f"there is no program {words[0]} in the agent's folder; write an absolute path, or commit the file"

@@ -56,7 +56,8 @@ def not_well(order: Order, ended: Ended) -> Report | None:
     if ended.code != 0:
         said = f": {ended.stderr}" if ended.stderr else " and said nothing on stderr"
         code = ended.code or 0
-        how = f"ended with exit code {code}" if code > 0 else f"was ended by signal {-code}"
+        how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+        how += f" (signal {code - 128})" if 128 < code < 160 else ""
         return failed(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
     return None
 

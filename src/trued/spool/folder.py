@@ -36,12 +36,12 @@ class Call:
         if "/" in name or name.startswith("."):
             raise BadInput(f"{name!r} cannot be the name of a call's folder")
         self.path, self.order, self.tell = folder / name, order, tell
-        self._launches = 0
+        self._launches, self._waited = 0, False
 
     def settled(self) -> Report | None:
         """The report, if nothing more is to be done for one."""
         if (report := self._report()) is not None:
-            if not self._launches:
+            if not self._waited:
                 self.tell("report found", state=report.state)
             return report
         if (self.path / "dead").exists():
@@ -65,7 +65,7 @@ class Call:
         """With the lock in hand: whether an agent is to be started now. What died is cleared away first."""
         if (self.path / "report.json").exists() or (self.path / "dead").exists():
             return False
-        self._launches += 1
+        self._launches, self._waited = self._launches + 1, True
         if self._launches > LAUNCHES:
             raise StateFailed(f"the supervisor of {self.order.key} never begins; see {self.path}/supervisor.log")
         begun = _starts(self.path)
@@ -82,6 +82,10 @@ class Call:
             self.tell("session resumed", session=self.order.session)
             return True
         return self._died("it was stopped" if stopped else "its supervisor ended without a report")
+
+    def adopted(self, keeper: str) -> None:
+        self._waited = True
+        self.tell("adopted", pid=processes.number(keeper))
 
     def raise_if_stopped(self) -> None:
         if (self.path / "stopped").exists() and not (self.path / "report.json").exists():

@@ -1,4 +1,4 @@
-"""`python -m trued.supervise FOLDER [LOCK]`: LOCK is the number of an open file that holds the call's lock already.
+"""`python -m trued.supervise [--patience S] FOLDER [LOCK]`: LOCK is an open file that holds the call's lock already.
 
 Says "ready", then waits for one line from the engine. Without it nothing is started: whoever ordered is gone.
 """
@@ -21,6 +21,9 @@ STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
 
 
 def main(arguments: list[str]) -> int:
+    patience_s = call.PATIENCE_S
+    if arguments[0] == "--patience":
+        patience_s, arguments = float(arguments[1]), arguments[2:]
     folder = Path(arguments[0])
     for number in (signal.SIGHUP, signal.SIGINT):
         # A function and not SIG_IGN, which the agent would inherit.
@@ -41,10 +44,10 @@ def main(arguments: list[str]) -> int:
     if go is None:
         (folder / "reserve").unlink(missing_ok=True)
         return NEVER_STARTED
-    return asyncio.run(_work(folder, go))
+    return asyncio.run(_work(folder, go, patience_s))
 
 
-async def _work(folder: Path, go: dict[str, Any]) -> int:
+async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
     work = asyncio.ensure_future(call.answered(folder, go.get("secrets", {}), go.get("variables", {})))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     try:
@@ -56,7 +59,7 @@ async def _work(folder: Path, go: dict[str, Any]) -> int:
     except (OSError, StateFailed) as error:
         print(error, file=sys.stderr)  # before anything was begun: the engine shows this line
         return UNWRITTEN
-    return 0 if call.leave(folder, report) else UNWRITTEN
+    return 0 if call.leave(folder, report, patience_s) else UNWRITTEN
 
 
 def _locked(folder: Path, given: int | None) -> int | None:

@@ -19,7 +19,7 @@ from .launch import Launcher
 from .record import Record
 
 RESERVE = 128 * 1024  # kept free on the disk while the agent works, so that its report finds room
-BACK_OFF_S = (0.1, 0.4, 1.0, 2.0, 4.0, 8.0)  # then a full disk stays full
+PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and a person may be freeing space
 
 
 @dataclass
@@ -77,19 +77,20 @@ async def _asked(folder: Path, order: Order, launch: Launcher, record: Record) -
     return await kept(order, ask, record.tell, remembers=can.resume)
 
 
-def leave(folder: Path, report: Report, back_off_s: tuple[float, ...] = BACK_OFF_S) -> bool:
-    """Write the report, however long the disk stays full within reason. False: it could not be written."""
-    for pause in (*back_off_s, None):
+def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
+    """Write the report, if need be again and again while the disk is full. False: it could not be written."""
+    deadline, pause = time.monotonic() + patience_s, 0.1
+    while True:
         (folder / "reserve").unlink(missing_ok=True)
         try:
             durable.write(folder / "report.json", dump(report))
         except StateFailed:
-            if pause is None:
+            if time.monotonic() > deadline:
                 return False
             time.sleep(pause)
+            pause = min(2 * pause, 2.0)
         else:
             return True
-    return False
 
 
 def reserve(folder: Path) -> None:

@@ -1,0 +1,271 @@
+"""Anything may be killed at any time: no finished call is paid for twice, and nothing is left running."""
+
+import asyncio
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.supervise.world import DONE, World, wait_for
+from trued.errors import Interrupted, StateFailed
+from trued.spool.folder import held
+from trued.wire import dump
+
+SLOW = """
+    (folder / "starts").open("a").write("x")
+    time.sleep({seconds})
+    return {{"summary": f"turn {{order['turn']}}, resumed {{order['resumed']}}"}}
+    """
+
+
+def slow_script(world: World, seconds: float = 1.0) -> str:
+    return world.script(SLOW.format(seconds=seconds))
+
+
+def slow_program(world: World, seconds: float = 1.0) -> str:
+    return world.program(f'Path("starts").open("a").write("x")\ntime.sleep({seconds})\n' + DONE)
+
+
+def starts(world: World) -> int:
+    file = world.clone / "starts"
+    return len(file.read_text()) if file.exists() else 0
+
+
+async def begun(world: World, times: int = 1) -> None:
+    await asyncio.to_thread(wait_for, lambda: starts(world) >= times, "the agent's start")
+
+
+# -- the engine dies ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("RUN-2")
+async def test_a_call_in_flight_is_adopted_after_the_engine_was_killed(confined: World) -> None:
+    order = confined.order(slow_program(confined))
+    with confined.engine(order) as engine:
+        await begun(confined)
+        engine.kill()
+    assert confined.left(), "the agent goes on without the engine"
+    report = await confined.runtime().work(order, confined.tell)
+    assert report.state == "done"
+    assert confined.kinds() == ["adopted"]
+    assert starts(confined) == 1
+
+
+@pytest.mark.spec("RUN-2")
+async def test_a_call_that_ended_while_no_engine_was_there_is_found(world: World) -> None:
+    order = world.order(slow_program(world, 0.3))
+    with world.engine(order) as engine:
+        await begun(world)
+        engine.kill()
+    await asyncio.to_thread(wait_for, lambda: (world.folder() / "report.json").exists(), "the report")
+    report = await world.runtime().work(order, world.tell)
+    assert (report.state, world.kinds(), starts(world)) == ("done", ["report found"], 1)
+
+
+@pytest.mark.spec("RUN-2")
+async def test_an_engine_killed_before_its_supervisor_is_up_has_started_nothing(world: World) -> None:
+    order = world.order(slow_program(world, 0.1))
+    killer = ["sh", "-c", f'kill -9 $PPID; sleep 0.2; exec {sys.executable} -m trued.supervise "$@"', "sh"]
+    with world.engine(order, supervisor=killer) as engine:
+        assert engine.wait() == -signal.SIGKILL
+    report = await world.runtime().work(order, world.tell)
+    assert (report.state, starts(world)) == ("done", 1)
+    assert "died" not in world.kinds()
+
+
+@pytest.mark.spec("RUN-2", "RUN-9")
+async def test_an_engine_killed_before_it_says_go_has_started_nothing(world: World) -> None:
+    first, second = world.order(slow_program(world), "first"), world.order(slow_program(world), "second")
+    with world.engine(first, second, cap=1) as engine:
+        await begun(world)
+        # One of the two supervisors is up and waits for the other's slot.
+        ready = [
+            folder for folder in (world.folder("first"), world.folder("second")) if not (folder / "starts").exists()
+        ]
+        await asyncio.to_thread(wait_for, lambda: (ready[0] / "lock").read_text(), "the second supervisor")
+        engine.kill()
+    runtime = world.runtime()
+    reports = await asyncio.gather(*(runtime.work(order, world.tell) for order in (first, second)))
+    assert [report.state for report in reports] == ["done", "done"]
+    assert starts(world) == 2, "neither ran twice"
+    assert "died" not in world.kinds()
+
+
+async def test_an_order_that_was_written_and_never_begun_is_begun(world: World) -> None:
+    order = world.order(slow_program(world, 0))
+    world.folder().mkdir(parents=True)
+    (world.folder() / "order.json").write_text(dump(order))
+    report = await world.runtime().work(order, world.tell)
+    assert (report.state, world.kinds()) == ("done", ["started"])
+
+
+async def test_half_a_go_is_no_go(world: World) -> None:
+    world.folder().mkdir(parents=True)
+    (world.folder() / "order.json").write_text(dump(world.order(slow_program(world))))
+    process = await asyncio.create_subprocess_exec(
+        *(sys.executable, "-m", "trued.supervise", str(world.folder())), stdin=-1, stdout=-1
+    )
+    out, _ = await process.communicate(b'go {"secrets"')
+    assert (out, process.returncode, starts(world)) == (b"ready\n", 0, 0)
+
+
+# -- the supervisor dies -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("RUN-2", "RUN-5")
+async def test_a_call_whose_supervisor_was_killed_has_died_and_leaves_no_process(confined: World) -> None:
+    order = confined.order(slow_program(confined, 30))
+    work = asyncio.create_task(confined.runtime().work(order, confined.tell))
+    await begun(confined)
+    os.kill(confined.supervisor(), signal.SIGKILL)
+    report = await work
+    assert report.state == "died"
+    assert confined.kinds() == ["started", "died"]
+    assert not confined.left()
+    assert (await confined.runtime().work(order, confined.tell)).state == "died", "it stays so"
+    assert starts(confined) == 1
+
+
+@pytest.mark.spec("RUN-2")
+async def test_a_session_is_resumed_after_its_supervisor_was_killed(confined: World) -> None:
+    order = confined.order(slow_script(confined, 1.0))
+    work = asyncio.create_task(confined.runtime().work(order, confined.tell))
+    await begun(confined)
+    os.kill(confined.supervisor(), signal.SIGKILL)
+    report = await work
+    assert (report.state, report.resumed, report.attempt) == ("done", True, 1)
+    assert report.reply == {"summary": "turn 2, resumed True"}
+    assert confined.kinds() == ["started", "died", "session resumed", "started"]
+
+
+@pytest.mark.spec("RUN-2", "RUN-5")
+async def test_engine_and_supervisor_killed_together_are_taken_up_by_the_next_engine(confined: World) -> None:
+    order = confined.order(slow_script(confined, 1.0))
+    with confined.engine(order) as engine:
+        await begun(confined)
+        engine.kill()
+        os.kill(confined.supervisor(), signal.SIGKILL)
+    await asyncio.to_thread(wait_for, lambda: not held(confined.folder()), "the supervisor's end")
+    report = await confined.runtime().work(order, confined.tell)
+    assert report.reply == {"summary": "turn 2, resumed True"}
+    assert confined.kinds() == ["died", "session resumed", "started"]
+
+
+async def test_a_session_that_dies_again_and_again_is_given_up(world: World) -> None:
+    order = world.order(slow_script(world, 30))
+    work = asyncio.create_task(world.runtime().work(order, world.tell))
+    for turn in (1, 2, 3):
+        await begun(world, turn)
+        os.kill(world.supervisor(), signal.SIGKILL)
+    assert (await work).state == "died"
+    assert world.kinds().count("session resumed") == 2
+
+
+@pytest.mark.spec("AGT-7")
+async def test_a_killed_agent_is_a_failed_call_and_its_signal_is_named(world: World) -> None:
+    report = await world.runtime().work(world.order(world.program("os.kill(os.getpid(), 9)")), world.tell)
+    assert (report.state, report.kind) == ("failed", "crashed")
+    assert "signal 9" in report.why
+
+
+async def test_a_supervisor_that_never_begins_ends_in_a_clear_sentence(world: World) -> None:
+    runtime = world.runtime(supervisor=[sys.executable, "-c", "print('ready', flush=True)"])
+    with pytest.raises(StateFailed, match="never begins"):
+        await runtime.work(world.order(slow_program(world)), world.tell)
+
+
+async def test_a_supervisor_that_cannot_start_says_why(world: World) -> None:
+    runtime = world.runtime(supervisor=[sys.executable, "-c", "raise SystemExit('no such thing')"])
+    with pytest.raises(StateFailed, match="no such thing"):
+        await runtime.work(world.order(slow_program(world)), world.tell)
+
+
+# -- two engines, and no engine ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("RUN-2", "RUN-3")
+async def test_two_engines_on_one_call_start_it_once(world: World) -> None:
+    order = world.order(slow_program(world, 0.5))
+    engines = [world.engine(order) for _ in range(3)]
+    outputs = [await asyncio.to_thread(engine.communicate) for engine in engines]
+    told = [[json.loads(line) for line in out.splitlines()] for out, _ in outputs]
+    assert starts(world) == 1
+    assert sum(kind == "started" for lines in told for kind, _ in lines) == 1
+    assert all(lines[-1] == ["report", {"state": "done", "reply": {"summary": "done"}}] for lines in told)
+
+
+@pytest.mark.spec("RUN-5")
+async def test_a_cancelled_engine_ends_its_agent_and_the_next_one_goes_on(confined: World) -> None:
+    order = confined.order(slow_script(confined, 1.0))
+    work = asyncio.create_task(confined.runtime().work(order, confined.tell))
+    await begun(confined)
+    work.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert not confined.left()
+    assert not (confined.folder() / "report.json").exists()
+    report = await confined.runtime().work(order, confined.tell)
+    assert report.reply == {"summary": "turn 2, resumed True"}
+
+
+async def test_a_call_cancelled_while_it_waits_for_a_slot_has_started_nothing(world: World) -> None:
+    runtime = world.runtime(cap=1)
+    first = asyncio.create_task(runtime.work(world.order(slow_program(world, 0.6), "first"), world.tell))
+    await begun(world)
+    second = asyncio.create_task(runtime.work(world.order(slow_program(world), "second"), world.tell))
+    await asyncio.sleep(0.2)
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
+    assert (await first).state == "done"
+    assert starts(world) == 1
+
+
+@pytest.mark.spec("RUN-5")
+async def test_stop_all_ends_the_agents_of_an_engine_in_another_process(confined: World) -> None:
+    orders = [confined.order(slow_program(confined, 30), f"call{n}") for n in range(2)]
+    with confined.engine(*orders) as engine:
+        await begun(confined, 2)
+        await confined.runtime().stop_all()
+        assert not confined.left()
+        engine.communicate()
+        assert engine.returncode == 1, "the engine does not start again what somebody stopped"
+
+
+@pytest.mark.spec("RUN-5")
+async def test_stop_all_reaps_what_a_dead_supervisor_left(world: World) -> None:
+    with world.engine(world.order(slow_program(world, 30))) as engine:
+        await begun(world)
+        engine.kill()
+    os.kill(world.supervisor(), signal.SIGKILL)
+    await world.runtime().stop_all()
+    assert not world.left()
+
+
+async def test_an_adopted_call_that_is_stopped_interrupts_the_engine(world: World) -> None:
+    order = world.order(slow_program(world, 30))
+    with world.engine(order) as engine:
+        await begun(world)
+        engine.kill()
+    work = asyncio.create_task(world.runtime().work(order, world.tell))
+    await asyncio.sleep(0.2)
+    os.kill(world.supervisor(), signal.SIGTERM)
+    with pytest.raises(Interrupted, match="told to stop"):
+        await work
+
+
+async def test_signals_of_a_terminal_do_not_reach_the_call(world: World) -> None:
+    work = asyncio.create_task(world.runtime().work(world.order(slow_program(world, 0.5)), world.tell))
+    await begun(world)
+    for number in (signal.SIGINT, signal.SIGHUP):
+        os.kill(world.supervisor(), number)
+    assert (await work).state == "done"
+
+
+def test_a_state_folder_of_another_place_is_another_call(tmp_path: Path) -> None:
+    from trued.processes import marker
+
+    assert marker(tmp_path / "a" / "spool" / "x.1") != marker(tmp_path / "b" / ".." / "c" / "a" / "spool" / "x.1")

@@ -1,0 +1,159 @@
+"""An agent is ended with all that it started, whatever it did to get away, and whatever it does instead of ending."""
+
+import asyncio
+import os
+import signal
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from tests.supervise.world import DONE, World, running, wait_for
+from trued import processes
+from trued.wire import Limits
+
+DAEMON = """
+    import subprocess
+    def daemon(environment):
+        if os.fork():
+            return
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        handle = os.open(os.devnull, os.O_RDWR)
+        for stream in {closed}:
+            os.dup2(handle, stream)
+        os.execve({python!r}, [{python!r}, "-c", "import time; time.sleep(60)", {token!r}], environment)
+    daemon({environment})
+    while not Path("/proc/self").exists():
+        pass
+    time.sleep({then})
+"""
+
+
+def daemon(token: str, *, environment: str = "dict(os.environ)", closed: str = "(0, 1, 2)", then: float = 0.7) -> str:
+    return DAEMON.format(python=sys.executable, token=token, environment=environment, closed=closed, then=then)
+
+
+@pytest.mark.spec("RUN-5")
+@pytest.mark.parametrize("environment", ["dict(os.environ)", "{}"], ids=["with its marker", "with no environment"])
+@pytest.mark.parametrize("closed", ["(0, 1, 2)", "()"], ids=["streams closed", "streams held open"])
+async def test_a_daemon_does_not_outlive_its_agent(confined: World, environment: str, closed: str) -> None:
+    token = uuid.uuid4().hex
+    agent = confined.program(daemon(token, environment=environment, closed=closed, then=0.3) + "\n    " + DONE)
+    report = await asyncio.wait_for(confined.runtime().work(confined.order(agent), confined.tell), 20)
+    assert (report.state, report.reply) == ("done", {"summary": "done"})
+    assert not running(token)
+
+
+@pytest.mark.spec("RUN-5")
+@pytest.mark.parametrize("environment", ["dict(os.environ)", "{}"], ids=["with its marker", "with no environment"])
+async def test_a_daemon_does_not_outlive_a_killed_supervisor(confined: World, environment: str) -> None:
+    token = uuid.uuid4().hex
+    agent = confined.program(daemon(token, environment=environment, then=60) + "\n    " + DONE)
+    work = asyncio.create_task(confined.runtime().work(confined.order(agent), confined.tell))
+    await asyncio.to_thread(wait_for, lambda: running(token), "the daemon")
+    await asyncio.sleep(0.8)  # the supervisor has looked around
+    os.kill(confined.supervisor(), signal.SIGKILL)
+    assert (await work).state == "died"
+    await asyncio.to_thread(wait_for, lambda: not running(token), "the daemon's end", 3)
+
+
+def test_what_outlived_the_agent_is_counted_and_nothing_else_is_touched(tmp_path: Path) -> None:
+    mark = processes.marker(tmp_path)
+    ours = {**os.environ, processes.MARKER: mark}
+    others = {**os.environ, processes.MARKER: f"{mark}0"}
+    sleep = ("sleep", "60")
+    mine = [os.spawnvpe(os.P_NOWAIT, "sleep", sleep, ours) for _ in range(3)]
+    other = os.spawnvpe(os.P_NOWAIT, "sleep", sleep, others)
+    wait_for(lambda: processes.carriers(mark) == set(mine), "the start of three")
+    try:
+        assert processes.reap(mark) == 3
+        assert not processes.carriers(mark)
+        assert processes.carriers(f"{mark}0") == {other}
+        assert processes.reap(mark) == 0
+    finally:
+        os.kill(other, signal.SIGKILL)
+        for pid in (*mine, other):
+            os.waitpid(pid, 0)
+
+
+def test_a_number_that_was_given_to_another_process_is_left_alone() -> None:
+    pid = os.spawnvp(os.P_NOWAIT, "sleep", ("sleep", "60"))
+    try:
+        assert processes.reap("nobody", known=[f"{pid}:1"]) == 0
+        assert processes.identity(pid)
+        assert processes.reap("nobody", known=[processes.identity(pid)]) == 1
+    finally:
+        os.waitpid(pid, 0)
+
+
+@pytest.mark.spec("AGT-5", "RUN-5")
+async def test_an_agent_that_falls_silent_is_ended(confined: World) -> None:
+    order = confined.order(confined.program("time.sleep(60)"), limits=Limits(idle_s=0.6, wall_s=60))
+    report = await confined.runtime().work(order, confined.tell)
+    assert (report.state, report.kind) == ("failed", "idle")
+    assert "0.6 s" in report.why
+
+
+@pytest.mark.spec("AGT-5")
+async def test_an_agent_that_talks_is_not_idle_and_still_ends_at_the_wall(world: World) -> None:
+    body = 'while True:\n    print("busy", file=sys.stderr, flush=True)\n    time.sleep(0.1)\n'
+    order = world.order(world.program(body), limits=Limits(idle_s=0.8, wall_s=2.5))
+    report = await world.runtime().work(order, world.tell)
+    assert (report.state, report.kind) == ("failed", "wall")
+    assert report.ended - report.began >= 2.5
+
+
+async def test_an_agent_that_ignores_the_request_to_end_is_ended(world: World) -> None:
+    body = "import signal\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)"
+    order = world.order(world.program(body), limits=Limits(idle_s=0.6, wall_s=60))
+    assert (await world.runtime().work(order, world.tell)).kind == "idle"
+
+
+@pytest.mark.spec("AGT-5")
+async def test_an_agent_that_prints_a_hundred_megabytes_is_ended(confined: World) -> None:
+    order = confined.order(confined.program('for _ in range(1600):\n    print("x" * 65536)\n'))
+    report = await confined.runtime().work(order, confined.tell)
+    assert (report.state, report.kind) == ("failed", "output")
+    assert sum(file.stat().st_size for file in confined.spool.rglob("*") if file.is_file()) < 1024 * 1024
+
+
+async def test_an_agent_that_logs_a_hundred_megabytes_is_heard_and_not_kept(world: World) -> None:
+    body = 'for _ in range(1600):\n    sys.stderr.write("x" * 65536)\n'
+    report = await world.runtime().work(world.order(world.program(body + DONE)), world.tell)
+    assert report.state == "done"
+    assert sum(file.stat().st_size for file in world.spool.rglob("*") if file.is_file()) < 5 * 1024 * 1024
+
+
+@pytest.mark.spec("PUR-4")
+async def test_an_agent_that_starts_a_known_agent_is_refused(confined: World) -> None:
+    body = """
+        import subprocess
+        other = Path("codex"); other.write_text("#!/bin/sh\\nsleep 60\\n"); other.chmod(0o755)
+        ended = subprocess.run(["./codex"]).returncode
+        print(json.dumps({"summary": f"ended {ended}"}))
+        """
+    report = await confined.runtime().work(confined.order(confined.program(body)), confined.tell)
+    assert report.reply == {"summary": "ended -9"}
+    assert {"kind": "tried to start an agent", "program": "codex"}.items() <= confined.events()[-2].items()
+
+
+@pytest.mark.spec("PUR-4", "AGT-7")
+async def test_a_known_agent_that_the_user_named_is_the_agent(world: World) -> None:
+    body = """
+        import subprocess
+        other = Path("codex"); other.write_text("#!/bin/sh\\nsleep 1\\n"); other.chmod(0o755)
+        print(json.dumps({"summary": f"ended {subprocess.run(['./codex']).returncode}"}))
+        """
+    report = await world.runtime().work(world.order(world.program(body) + " codex"), world.tell)
+    assert report.reply == {"summary": "ended 0"}
+
+
+@pytest.mark.spec("PUR-4")
+async def test_a_process_of_an_agent_knows_that_it_is_one(confined: World) -> None:
+    assert not processes.inside_agent()
+    agent = confined.program('print(json.dumps({"summary": os.environ["TRUED_CALL"]}))')
+    report = await confined.runtime().work(confined.order(agent), confined.tell)
+    assert (report.reply or {})["summary"] == processes.marker(confined.folder())
