@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from bench.stage import plan, repository
-from trued.engine import Engine, Request
+from trued.engine import Engine, Inputs, Request
 from trued.kit import Kit
 from trued.run import Run
-from trued.types import Goal, Outcome, Role, RunRecord
+from trued.types import Goal, Role, RunRecord
 
 
 class Side(Engine):
@@ -29,12 +29,14 @@ class Side(Engine):
     def _names(self) -> list[str]:
         return [f"waiter-{number:02}" for number in range(self.agents)]
 
-    async def _ending(self, record: RunRecord, run: Run, workspace: Any) -> RunRecord:
-        cluster = await run.cluster(self._names(), Goal(text="wait"))
-        if cluster.failed:
-            raise SystemExit(f"{cluster.failed} of {len(cluster)} agents gave no answer")
-        await workspace.tidy()
-        return self._concluded(record, Outcome(state="done", head=run.line.head))
+    async def _drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
+        with self.journal.claim(record.id):
+            spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
+            await workspace.begin()
+            run = Run(self._kit(record, inputs, spool, workspace))
+            cluster = await run.cluster(self._names(), Goal(text="wait"))
+            await workspace.tidy()
+        return record.model_copy(update={"state": f"{cluster.reported} answered"})
 
 
 async def measured(folder: Path, calls: int, seconds: float, cap: int) -> float:
