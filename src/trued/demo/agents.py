@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 MENDS = True  # after it was refuted, team A really implements chunk 1B
-SECONDS = {"2A": 2.5}  # long enough to be killed in the middle
+SECONDS = {"2A": 3.5}  # long enough to be killed in the middle
 OTHERWISE = 1.0
 
 SLUG = '''"""Slugs."""

@@ -1,4 +1,4 @@
-"""What was paid for: every agent process puts itself on a bill as it begins; the journal says which calls there were."""
+"""What was paid for: each agent process puts itself on a bill as it begins; the journal says which calls there were."""
 
 import json
 from collections import Counter

@@ -1,28 +1,33 @@
 """The show itself: the real command line in processes of its own, one of which is really killed."""
 
 import os
+import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from shlex import quote
 
 from ..engine import Engine
 from ..errors import TruedError
 from ..kit import folder_name
 from ..types import Event, Grade, Verdict
 from .bill import Bill, begun, bill
-from .place import made
+from .place import Place, made
 from .words import Teller, told
 
 LOOK_S = 0.05
 PATIENCE_S = 240.0  # far beyond what a slow machine takes: the demo never hangs
 VICTIM = "chunk 2A/purple-team-a#1"  # the call in whose middle the engine dies
 BEATS = {
+    "seal": (0, "", "First the engine runs every case on the code as it is: only what fails there can prove anything."),
     "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B checks. Their words are claims."),
     "chunk 1B/": (3, "Chunk 1B: a lie", "Now A writes a table of the plan's one example and says that all is done."),
     "chunk 2A/": (4, "Chunk 2A: kill -9", "While A works on the last chunk, the engine is killed without warning."),
+    "finish": (0, "", "Every check once more, on the final commit:"),
 }
 
 
@@ -33,8 +38,9 @@ class Failed(Exception):
 class Show:
     def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Teller) -> None:
         self.tell, self.place = teller, made(keep, environ)
-        self.began, self.seen, self.beat = time.monotonic(), 0, ""
-        self.run, self.engine = "", Engine(self.place.home, self.place.environ)
+        self.engine = Engine(self.place.home, self.place.environ)
+        self.began, self.run = time.monotonic(), ""
+        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was told of them
 
     def play(self) -> int:
         try:
@@ -89,9 +95,8 @@ class Show:
         child.kill()
         code = child.wait()
         lives = _alive(supervisor)
-        self.tell.say(
-            f"The engine is dead (signal {-code}); A's process goes on without it." if lives else "The engine is dead."
-        )
+        goes_on = ", and the agent works on without it" if lives else ""
+        self.tell.say(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
         return code == -signal.SIGKILL and self.engine.journal.run(self.run).state == "running" and lives
 
     def _resume(self) -> int:
@@ -109,13 +114,13 @@ class Show:
     def _facts(self, killed: bool, code: int, paid: Bill) -> list[tuple[bool, str]]:
         events = self.engine.journal.events(self.run)
         lied = [_claim(event) for event in events if event.kind == "answered" and event.key.endswith("#1")]
-        adopted = any(event.kind == "adopted" and event.key == VICTIM for event in events)
+        after = {event.kind for event in events if event.key == VICTIM}
         refuted = self._grade("chunk 1B/prove#1") is Grade.REFUTED and ("chunk 1B/", "PASS") in lied
         proven = code == 0 and self.engine.journal.run(self.run).grade is Grade.PROVEN
         return [
             (refuted, "a lie that two agents agreed on was refuted by the engine's own checks"),
             (killed, "the engine was killed with kill -9 in the middle of a call"),
-            (adopted, "the call in flight went on, and was adopted after the resume"),
+            ("adopted" in after or "report found" in after, _survival(after)),
             (paid.complete and not paid.repeated, f"{paid.repeated} calls repeated"),
             (proven, "every requirement is proven on the final commit, by cases that no agent could read"),
         ]
@@ -128,17 +133,12 @@ class Show:
         self.tell.say(f"report   {place.report}")
         self.tell.say(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
         self.tell.headline(7, "Look further")
-        self.tell.command(f"cd {place.repository}; export TRUED_HOME={place.home}")
-        self.tell.command("trued why count      # the evidence, piece by piece: red, refuted, green")
-        self.tell.command("trued show           # every call, its time and tokens;  trued diff: the work")
-        self.tell.say(
-            "Tamper with it: let A go on lying after it was refuted, and see the run end “not proven”, exit code 1:"
-        )
-        self.tell.command(f"sed -i 's/^MENDS = True/MENDS = False/' {place.agents}")
-        self.tell.command(
-            f"trued run PLAN.md --yes --requirements {place.requirements} --agent scripted:{place.agents}"
-        )
-        self.tell.say(f"Be rid of it: rm -r {place.folder}")
+        for command in _further(place):
+            self.tell.command(command)
+        self.tell.say("Tamper with it: let A go on lying after it was refuted. The run ends “not proven”, exit code 1:")
+        for command in _tampering(place):
+            self.tell.command(command)
+        self.tell.say(f"Be rid of it: rm -r {quote(str(place.folder))}")
         return 0 if all(happened for happened, _ in facts) else 1
 
     # -- processes and journal -----------------------------------------------------------------------------------------
@@ -178,31 +178,27 @@ class Show:
             raise Failed(f"it was not ready after {PATIENCE_S:.0f} s: {self._last_words()}")
 
     def _told(self, event: Event) -> None:
-        beat = event.key[: event.key.find("/") + 1]
-        if beat in BEATS and beat != self.beat:
-            self.beat = beat
-            number, title, sentence = BEATS[beat]
-            if number == 2:
-                self._sealed()
-            self.tell.headline(number, title)
-            self.tell.say(sentence)
-        if event.kind == "adopted":
-            self.tell.event(self._since(), "engine", "finds the call still at work, and adopts it", "green")
-        elif line := told(event):
-            self.tell.event(self._since(), *line)
+        self._beat(event.key)
+        once = (event.kind, event.key)
+        if event.kind == "asked" and once in self.said:  # the engine that was started again asks for what is under way
+            return
+        self.said.add(once)
+        if line := told(event):
+            self.tell.event(time.monotonic() - self.began, *line)
         if event.kind == "judged" and event.data.get("grade") == Grade.REFUTED:
             self.tell.say("REFUTED. An agent's word can lower a verdict, never raise it.", "bold red")
             self.tell.say("What goes back to A is the kind of failure, never the held-out case.")
 
-    def _sealed(self) -> None:
-        contract = self.engine.contract(self.run)
-        red = sum(len(one.tried) for one in contract.base_facts if one.held_out and one.turn == 1) if contract else 0
-        self.tell.event(
-            self._since(), "engine", f"runs {red} cases on the code as it is, three times: each must fail there"
-        )
-
-    def _since(self) -> float:
-        return time.monotonic() - self.began
+    def _beat(self, key: str) -> None:
+        """A headline whenever another part of the run begins."""
+        part = key[: key.find("/") + 1] or key
+        if part == self.part or part not in BEATS:
+            return
+        self.part = part
+        number, title, sentence = BEATS[part]
+        if number:
+            self.tell.headline(number, title)
+        self.tell.say(sentence)
 
     def _grade(self, step: str) -> Grade | None:
         value = self.engine.journal.step(self.run, step)
@@ -232,9 +228,29 @@ class Show:
         return lines[-1] if lines else "it said nothing"
 
 
+def _further(place: Place) -> Iterator[str]:
+    beside = Path(sys.executable).parent
+    path = f" PATH={quote(str(beside))}:$PATH" if not shutil.which("trued") and (beside / "trued").exists() else ""
+    yield f"cd {quote(str(place.repository))}; export TRUED_HOME={quote(str(place.home))}{path}"
+    yield "trued why count      # the evidence, piece by piece: red, refuted, green"
+    yield "trued show           # every call, its time and tokens;  trued diff: the work"
+
+
+def _tampering(place: Place) -> Iterator[str]:
+    agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
+    yield f"sed -i 's/^MENDS = True/MENDS = False/' {agents}"
+    yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
+
+
 def _claim(event: Event) -> tuple[str, str]:
     reply = event.data.get("reply") or {}
     return event.key[: event.key.find("/") + 1], str(reply.get("result") or reply.get("status"))
+
+
+def _survival(kinds: set[str]) -> str:
+    if "adopted" in kinds:
+        return "the call in flight went on by itself, and was adopted after the resume"
+    return "the call in flight went on by itself, and its answer was taken after the resume"
 
 
 def _alive(pid: int) -> bool:

@@ -1,6 +1,6 @@
 """How the demo speaks: a headline a beat, a sentence or two, and what the journal says as it says it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from rich.console import Console
@@ -10,6 +10,7 @@ from ..redact import plain
 from ..types import Event
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
+WORDS = {"red": "cases fail, as they must", "guard": "tests pass, and must stay so"}  # of what the base shows
 GRADES = {"proven": "bold green", "refuted": "bold red"}
 
 
@@ -47,16 +48,55 @@ class Teller:
 
 def told(event: Event) -> tuple[str, str, str] | None:
     """Who, what and in which style; None for what only a log needs."""
-    data: Mapping[str, Any] = event.data
-    who = NAMES.get(str(data.get("role")), str(data.get("role", "")))
-    if event.kind == "asked":
-        again = ", in the same conversation, with what is missing" if data.get("resume") else ""
-        return who, f"begins {event.key.partition('/')[0]}{again}", "dim"
-    if event.kind == "answered":
-        reply = data.get("reply") or {}
-        return who, f"claims {reply.get('result') or reply.get('status')}: “{reply.get('summary')}”", ""
-    if event.kind == "judged":
-        grade = str(data.get("grade"))
-        why = "; ".join(map(str, data.get("why") or ()))
-        return "engine", f"{data.get('requirement')} is {grade}: {why}", GRADES.get(grade, "yellow")
-    return None
+    tell = _TOLD.get(event.kind)
+    return tell(event) if tell else None
+
+
+def _asked(event: Event) -> tuple[str, str, str]:
+    again = " again, in the same conversation, with the gaps" if event.data.get("resume") else ""
+    return _who(event), f"begins {event.key.partition('/')[0]}{again}", "dim"
+
+
+def _answered(event: Event) -> tuple[str, str, str]:
+    reply: Mapping[str, Any] = event.data.get("reply") or {}
+    if not reply:
+        return _who(event), f"failed: {event.data.get('why')}", "red"
+    return _who(event), f"claims {reply.get('result') or reply.get('status')}: “{reply.get('summary')}”", ""
+
+
+def _sealed(event: Event) -> tuple[str, str, str] | None:
+    cases: Mapping[str, int] = event.data.get("cases") or {}
+    named = ", ".join(map(str, event.data.get("serves") or ()))
+    if not named:
+        return None
+    found = [f"{number} {WORDS.get(kind, kind)}" for kind, number in cases.items()]
+    return "engine", f"{named}: {', '.join(found)}", ""
+
+
+def _judged(event: Event) -> tuple[str, str, str]:
+    grade = str(event.data.get("grade"))
+    why = "; ".join(map(str, event.data.get("why") or ()))
+    return "engine", f"{event.data.get('requirement')} is {grade}: {why}", GRADES.get(grade, "yellow")
+
+
+def _adopted(_: Event) -> tuple[str, str, str]:
+    return "engine", "finds the call still at work, and adopts it", "green"
+
+
+def _found(_: Event) -> tuple[str, str, str]:
+    return "engine", "finds the answer that the call left while there was no engine, and takes it", "green"
+
+
+def _who(event: Event) -> str:
+    role = str(event.data.get("role", ""))
+    return NAMES.get(role, role)
+
+
+_TOLD: dict[str, Callable[[Event], tuple[str, str, str] | None]] = {
+    "asked": _asked,
+    "answered": _answered,
+    "sealed": _sealed,
+    "judged": _judged,
+    "adopted": _adopted,
+    "report found": _found,
+}

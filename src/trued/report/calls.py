@@ -14,6 +14,7 @@ TRANSCRIPTS = 6_000_000  # characters of all transcripts together: the page has 
 LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
 LOST = {  # what happened to a call that its own report does not tell
     "adopted": "the engine died; this call went on by itself and was adopted",
+    "report found": "the engine died; this call ended by itself, and its answer was found",
     "died": "the call died",
     "session resumed": "the call died; its session was resumed",
     "run again": "nothing was left of the call; it was run again",
@@ -109,7 +110,7 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
     asked = next(one for one in events if one.kind == "asked")
     answered = next((one for one in reversed(events) if one.kind == "answered"), None)
     data: Mapping[str, Any] = answered.data if answered else {}
-    reply = data.get("reply") if isinstance(data.get("reply"), dict) else {}
+    reply: Mapping[str, Any] = data.get("reply") or {}
     ended = float(data.get("ended") or (answered.at if answered else material.now))
     spooled = material.spool(key, max(5, room // 400))
     claim = str(reply.get("result") or reply.get("status") or "")

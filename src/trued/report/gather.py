@@ -1,15 +1,16 @@
 """Everything that a report needs, read from the journal and the run's folder."""
 
 import json
+import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from .. import proof
 from ..engine import Engine
 from ..kit import folder_name
-from ..types import Verdict
+from ..types import Goal, RunRecord, Verdict
 from .material import Material, Proved, Spooled
 
 DOCUMENTS = 12
@@ -34,7 +35,7 @@ def gather(engine: Engine, run_id: str) -> Material:
         history=history,
         approvals=journal.approvals(record.id),
         questions=journal.questions(record.id),
-        documents=dict(_documents(folder / "files")),
+        documents={**dict(_documents(folder / "files")), **_memory(record, inputs.goal)},
         folder=folder,
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         now=time.time(),
@@ -52,6 +53,20 @@ def _documents(folder: Path) -> Iterator[tuple[str, str]]:
     files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
     for path in files[:DOCUMENTS]:
         yield path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+
+
+def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
+    """The implementation log, as it stands on the run's branch beside the plan."""
+    plan = PurePosixPath(goal.source.file)
+    if not goal.source.file or plan.is_absolute() or ".." in plan.parts:
+        return {}
+    name = str(plan.with_name("MEMORY.md"))
+    command = ["git", "-C", record.repository, "cat-file", "blob", f"{record.head}:{name}"]  # no filter, no hook
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    except (OSError, subprocess.TimeoutExpired):  # the repository is gone: the rest of the story is still told
+        return {}
+    return {name: done.stdout.decode(errors="replace")} if done.returncode == 0 else {}
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:
