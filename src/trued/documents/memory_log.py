@@ -16,7 +16,20 @@ NONE = "None"
 MARKS = {"complete": "✅ complete", "gaps remain": "⚠️ gaps remain", "in progress": "… in progress"}
 CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
 TEXT_LIMIT = 4000  # of one entry: the log is for reading
-AT_LINE_START = "#-+*>=~|_:[`"  # what could begin a heading, a list, a rule, a fence or a table
+AT_LINE_START = (
+    "#",
+    "-",
+    "+",
+    "*",
+    ">",
+    "=",
+    "~",
+    "|",
+    "_",
+    ":",
+    "[",
+    "```",
+)  # what could begin a heading, a list, a rule, a fence or a table
 
 
 def _tidy(text: str) -> str:
@@ -162,7 +175,7 @@ def _escaped_line(line: str) -> str:
     line = line.replace("\\", "\\\\").replace("<", "\\<").replace("&", "\\&")
     body = line.lstrip(" ")
     indent = line[: len(line) - len(body)]
-    if body[:1] and body[0] in AT_LINE_START:
+    if body.startswith(AT_LINE_START):
         body = f"\\{body}"
     elif number := re.match(r"\d+(?=[.)])", body):
         body = f"{number[0]}\\{body[number.end() :]}"

@@ -110,6 +110,7 @@ def _plain(located: Located) -> Located:
             raise BadInput("the file holds too much", located.where(*spot), "make it smaller")
         if isinstance(value, dict):
             todo += [((*spot, key), part) for key, part in value.items()]
+            todo += [((*spot, key), key) for key in value]
         elif isinstance(value, list):
             todo += [((*spot, number), part) for number, part in enumerate(value)]
         elif isinstance(value, float) and not math.isfinite(value):

@@ -58,10 +58,11 @@ class _Yaml:
                 raise BadInput("merge keys are not read here", f"{self.file}:{line}", "write the values out plainly")
             if not isinstance(name, ScalarNode):
                 raise BadInput("a key is a list or a mapping", f"{self.file}:{line}", "use a word as key")
-            if name.value in found:
-                raise BadInput(f'"{name.value}" is there twice', f"{self.file}:{line}", "keep one of them")
-            self.lines[(*spot, name.value)] = line
-            found[name.value] = self.value(part, (*spot, name.value))
+            key = _whole(str(name.value))
+            if key in found:
+                raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")
+            self.lines[(*spot, key)] = line
+            found[key] = self.value(part, (*spot, key))
         return found
 
     def _scalar(self, node: Node, kind: str, line: int) -> Any:
@@ -78,4 +79,11 @@ class _Yaml:
                 return float(text.replace("_", "").replace(".inf", "inf").replace(".Inf", "inf").replace(".nan", "nan"))
         except ValueError as error:
             raise BadInput(f"{text[:40]} is no number", f"{self.file}:{line}", "write it as YAML 1.2 does") from error
+        return _whole(text)
+
+
+def _whole(text: str) -> str:
+    """Two escaped halves of a character, as JSON writes them, are one."""
+    if text.isascii():
         return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")

@@ -1,0 +1,155 @@
+"""Settings: who wins over whom, and the line of every mistake."""
+
+from pathlib import Path
+
+import pytest
+
+from trued.config import home, load_settings, starter, user_config
+from trued.errors import BadInput
+from trued.located import read_toml
+from trued.types import Grade, Settings
+
+
+@pytest.fixture
+def places(tmp_path: Path) -> tuple[Path, Path]:
+    project, user = tmp_path / "project", tmp_path / "user"
+    project.mkdir()
+    user.mkdir()
+    return project, user
+
+
+def write(folder: Path, text: str, name: str = "trued.toml") -> None:
+    (folder / name).write_text(text)
+
+
+@pytest.mark.spec("USE-7")
+def test_a_flag_wins_over_the_environment_over_the_project_over_the_user_over_the_default(
+    places: tuple[Path, Path],
+) -> None:
+    project, user = places
+    assert load_settings({}, {}, project, user) == Settings()
+    assert load_settings({}, {}, None, None) == Settings()
+    write(user, "rounds = 4\ncap = 9\nidle_s = 5\nnetwork = 'none'\naccept = 'tested'\n")
+    assert load_settings({}, {}, project, user).rounds == 4
+    write(project, "rounds = 5\ncap = 8\nidle_s = 6\n")
+    assert load_settings({}, {}, project, user).rounds == 5
+    environ = {"TRUED_ROUNDS": "6", "TRUED_CAP": "7"}
+    assert load_settings({"rounds": None}, environ, project, user).rounds == 6
+    settings = load_settings({"rounds": 7, "yes": True}, environ, project, user)
+    assert (settings.rounds, settings.cap, settings.idle_s, settings.network) == (7, 7, 6.0, "none")
+    assert settings.accept is Grade.TESTED
+    assert settings.yes
+
+
+@pytest.mark.spec("AGT-1", "USE-9")
+def test_one_agent_for_all_roles_replaces_what_lower_places_chose_a_role() -> None:
+    assert load_settings({"agents": {"*": "command:x"}}, {}, None, None).agents == {"*": "command:x"}
+
+
+def test_agents_are_chosen_role_by_role(places: tuple[Path, Path]) -> None:
+    project, user = places
+    write(user, "[agents]\ndefault = 'command:u'\nsolo = 'command:us'\n")
+    write(project, "[agents]\npurple-team-b = 'command:pb'\n")
+    assert load_settings({"agents": {"solo": "command:f"}}, {}, project, user).agents == {
+        "*": "command:u",
+        "solo": "command:f",
+        "purple-team-b": "command:pb",
+    }
+    assert load_settings({"agents": {}}, {"TRUED_AGENT": "command:e"}, project, user).agents == {"*": "command:e"}
+
+
+def test_settings_may_stand_in_pyproject(places: tuple[Path, Path]) -> None:
+    project, user = places
+    write(
+        project,
+        "[project]\nname = 'x'\n\n[tool.trued]\nrounds = 2\n[tool.trued.agents]\ndefault = 'a'\n",
+        "pyproject.toml",
+    )
+    assert load_settings({}, {}, project, user).rounds == 2
+    write(project, "cap = 1\n")
+    with pytest.raises(BadInput, match="keep them in trued") as caught:
+        load_settings({}, {}, project, user)
+    assert caught.value.where == "pyproject.toml:4"
+
+
+def test_a_pyproject_of_others_is_none_of_our_business(places: tuple[Path, Path]) -> None:
+    write(places[0], "this is = not [toml", "pyproject.toml")
+    assert load_settings({}, {}, *places) == Settings()
+
+
+def test_readable_folders_count_from_the_file_that_names_them(places: tuple[Path, Path]) -> None:
+    write(places[0], "readable = ['data', '/opt/x']\nvariables = ['LANG']\n")
+    settings = load_settings({}, {}, *places)
+    assert settings.readable == (str(places[0] / "data"), "/opt/x")
+    assert settings.variables == ("LANG",)
+
+
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("cap = 1\nround = 3\n", 2, "did you mean rounds?"),
+        ("zzz = 3\n", 1, "known are workflow, agents"),
+        ("rounds = 'three'\n", 1, "rounds: it should be a valid integer"),
+        ("rounds = true\n", 1, "rounds"),
+        ("\n\nrounds = 0\n", 3, "greater than or equal to 1"),
+        ("idle_s = 0\n", 1, "greater than 0"),
+        ("sandbox = 'strong'\n", 1, "'auto', 'bubblewrap', 'landlock' or 'none'"),
+        ("readable = 'x'\n", 1, "readable"),
+        ("agents = 'x'\n", 1, "agents is no table"),
+        ("[agents]\ndefault = 'x'\nsolo = 5\n", 3, "the agent of solo"),
+        ("accept = 'tested'\n", 1, "your own settings"),
+        ("# x\nallow_unsandboxed = true\n", 2, "your own settings"),
+        ("yes = true\n", 1, "use the flag --yes"),
+        ("rounds =\n", 1, "not TOML"),
+        ("rounds = 1\nrounds = 2\n", 2, "not TOML"),
+    ],
+)
+def test_a_mistake_in_the_projects_file_is_named_with_its_line(
+    places: tuple[Path, Path], text: str, line: int, what: str
+) -> None:
+    write(places[0], text)
+    with pytest.raises(BadInput) as caught:
+        load_settings({}, {}, *places)
+    assert caught.value.where == f"trued.toml:{line}", caught.value
+    assert what in str(caught.value)
+    assert caught.value.then
+
+
+@pytest.mark.spec("USE-7")
+def test_mistakes_in_the_environment_flags_and_the_users_file_are_named(places: tuple[Path, Path]) -> None:
+    with pytest.raises(BadInput, match="TRUED_ROUNDS: rounds: it should be a valid integer"):
+        load_settings({}, {"TRUED_ROUNDS": "x"}, None, None)
+    with pytest.raises(BadInput, match="--cap"):
+        load_settings({"cap": 0}, {}, None, None)
+    with pytest.raises(BadInput, match="did you mean rounds"):
+        load_settings({"round": 1}, {}, None, None)
+    with pytest.raises(BadInput, match="unproven can never be enough"):
+        load_settings({"accept": "unproven"}, {}, None, None)
+    write(places[1], "accept = 'refuted'\n")
+    with pytest.raises(BadInput, match="can never be enough"):
+        load_settings({}, {}, *places)
+
+
+@pytest.mark.spec("USE-6")
+def test_a_repository_cannot_lower_the_bar_by_the_environment() -> None:
+    environ = {"TRUED_ACCEPT": "tested", "TRUED_ALLOW_UNSANDBOXED": "1", "TRUED_YES": "1"}
+    assert load_settings({}, environ, None, None) == Settings()
+
+
+def test_private_state_and_own_settings_lie_where_the_environment_says() -> None:
+    assert home({"TRUED_HOME": "/x/y", "HOME": "/h"}) == Path("/x/y")
+    assert home({"XDG_STATE_HOME": "/s", "HOME": "/h"}) == Path("/s/trued")
+    assert home({"HOME": "/h"}) == Path("/h/.local/state/trued")
+    assert user_config({"XDG_CONFIG_HOME": "/c", "HOME": "/h"}) == Path("/c/trued")
+    assert user_config({"HOME": "/h"}) == Path("/h/.config/trued")
+
+
+def test_the_starter_says_the_defaults(places: tuple[Path, Path]) -> None:
+    write(places[0], starter())
+    assert load_settings({}, {}, *places) == Settings()
+    lines = [line.removeprefix("# ") for line in starter().splitlines()]
+    written = read_toml("\n".join(line for line in lines if " = " in line and "command:" not in line), "x").value
+    defaults = Settings().model_dump(mode="json")
+    assert written == {key: defaults[key] for key in written}
+    assert len(written) == 9
