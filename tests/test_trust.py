@@ -1,6 +1,7 @@
 """Trust: by content, outside the repository, asked again when a byte changes."""
 
 import json
+import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -80,6 +81,13 @@ def test_broken_files_are_not_interpreted_before_they_are_trusted(repo: Path) ->
     (repo / "trued.toml").write_bytes(b"\xff not toml [[[")
     (repo / ".trued" / "roles" / "solo.md").write_bytes(b"\x00\xff")
     assert len(found(repo).digest) == 64
+
+
+@pytest.mark.spec("USE-6")
+def test_a_pipe_in_the_place_of_a_file_is_refused_at_once(repo: Path) -> None:
+    os.mkfifo(repo / ".trued" / "roles" / "wait.md")
+    with pytest.raises(BadInput, match="no ordinary file"):
+        found(repo)
 
 
 @pytest.mark.spec("USE-6", "USE-7")

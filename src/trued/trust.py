@@ -81,6 +81,8 @@ def _tool_table(path: Path) -> bytes | None:
 
 
 def _bytes(path: Path) -> bytes:
+    if not path.is_file():  # a pipe would let us wait for ever
+        raise BadInput(f"{path} is no ordinary file", then="remove it, or put a file there")
     try:
         return path.read_bytes()
     except OSError as error:

@@ -1,5 +1,6 @@
 """Plans are read as people write them, word for word."""
 
+import os
 import time
 from pathlib import Path
 
@@ -286,7 +287,9 @@ def test_files_that_are_no_plans_get_one_clear_sentence(tmp_path: Path) -> None:
     latin, empty = tmp_path / "ä ö.md", tmp_path / "empty.md"
     latin.write_bytes("# Plan\nZürich\n".encode("latin-1"))
     empty.write_text("\n")
-    for path, what in ((tmp_path / "none.md", "no file"), (tmp_path, "folder"), (latin, "not UTF-8"), (empty, "empty")):
+    os.mkfifo(tmp_path / "pipe.md")
+    told = {"none.md": "no file", ".": "folder", latin.name: "not UTF-8", "empty.md": "empty", "pipe.md": "no ordinary"}
+    for path, what in ((tmp_path / name, what) for name, what in told.items()):
         with pytest.raises(BadInput, match=what) as caught:
             read_plan(path)
         assert caught.value.then

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
 from ..errors import BadInput
@@ -37,7 +38,9 @@ def read_text(path: Path, name: str = "") -> str:
     try:
         if path.is_dir():
             raise BadInput(f"{name} is a folder", then="name a file")
-        if path.stat().st_size > FILE_LIMIT:
+        if not S_ISREG((status := path.stat()).st_mode):  # a pipe or a device may never end
+            raise BadInput(f"{name} is no ordinary file", then="name a file")
+        if status.st_size > FILE_LIMIT:
             raise BadInput(f"{name} is larger than {FILE_LIMIT // 1024 // 1024} MB", then="name the right file")
         data = path.read_bytes()
     except OSError as error:
