@@ -137,6 +137,8 @@ class Clones:
         (made / "refs" / "heads" / BRANCH).write_text(f"{head}\n")
         (made / "HEAD").write_text(f"ref: refs/heads/{BRANCH}\n")
         (made / "config").write_text(_config(len(head)))
+        if (self.store.folder / "shallow").exists():  # the user's own clone has no older history either
+            shutil.copyfile(self.store.folder / "shallow", made / "shallow")
         return made
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
@@ -180,7 +182,7 @@ class Clones:
         if not state or not clone.work.is_dir():
             return ""
         tree = await self._tree_of(clone)
-        own = await commits.bring(self.store, clone.git)
+        own = await commits.bring(self.store, clone.git, state.head)
         if tree in (state.tree, clone.taken_tree) and not own:
             return ""
         author = Author("trued", state.when)

@@ -61,30 +61,29 @@ async def subjects(store: Store, git: Path, head: str) -> tuple[str, ...]:
     return tuple("".join(one if one.isprintable() else " " for one in line)[:200] for line in text.splitlines())
 
 
-async def bring(store: Store, git: Path) -> tuple[str, ...]:
-    """Copy the agent's own commits into the store; returns the tips that the store did not know."""
+async def bring(store: Store, git: Path, head: str) -> tuple[str, ...]:
+    """Copy the agent's own commits, on top of `head` or of nothing; returns the tips that the store did not know."""
     named = list(dict.fromkeys(tips(git).values()))
     if not named:
         return ()
     asked = "".join(f"{one}\n" for one in named).encode()
     known = await store.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked)
-    unknown = [line.split(" ")[0] for line in known.decode().splitlines() if line.endswith("missing")]
-    if not unknown:
-        return ()
-    return tuple([tip for tip in unknown if await _brought(store, git, tip)])
+    unknown = [line.split(" ")[0] for line in known.decode().splitlines() if line.endswith(" missing")]
+    brought = [await _brought(store, git, tip, head) for tip in unknown]
+    return tuple(dict.fromkeys(commit for commit in brought if commit))
 
 
-async def _brought(store: Store, git: Path, tip: str) -> bool:
-    wanted = f"{tip}\n--not\n--glob=refs/trued/{store.run}/*\n".encode()
+async def _brought(store: Store, git: Path, tip: str, head: str) -> str:
+    """By way of a pack, so that every object is checked and none of the agent's files is used as it is."""
+    wanted = f"{tip}\n^{head}\n".encode()
     words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
     code, pack, _ = await store.git.attempt(*words, stdin=wanted, variables=_beside(git), within_s=WITHIN_S)
     if code != 0 or not pack:
-        return False
-    code, _, _ = await store.git.attempt("index-pack", "--stdin", "--fix-thin", stdin=pack, within_s=WITHIN_S)
-    kind, _, _ = await store.git.attempt(
-        "rev-list", "--quiet", "--objects", tip, "--not", f"--glob=refs/trued/{store.run}/*"
-    )
-    return code == 0 and kind == 0
+        return ""
+    await store.git.attempt("index-pack", "--stdin", stdin=pack, within_s=WITHIN_S)
+    commit = f"{tip}^{{commit}}"  # a tag is as good as what it names
+    whole, _, _ = await store.git.attempt("rev-list", "--quiet", "--objects", commit, "--not", head)
+    return await store.git.line("rev-parse", "--verify", commit) if whole == 0 else ""
 
 
 def _beside(git: Path) -> dict[str, str]:

@@ -16,8 +16,6 @@ from pathlib import Path
 from .gitcall import TIMED_OUT, GitFailed
 from .store import Store
 
-PATIENCE_S = 60.0  # a folder so large that listing it takes longer is listed again, without a limit that matters
-
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -31,7 +29,7 @@ async def patiently(store: Store, work: Path, *words: str, stdin: bytes = b"", i
     """git on the folder. A pipe where git expects a file would hold it for ever; pipes hold no work, so they go."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
-    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=PATIENCE_S)
+    ended = await store.git.attempt(*words, stdin=stdin, variables=variables, within_s=store.patience_s)
     if ended[0] == TIMED_OUT:
         await asyncio.to_thread(_remove_pipes, work)
         ended = await store.git.attempt(*words, stdin=stdin, variables=variables)

@@ -45,6 +45,7 @@ class Store:
 
     def __init__(self, repo: Path, home: Path, run: str) -> None:
         self.repo, self.run = repo, run
+        self.patience_s = 60.0  # before git is thought to hang on something that an agent left
         real = os.path.realpath(repo)
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
