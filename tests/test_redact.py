@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.redact import LONGEST_LINE, Redactor, Stream, plain
+from trued.redact import LONGEST_LINE, Redactor, Stream, plain, secrets_in
 
 SECRET = 'p@ss "word"/with\\all+kinds=of&things'
 KEYS = [
@@ -159,3 +159,9 @@ def test_a_private_key_is_kept_back_line_by_line() -> None:
 
 def test_a_private_key_that_never_ends_is_not_shown() -> None:
     assert lines_of(Redactor(), [b"-----BEGIN PRIVATE KEY-----\nMIIEow\nabc"]) == ["[redacted private key]"]
+
+
+def test_secrets_are_known_by_their_names() -> None:
+    found = {"OPENAI_API_KEY": "abcdefghij", "GH_TOKEN": "abcdefghij", "DB_PASSWORD": "abcdefghij"}
+    others = {"SSH_AUTH_SOCK": "/run/agent.1", "KEYBOARD": "abcdefghij", "A_TOKEN": "short", "PATH": "/usr/bin:/bin"}
+    assert secrets_in(found | others) == found

@@ -57,15 +57,9 @@ def family(root: int) -> set[int]:
     found: set[int] = set()
     front = [root]
     while front:
-        pid = front.pop()
-        try:
-            for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
-                with open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123
-                    below = {int(child) for child in file.read().split()} - found
-                found |= below
-                front += below
-        except OSError:
-            continue
+        below = _children(front.pop()) - found
+        found |= below
+        front += below
     return found
 
 
@@ -99,13 +93,21 @@ def reap(mark: str, *, below: int = 0, known: Iterable[str] = ()) -> int:
     return len(ended)
 
 
-def send(pid: int, number: int, *, still: Callable[[], bool]) -> bool:
+def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
     """Signal a process by a handle: `still` is asked once it is open, so that a reused number is never hit."""
-    with contextlib.suppress(OSError):
-        handle = os.pidfd_open(pid)
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        try:
+            handle = os.pidfd_open(pid)
+        except ProcessLookupError:
+            return False
+        except OSError:  # no handles on this kernel, or none left: the plain way is better than none
+            if still():
+                os.kill(pid, signal_number)
+                return True
+            return False
         try:
             if still():
-                signal.pidfd_send_signal(handle, number)
+                signal.pidfd_send_signal(handle, signal_number)
                 return True
         finally:
             os.close(handle)
@@ -116,7 +118,12 @@ async def gone(pid: int) -> None:
     """Returns when the process has ended, at no cost while it lives. It need not be a child."""
     try:
         handle = os.pidfd_open(pid)
-    except OSError:
+    except ProcessLookupError:
+        return
+    except OSError:  # no handles on this kernel, or none left
+        known = identity(pid)
+        while known and identity(pid) == known:  # noqa: ASYNC110 (there is no event to wait for)
+            await asyncio.sleep(0.05)
         return
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     loop.add_reader(handle, ended.set)
@@ -134,7 +141,7 @@ def adopt_orphans() -> bool:
 
 def bury(*, spare: int = 0) -> None:
     """Take leave of children that have ended; `spare` is left for the one who waits for it."""
-    for pid in _children():
+    for pid in _children(os.getpid()):
         stat = _stat(pid)
         if pid != spare and stat and stat[0] == "Z":
             with contextlib.suppress(ChildProcessError):
@@ -156,9 +163,13 @@ def _all() -> list[int]:
     return [int(name) for name in os.listdir(_PROC) if name.isdigit()]  # noqa: PTH208 (three times as quick)
 
 
-def _children() -> list[int]:
-    me = os.getpid()
-    return [pid for pid in _all() if (stat := _stat(pid)) and stat[1] == me]
+def _children(pid: int) -> set[int]:
+    found: set[int] = set()
+    with contextlib.suppress(OSError):
+        for task in os.listdir(f"/proc/{pid}/task"):  # noqa: PTH208
+            with open(f"/proc/{pid}/task/{task}/children", "rb") as file:  # noqa: PTH123
+                found |= {int(child) for child in file.read().split()}
+    return found
 
 
 def _environment(pid: int) -> list[bytes]:

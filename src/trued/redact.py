@@ -33,6 +33,7 @@ _SHAPES = re.compile(
     )""",
     re.VERBOSE,
 )
+_SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|AUTH)(?:$|_)", re.I)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _KEY_LINES = 200  # a private key is shorter; what never ends is let go
 
@@ -51,6 +52,15 @@ _CONTROL = re.compile(
 def plain(text: str) -> str:
     """Without anything that steers a terminal or hides: newlines and tabs are all that is left of controls."""
     return _CONTROL.sub("", text)
+
+
+def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
+    """Those that are secrets by their name: what an engine holds without having been told."""
+    return {
+        name: value
+        for name, value in variables.items()
+        if _SECRET_NAME.search(name) and len(value) >= SHORTEST and not value.startswith("/")
+    }
 
 
 class Redactor:
@@ -79,14 +89,14 @@ class Redactor:
                     at = match.start()
         return at
 
-    def within(self, value: Any) -> Any:
-        """The same JSON value with every text in it redacted, keys included."""
+    def within(self, value: Any, *, strip: bool = False) -> Any:
+        """The same JSON value with every text in it redacted, keys included; without controls, too, when asked."""
         if isinstance(value, str):
-            return self(value)
+            return self(plain(value) if strip else value)
         if isinstance(value, dict):
-            return {self(str(key)): self.within(item) for key, item in value.items()}
+            return {self(str(key)): self.within(item, strip=strip) for key, item in value.items()}
         if isinstance(value, list | tuple):
-            return [self.within(item) for item in value]
+            return [self.within(item, strip=strip) for item in value]
         return value
 
 

@@ -35,7 +35,11 @@ def starts(world: World) -> int:
 
 
 async def begun(world: World, times: int = 1) -> None:
-    await asyncio.to_thread(wait_for, lambda: starts(world) >= times, "the agent's start")
+    def found() -> bool:
+        assert not list(world.spool.rglob("report.json")) or starts(world), world.files()
+        return starts(world) >= times
+
+    await asyncio.to_thread(wait_for, found, "the agent's start")
 
 
 # -- the engine dies ---------------------------------------------------------------------------------------------------

@@ -127,6 +127,16 @@ async def test_an_agent_that_logs_a_hundred_megabytes_is_heard_and_not_kept(worl
     assert sum(file.stat().st_size for file in world.spool.rglob("*") if file.is_file()) < 5 * 1024 * 1024
 
 
+@pytest.mark.spec("RUN-5")
+async def test_a_daemon_of_an_agent_that_is_killed_at_once_is_found_without_its_marker(world: World) -> None:
+    token = uuid.uuid4().hex
+    body = daemon(token, environment="{}", then=0.5) + '\n    while True:\n        print("x" * 65536)\n'
+    limits = Limits(idle_s=60, wall_s=60, output_bytes=1024 * 1024)
+    report = await world.runtime().work(world.order(world.program(body), limits=limits), world.tell)
+    assert (report.kind, report.reaped) == ("output", 1)
+    assert not running(token)
+
+
 @pytest.mark.spec("PUR-4")
 async def test_an_agent_that_starts_a_known_agent_is_refused(confined: World) -> None:
     body = """

@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -12,7 +12,7 @@ from typing import BinaryIO
 from .. import durable, processes
 from ..errors import StateFailed
 from ..protocols import Capabilities, Tell
-from ..redact import Redactor
+from ..redact import Redactor, secrets_in
 from ..wire import Order, Report, load
 from .detached import Supervisor
 from .folder import Call, events, held, reap, stop, supervisor
@@ -21,6 +21,7 @@ from .slots import Slots
 __all__ = ["SUPERVISOR", "Spool", "events"]
 
 SUPERVISOR = (sys.executable, "-m", "trued.supervise")
+SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk
 UNWRITTEN = 74  # the supervisor's exit code when the disk took no report
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: each agent has its own
 
@@ -40,8 +41,10 @@ class Spool:
         """`secrets` are kept out of every file; `variables` are the agents' environment. Neither is written."""
         self.folder = folder
         self._supervisor = tuple(supervisor)
-        self._redact = Redactor(secrets)
-        self._go = f"go {json.dumps({'secrets': dict(secrets or {}), 'variables': dict(variables or {})})}\n".encode()
+        shown = dict(variables or {})
+        hidden = {**secrets_in(shown), **(secrets or {})}
+        self._redact = Redactor(hidden)
+        self._go = f"go {json.dumps({'secrets': hidden, 'variables': shown})}\n".encode()
         self._slots = Slots(cap)
         self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
 
@@ -54,11 +57,10 @@ class Spool:
         try:
             call.path.mkdir(parents=True, exist_ok=True)
             while (report := call.settled()) is None:
-                with call.locked() as lock:
-                    if lock is None:
-                        await self._adopted(call)
-                    elif await call.to_start():
-                        await self._started(call, lock)
+                if held(call.path):
+                    await self._adopted(call)
+                else:
+                    await self._begun(call)
         except OSError as error:
             what = f"cannot use {error.filename or call.path}: {error.strerror}"
             raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
@@ -87,24 +89,38 @@ class Spool:
         call.adopted(keeper)
         try:
             with self._slots.taken():
-                await processes.gone(processes.number(keeper))
+                await self._outwaited(call, processes.gone(processes.number(keeper)))
         except asyncio.CancelledError:
             await stop(call.path)
             await reap(call.path)
             raise
         call.raise_if_stopped()
 
-    async def _started(self, call: Call, lock: BinaryIO) -> None:
+    async def _outwaited(self, call: Call, gone: Awaitable[None]) -> None:
+        """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
+        try:
+            await asyncio.wait_for(gone, call.order.limits.wall_s + SLACK_S)
+        except TimeoutError:
+            call.tell("supervisor stands still")
+            await stop(call.path)
+
+    async def _begun(self, call: Call) -> None:
+        # Only what is about to start holds its lock, and so an open file: a thousand calls may wait here.
         async with self._ahead:
-            keeper = Supervisor(self._supervisor, call.path, lock)
-            try:
-                await keeper.ready()
-                async with self._slots.free():
-                    call.tell("started", pid=keeper.pid)
-                    keeper.go(self._go)
-                    await keeper.gone()
-            finally:
-                code = await keeper.ended()
+            with call.locked() as lock:
+                if lock is not None and await call.to_start():
+                    await self._started(call, lock)
+
+    async def _started(self, call: Call, lock: BinaryIO) -> None:
+        keeper = Supervisor(self._supervisor, call.path, lock)
+        try:
+            await keeper.ready()
+            async with self._slots.free():
+                call.tell("started", pid=keeper.pid)
+                keeper.go(self._go)
+                await self._outwaited(call, keeper.gone())
+        finally:
+            code = await keeper.ended()
         if code == UNWRITTEN:
             what = f"the report of {call.order.key} could not be written to {call.path}"
             raise StateFailed(f"{what}; free space, then resume")

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import os
+import shlex
 import signal
 import subprocess
 import time
@@ -215,7 +216,12 @@ def _agent_name(pid: int, agent: str) -> str:
     """The known agent that this process is, unless the user named it in the order: then it *is* the agent."""
     words = [Path(word).name.removesuffix(".js") for word in processes.command_line(pid)[:3]]
     name = words[0] if words and words[0] not in RUNNERS else next(iter(words[1:2]), "")
-    return name if name in AGENTS and name not in agent else ""
+    if name not in AGENTS:
+        return ""
+    with contextlib.suppress(ValueError):
+        named = {Path(word).name for part in shlex.split(agent.partition(":")[2]) for word in part.split()}
+        return "" if name in named else name
+    return name
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:

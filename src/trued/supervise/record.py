@@ -50,9 +50,8 @@ class Record:
             self._file.close()
 
     def _safe(self, data: dict[str, Any]) -> dict[str, Any]:
-        stripped = {key: plain(value) if isinstance(value, str) else value for key, value in data.items()}
-        redacted: dict[str, Any] = self.redactor.within(stripped)
-        return redacted
+        safe: dict[str, Any] = self.redactor.within(data, strip=True)
+        return safe
 
     def _write(self, event: dict[str, Any]) -> None:
         line = json.dumps(event, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
