@@ -1,10 +1,13 @@
 """A journal that a test fills itself, and the real command line in a process of its own."""
 
+import json
 import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -77,3 +80,84 @@ def project(tmp_path: Path) -> Path:
     git(folder, "add", ".")
     git(folder, "commit", "-q", "-m", "first")
     return folder
+
+
+PLAN = """# Plan: numbers
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 1A | `double(x)` returns twice its argument | tiny.py |
+| 1B | `triple(x)` returns three times its argument | tiny.py |
+"""
+REQUIREMENTS = """requirements:
+  - id: double
+    text: double(x) returns twice its argument
+    covers: ["1A"]
+    checks:
+      - kind: examples
+        cases: [{call: "tiny:double", args: [21], returns: 42}, {call: "tiny:double", args: [5], returns: 10}]
+  - id: triple
+    text: triple(x) returns three times its argument
+    covers: ["1B"]
+    checks: [{kind: examples, cases: [{call: "tiny:triple", args: [2], returns: 6}]}]
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """A repository in a folder with a space and letters beyond ASCII, and a TRUED_HOME beside it."""
+
+    top: Path
+
+    @property
+    def repository(self) -> Path:
+        return self.top / "mein Projekt ä"
+
+    @property
+    def home(self) -> Path:
+        return self.top / "state"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRUED_", "XDG_", "CI"))}
+        return {**kept, "TRUED_HOME": str(self.home), "HOME": str(self.top / "home"), "TERM": "xterm"}
+
+    @property
+    def work(self) -> list[str]:
+        """What `run` is given."""
+        script = Path(__file__).with_name("agents_for_cli.py")
+        return ["PLAN.md", "--requirements", str(self.top / "requirements.yaml"), "--agent", f"scripted:{script}"]
+
+    def trued(self, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "trued", *args],
+            cwd=self.repository,
+            env={**self.variables, **variables},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+
+    def data(self, *args: str) -> Any:
+        done = self.trued(*args, "--json")
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)
+
+
+def world_in(top: Path) -> World:
+    world = World(top)
+    world.repository.mkdir(parents=True)
+    (top / "requirements.yaml").write_text(REQUIREMENTS)
+    (world.repository / "PLAN.md").write_text(PLAN)
+    (world.repository / "tiny.py").write_text("")
+    git(world.repository, "init", "-q")
+    git(world.repository, "add", ".")
+    git(world.repository, "commit", "-q", "-m", "base")
+    return world
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return world_in(tmp_path)

@@ -111,7 +111,6 @@ def main() -> None:
     except Exception as error:  # noqa: BLE001  the outermost boundary: the whole story goes to a file
         from .terminal import complain, keep_traceback
 
-        complain(
-            f"unexpected {type(error).__name__}: {error}; this is a mistake in trued. Details: {keep_traceback(error)}"
-        )
+        said = " ".join(f"{type(error).__name__}: {error}".split())
+        complain(f"unexpected {said[:300]}; this is a mistake in trued, its story is in {keep_traceback(error)}")
         sys.exit(1)

@@ -11,7 +11,7 @@ from ..types import RunRecord
 from ..views import HELD_BACK, state_of
 from ..views import ledger as ledger_of
 from .house import AsJson, RunName, chosen, is_over, opened
-from .summary import ledger_lines
+from .summary import check_lines, ledger_lines
 from .terminal import out, print_json
 from .words import GRADES, duration, line
 
@@ -42,7 +42,7 @@ def why(
     with opened() as engine:
         record = chosen(engine, run)
         row = _named(_found(engine, record)["requirements"], requirement, record.id)
-        words = _word(engine, record, row["id"])
+        words, cases = _word(engine, record, row["id"]), _cases(engine, record, row["id"])
     if as_json:
         print_json({**row, "word": words})
         return
@@ -54,10 +54,14 @@ def why(
     for label, text in (("from", row["source"]), ("because", row["why"]), ("on the word of", "; ".join(words))):
         if text:
             console.print(Text(f"  {label}: {line(text)}"), soft_wrap=True)
+    for text in cases:
+        console.print(Text(f"  {text}", "dim"), soft_wrap=True)
     if not row["evidence"]:
         console.print("  there is no evidence")
+    before: dict[str, Any] = {}
     for one in row["evidence"]:
-        _evidence(one)
+        _evidence(one, before)
+        before = one
 
 
 def _found(engine: Engine, record: RunRecord) -> dict[str, Any]:
@@ -90,22 +94,28 @@ def _word(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
     ]
 
 
-def _evidence(one: dict[str, Any]) -> None:
-    """One run of a check: what, where, how confined, what came of it."""
+def _cases(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
+    """The checks in words; cases only when no agent can learn of them any more."""
+    contract = engine.contract(record.id)
+    checks = [
+        check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks
+    ]
+    visible = is_over(engine, record) or not (contract and contract.held_out)
+    return [text for check in checks for text in check_lines(check, cases=visible)]
+
+
+def _evidence(one: dict[str, Any], before: dict[str, Any]) -> None:
+    """One run of a check: what, where, how confined, what came of it. What is as in the one before is not repeated."""
     console = out()
     held = ", held out" if one["held_out"] else ""
     result = f"{one['passed']} passed, {one['failed']} failed" if one["tried"] else f"exit code {one['exit_code']}"
-    head = f"  {one['id']}  {one['kind']} on {one['side']} {one['commit'][:10]}, turn {one['turn']}{held}: {result}"
-    console.print(Text(f"{head}, {duration(one['seconds'])}", "bold"), soft_wrap=True)
-    facts = (
-        ("command", one["command"]),
-        ("isolation", one["isolation"]),
-        ("interpreter", one["interpreter"]),
-        ("void", one["why_void"]),
+    head = f"  {one['kind']} on {one['side']} {one['commit'][:10]}, turn {one['turn']}{held}: {result}"
+    console.print(
+        Text.assemble((head, "bold"), (f"  {duration(one['seconds'])}, evidence {one['id']}", "dim")), soft_wrap=True
     )
-    for label, text in facts:
-        if text:
-            console.print(Text(f"    {label}: {line(text, 300)}"), soft_wrap=True)
+    for label in ("command", "isolation", "interpreter", "why_void"):
+        if one[label] and one[label] != before.get(label):
+            console.print(Text(f"    {label.removeprefix('why_')}: {line(one[label], 300)}"), soft_wrap=True)
     failed_first = sorted(one["tried"], key=lambda tried: tried["outcome"] == "passed")
     for tried in failed_first[:CASES]:
         mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")

@@ -84,7 +84,7 @@ class Tree:
     def _title(self, event: Event) -> None:
         self._run = self._run or self._seen.branch.removeprefix("trued/")
         self._titled = True
-        self._live.console.print(header(self._run, self._seen))
+        self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
         """Print for good what will not change any more: whole scopes, once nothing in them is at work."""
@@ -98,8 +98,8 @@ class Tree:
                 self._print(scope, names, rows)
 
     def _print(self, scope: str, names: list[str], rows: list[Row]) -> None:
-        goes_on = scope and len(names) < len(self._seen.scopes[scope])
-        for one in scope_lines(f"{scope} (goes on)" if goes_on else scope, rows, time.time()):
+        goes_on = len(names) < len(self._seen.scopes[scope])
+        for one in scope_lines(scope, rows, time.time(), goes_on=goes_on):
             self._live.console.print(one)
         self._printed.update(dict.fromkeys(names))
 

@@ -10,7 +10,7 @@ from ..types import Check, Contract, ExamplesCheck, ManualCheck, RunRecord
 from ..views import ledger, shown, state_of
 from .house import is_over
 from .terminal import hint, out, print_json
-from .words import GRADES, STATES, counted, line
+from .words import GRADES, STATES, case, counted, line
 
 
 def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
@@ -81,9 +81,7 @@ def contract_lines(
 def check_lines(check: Check, *, cases: bool) -> list[str]:
     """A check in words; its cases one by one where they are wanted."""
     if isinstance(check, ExamplesCheck):
-        listed = (
-            [f"  {line(case.model_dump_json(exclude_defaults=True), 300)}" for case in check.cases] if cases else []
-        )
+        listed = [f"  {case(one)}" for one in check.cases] if cases else []
         return [f"{counted(len(check.cases), 'example')}, called by the engine", *listed]
     if isinstance(check, ManualCheck):
         return ["by hand:", *(f"  {line(step)}" for step in check.steps)]

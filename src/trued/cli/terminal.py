@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import sys
+import termios
 import time
 import traceback
 from pathlib import Path
@@ -100,6 +101,7 @@ async def asked(question: Question) -> tuple[str, str, str] | None:
     """A run's question, put to the person at the terminal. Whoever is not there, or leaves, is asked later."""
     if not person_there():
         return None
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question was seen is no answer to it
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
     while True:
         answer = await typed(f"{' / '.join(question.options)}: ")

@@ -20,22 +20,19 @@ ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
 MET = (Grade.ATTESTED, Grade.PROVEN)
 
 
-def header(run: str, seen: Progress) -> Text:
-    facts = " · ".join(
-        part for part in (seen.branch and f"branch {seen.branch}", seen.level and f"sandbox {seen.level}") if part
-    )
-    return Text.assemble(
-        (run, "bold"),
-        f"  {seen.workflow}  {line(seen.title, 70)}\n",
-        (f"{facts} · Ctrl-C is safe: trued resume {run}", "dim"),
-    )
+def header(run: str, seen: Progress, *, live: bool = False) -> Text:
+    facts = [f"branch {seen.branch}" if seen.branch else "", f"sandbox {seen.level}" if seen.level else ""]
+    facts += [f"Ctrl-C is safe: trued resume {run}"] if live else []
+    text = Text.assemble((run, "bold"), f"  {seen.workflow}  {line(seen.title, 70)}\n")
+    return text.append(" · ".join(fact for fact in facts if fact), "dim")
 
 
-def scope_lines(scope: str, rows: Iterable[Row], now: float) -> list[Text]:
+def scope_lines(scope: str, rows: Iterable[Row], now: float, *, goes_on: bool = False) -> list[Text]:
     """A scope's name and its rows. What belongs to no scope stands at the left."""
-    lines = [Text(line(scope), style="bold")] if scope else []
+    named = not scope.startswith("/")
+    lines = [Text(line(scope) + (" (goes on)" if goes_on else ""), style="bold")] if named else []
     for row in rows:
-        lines += [Text("  " if scope else "") + one for one in row_lines(row, now)]
+        lines += [Text("  " if named else "") + one for one in row_lines(row, now)]
     return lines
 
 

@@ -1,11 +1,12 @@
 """Numbers and events as a person reads them in a terminal: short, on one line, harmless."""
 
+import shlex
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..redact import plain
-from ..types import Event
+from ..types import CallCase, Case, Event
 from ..views import sentence
 
 GRADES = {  # colour of each grade
@@ -73,6 +74,18 @@ def counted(number: int, one: str) -> str:
 
 def clock(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
+
+
+def case(one: Case) -> str:
+    """A case as a person would write it down: what is done, and what must come of it."""
+    if isinstance(one, CallCase):
+        given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]
+        wanted = f"raises {one.raises}" if one.raises else repr(one.returns)
+        return line(f"{one.call}({', '.join(given)}) → {wanted}", 300)
+    wanted = f"prints {one.stdout!r}" if one.stdout is not None else f"prints {one.stdout_json!r} as JSON"
+    nothing = one.stdout is None and "stdout_json" not in one.model_fields_set
+    fed = f" < {one.stdin!r}" if one.stdin else ""
+    return line(f"$ {shlex.join(one.run)}{fed} → {'' if nothing else f'{wanted}, '}exit code {one.exit}", 300)
 
 
 # -- events as lines --------------------------------------------------------------------------------------------------

@@ -77,6 +77,7 @@ class Progress:
         self.rows: dict[str, Row] = {}
         self.grades: dict[str, str] = {}  # requirement → its newest grade
         self.requirements = 0
+        self.served: set[str] = set()
         self.question: tuple[str, str] | None = None  # key, text
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
         for event in events:
@@ -113,7 +114,8 @@ class Progress:
         """Add a row to its scope, or replace the one that has its name."""
         name = at or row.key
         if name not in self.rows:
-            self.scopes.setdefault(scope_of(row.key), []).append(name)
+            # What belongs to no scope stands by itself, where it happened: seal first, finish last.
+            self.scopes.setdefault(scope_of(row.key) or f"/{name}", []).append(name)
         self.rows[name] = row
 
     def checks(self, key: str) -> tuple[str, Checks]:
@@ -219,6 +221,8 @@ def _sealed(seen: Progress, event: Event) -> None:
     data = event.data
     named, checks = seen.checks(event.key or "seal")
     if "requirements" not in data:
+        seen.served |= set(map(str, data.get("serves", ())))
+        seen.requirements = len(seen.served)
         seen.put(replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at), named)
         return
     requirements = data.get("requirements", 0)
