@@ -1,5 +1,6 @@
 """One agent call: a clone, an order, a report, and the commit of what was left."""
 
+from dataclasses import replace
 from typing import Any
 
 from .errors import AgentFailed
@@ -38,10 +39,10 @@ class Answered(Value):
 
 async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
     """Let the agent work, however often its process dies, and take what it left."""
-    kit.journal.tell(
-        "asked", ask.key, role=ask.role.name, agent=ask.agent, brief=ask.brief, chars=len(ask.brief), resume=ask.resume
-    )
+    brief, who = kit.redact(ask.brief), {"role": ask.role.name, "agent": ask.agent}
+    kit.journal.tell("asked", ask.key, **who, brief=brief, chars=len(brief), resume=ask.resume)
     report, clone = await _reported(kit, line, ask)
+    report = replace(report, reply=kit.redact(report.reply), why=kit.redact(report.why))
     taken = await _taken(kit, line, ask, report, clone)
     _tell_answer(kit, ask, report, taken)
     failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from .documents.memory_log import Section
 from .protocols import Capabilities, Journal, Runtime, Workspace
@@ -32,6 +32,7 @@ class Kit:
     secrets: tuple[Path, ...]  # files that agents must not be able to read, the user's requirements file first
     secret_blobs: frozenset[str]  # the requirements file as git would name it: a copy in the base is no secret
     instructions: str  # the project's own words to agents
+    redact: Callable[[Any], Any]  # what the engine holds as secret never reaches the journal
     person: Person
     began: float
 

@@ -275,8 +275,8 @@ class Run:
         path = self._memory()
         if not path:
             return
-        existing = (await workspace.read(workspace.base, path) or b"").decode(errors="replace")
-        text = render(existing, line.sections.values()).encode()
+        existing = (await workspace.read(workspace.base, path) or b"").decode(errors="surrogateescape")
+        text = render(existing, line.sections.values()).encode(errors="surrogateescape")
         head, message = line.head, f"docs: log of {section.chunk}"
 
         async def step() -> str:

@@ -79,7 +79,7 @@ def arm_engine(points: Points) -> None:
         return "" if verb in READING else f"git {verb}"
 
     SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
-    Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign]
+    Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign, assignment]
     durable.write = points.around(lambda path, *_: f"file {path.name}", durable.write)
 
 

@@ -151,7 +151,8 @@ def dying(log: Path, at: int, when: str, who: str = "supervisor") -> tuple[str, 
 
 def one(kill: Kill, place: Path, expected: Ledger) -> Result:
     began = time.monotonic()
-    world, result = World(place).make(), Result(kill)
+    # An agent whose engine dies in flight is slow enough to be found at work by whoever resumes.
+    world, result = World(place).make(slow_s=2.0 if kill.who == "flight" else 0.15), Result(kill)
     before = world.untouched()
     result.died = killed(kill, world, place)
     if kill.again_s:
@@ -198,7 +199,7 @@ def problems(world: World, before: dict[str, str], expected: Ledger, kill: Kill,
     came_to, adopted = ledger(world)
     if came_to != expected:
         found.append(f"came to {came_to}, not to {expected}")
-    if kill.who == "flight" and kill.what != "file report.json" and not adopted:
+    if kill.who == "flight" and kill.what in ("event began", "event log") and not adopted:
         found.append("the call in flight was not adopted")
     if twice := world.finished_twice():
         found.append(f"finished calls repeated: {twice}")

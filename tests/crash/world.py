@@ -43,15 +43,17 @@ REQUIREMENTS = {
 SCRIPT = """
 import sys, time
 
+SLOW_S = {slow_s}
+
 def purple_team_a(order, folder):
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(0.15)
+    time.sleep(SLOW_S)
     (folder / "tiny.py").write_text("def double(x):\\n    return x + x\\n")
     return {"implemented": ["double"], "files": [{"path": "tiny.py", "what": "new function"}], "notes": []}
 
 def purple_team_b(order, folder):
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(0.15)
+    time.sleep(SLOW_S)
     (folder / "NOTES.md").write_text("doubling, for strings too\\n")
     return {"result": "PASS", "steel_man": ["tiny.py:1 is right"], "gaps": [], "fixed": ["NOTES.md"]}
 """
@@ -66,18 +68,22 @@ class World:
         self.plan, self.requirements = self.repository / "PLAN.md", folder / "requirements.json"
         self.script = folder / "agents.py"
 
-    def make(self) -> "World":
+    def make(self, slow_s: float = 0.15) -> "World":
         self.repository.mkdir(parents=True)
         self.plan.write_text(PLAN)
         (self.repository / "tiny.py").write_text("")
         self.requirements.write_text(json.dumps(REQUIREMENTS))
-        self.script.write_text(SCRIPT)
+        self.make_slow(slow_s)
         self.git("init", "-q", "-b", "main")
         self.git("add", "-A")
         self.git("commit", "-qm", "base")
         self.git("branch", "other")
         (self.repository / "scratch.txt").write_text("the user's own, not committed\n")
         return self
+
+    def make_slow(self, seconds: float) -> None:
+        """How long each agent works."""
+        self.script.write_text(SCRIPT.replace("{slow_s}", str(seconds)))
 
     def git(self, *arguments: str) -> str:
         who = ("-c", "user.name=user", "-c", "user.email=user@example.invalid", "-c", "commit.gpgsign=false")
@@ -110,6 +116,8 @@ class World:
         """How often each call's agent began its work, by the lines that it printed as it did."""
         bill: dict[str, int] = {}
         for events in self.run_folder().glob("spool/*/events.jsonl"):
+            if not (events.parent / "order.json").exists():
+                continue
             key = json.loads((events.parent / "order.json").read_bytes())["key"]
             bill[key] = bill.get(key, 0) + events.read_text().count('"paid"')
         return bill

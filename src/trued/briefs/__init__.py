@@ -15,6 +15,7 @@ from ..types import Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
+FIRST_TURN_ONLY = ("plan",)  # it does not change, and the conversation has it
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 TITLES = {
@@ -41,7 +42,7 @@ def brief(
     known = [
         (title_of(name), quoted(readable(value), CONTEXT_LIMIT))
         for name, value in context.items()
-        if not _is_empty(value)
+        if not _is_empty(value) and not (resumed and name in FIRST_TURN_ONLY)
     ]
     template = _templates().get_template("resumed.j2" if resumed else "fresh.j2")
     return template.render(

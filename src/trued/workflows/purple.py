@@ -54,21 +54,21 @@ async def purple(run: Run, goal: Goal) -> Outcome:
     for chunk in plan.tasks:
         scope, answer, verdict = run.scope(f"chunk {chunk.id}"), Answer.REDO, Verdict.open(chunk.id)
         while answer is Answer.REDO:
-            verdict = await build(scope, chunk)
+            verdict = await build(scope, chunk, plan.context)
             answer = await scope.confirm(chunk, verdict)  # a redo's comment is the next round's first gap
         if answer is Answer.STOP:
             return run.stop(verdict)
     return await run.finish(plan)
 
 
-async def build(run: Run, chunk: Task) -> Verdict:
+async def build(run: Run, chunk: Task, context: str) -> Verdict:
     """One chunk: the same pair works on it until no gap is left, or the rounds are."""
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)
     verdict, log = run.open(chunk), Section(chunk=chunk.id, scope=chunk.title)
     for _ in range(run.settings.rounds):
-        built = await team_a.ask(chunk, gaps=verdict.gaps)
-        review = await team_b.ask(chunk, built=built, gaps=verdict.gaps)
+        built = await team_a.ask(chunk, plan=context, gaps=verdict.gaps)
+        review = await team_b.ask(chunk, plan=context, built=built, gaps=verdict.gaps)
         verdict = await run.prove(chunk, objections=review.objections)
         log = log.with_round(iteration(built, review), verdict)
         await run.remember(log)

@@ -1,0 +1,37 @@
+"""`kill -9` at every write that is to last; the long form with `--all-kills`."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def sweep(*arguments: str) -> list[dict[str, object]]:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.crash.sweep", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    results = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
+    wrong = [one for one in results if one["problems"]]
+    assert run.returncode == 0, f"{wrong}\n{run.stderr[-3000:]}"
+    return results
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-5")
+def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(all_kills: bool) -> None:
+    results = sweep("--workers", "3", *(["--every"] if all_kills else []))
+    assert len(results) <= 150 or all_kills
+    assert {one["kill"]["who"] for one in results} == {"engine", "flight", "supervisor", "both"}  # type: ignore[index]
+    assert all(one["died"] for one in results)
+    assert any(one["adopted"] for one in results)
+
+
+@pytest.mark.timeout(3600)
+@pytest.mark.spec("RUN-2")
+def test_killed_at_random_also_while_it_recovers_a_run_ends_as_if_nobody_had_killed_it(all_kills: bool) -> None:
+    number = 240 if all_kills else 6
+    assert len(sweep("--workers", "3", "--kills", "", "--random", str(number))) == number
