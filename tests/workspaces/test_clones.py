@@ -4,6 +4,7 @@ import asyncio
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,18 @@ async def test_an_agent_that_changed_nothing_leaves_the_head(workspace: GitWorks
     (work / "app.py").touch()
     (work / "debug.log").write_text("ignored")
     assert await take(workspace, "a", workspace.base) == (workspace.base, ())
+
+
+async def test_a_change_within_the_second_of_the_checkout_is_seen(workspace: GitWorkspace) -> None:
+    """git tells changes by times in seconds and by size; a quick agent changes neither."""
+    await asyncio.sleep(1.02 - time.time() % 1)
+    work, _ = await workspace.clone("a", workspace.base, token="1")
+    (work / "app.py").write_text("print('hullo')\n")
+    await asyncio.sleep(1.1)
+    first = await take(workspace, "a", workspace.base)
+    assert first[1] == ("app.py",)
+    assert git_in(work, "status", "--porcelain") == "M app.py"
+    assert await take(workspace, "a", workspace.base) == first
 
 
 async def test_commits_of_the_agent_become_part_of_the_one_commit(workspace: GitWorkspace) -> None:

@@ -105,17 +105,16 @@ class Clones:
 
     async def _move(self, name: str, clone: Clone, old: State, head: str, token: str) -> None:
         """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
-        if not clone.moving.exists():
-            await self.rescue(name, "the session went on from another commit")
-            durable.write(clone.moving, head, sync=False)
         async with self.store.index(clone.folder) as aside:
-            await tree_of(self.store, clone.work, clone.index, aside)
+            tree = await tree_of(self.store, clone.work, clone.index, aside)
+            if not clone.moving.exists():
+                await self._rescue(name, tree, "the session went on from another commit")
+                durable.write(clone.moving, head, sync=False)
             await self.store.check_out(head, clone.work, aside)
             git = await self._git_folder(clone, head, old)
             aside.replace(clone.index)
         (clone.folder / "taken.json").unlink(missing_ok=True)
-        tree = await self.store.tree(head)
-        clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
+        clone.begin(State(head, await self.store.tree(head), token, time.time(), self._hand_over(clone, git)))
         clone.moving.unlink()
 
     async def _git_folder(self, clone: Clone, head: str, old: State | None = None) -> Path:
@@ -142,7 +141,7 @@ class Clones:
         return made
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
-        shutil.copyfile(clone.index, git / "index")
+        shutil.copy2(clone.index, git / "index")
         remove_now(clone.git)
         git.rename(clone.git)
         for left in clone.folder.glob("git.*"):
@@ -178,10 +177,15 @@ class Clones:
     async def rescue(self, name: str, why: str) -> str:
         """Put what is in the clone and nowhere else on a ref; returns the commit, or nothing."""
         clone = self[name]
-        state = clone.state
-        if not state or not clone.work.is_dir():
+        if not clone.state or not clone.work.is_dir():
             return ""
-        tree = await self._tree_of(clone)
+        return await self._rescue(name, await self._tree_of(clone), why)
+
+    async def _rescue(self, name: str, tree: str, why: str) -> str:
+        clone = self[name]
+        state = clone.state
+        if not state:
+            return ""
         own = await commits.bring(self.store, clone.git, state.head)
         if tree in (state.tree, clone.taken_tree) and not own:
             return ""
