@@ -1,17 +1,17 @@
 """What this package raises on purpose.
 
-    TruedError
-    ├── BadInput        the user can mend it: a file, a flag, a key; carries where (file:line) and what to do
-    │   └── Untrusted   found in a repository and not yet trusted by the user
-    ├── Busy            another process drives this run, or holds the journal
-    ├── StateFailed     private state cannot be written: disk full, read-only, corrupted
-    ├── Diverged        replay met a step whose inputs are not those of the journal
-    ├── AgentFailed     an agent process or provider broke, or never kept its contract
-    ├── CannotJudge     the environment of evidence broke: neither pass nor fail
-    └── Ended           the run cannot go on now, and that is no error
-        ├── Waiting     a person's word is missing
-        ├── Cancelled   somebody asked for it
-        └── Interrupted the process was told to stop; the run can be resumed
+TruedError
+├── BadInput        the user can mend it: a file, a flag, a key; carries where (file:line) and what to do
+│   └── Untrusted   found in a repository and not yet trusted by the user
+├── Busy            another process drives this run, or holds the journal
+├── StateFailed     private state cannot be written: disk full, read-only, corrupted
+├── Diverged        replay met a step whose inputs are not those of the journal
+├── AgentFailed     an agent process or provider broke, or never kept its contract
+├── CannotJudge     the environment of evidence broke: neither pass nor fail
+└── Ended           the run cannot go on now, and that is no error
+    ├── Waiting     a person's word is missing
+    ├── Cancelled   somebody asked for it
+    └── Interrupted the process was told to stop; the run can be resumed
 """
 
 

@@ -50,6 +50,7 @@ class Line:
     comments: dict[str, Finding] = field(default_factory=dict)  # a redo's comment, by scope
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
+    live: bool = False  # a step has really happened in this process; before that, all is remembered
     published: str = ""
     changes: int = 0  # asks that changed something
     standing: dict[str, tuple[object, int]] = field(

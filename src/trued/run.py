@@ -16,7 +16,7 @@ from .decide import Cluster
 from .documents.account import account
 from .documents.memory_log import Section, render
 from .documents.plan import parse_plan
-from .errors import AgentFailed, BadInput, Ended, Waiting
+from .errors import AgentFailed, BadInput, Ended, Stopped, Waiting
 from .kit import Kit, Line, digest, folder_name
 from .types import (
     Answer,
@@ -114,7 +114,7 @@ class Run:
             if answer is Answer.GO_ON:
                 return plan
             if answer is Answer.STOP:
-                raise Waiting("the plan was not confirmed")
+                raise Stopped("the plan was not confirmed")
             verdict = self.open(plan)
 
     async def seal(self, plan: Plan) -> Plan:
@@ -134,6 +134,8 @@ class Run:
                 held_out_why=why,
                 tell=self._tell("seal"),
             )
+            number, name = len(contract.requirements), proof.contract_hash(contract)
+            self._tell("seal")("contract sealed", contract=name, requirements=number, held_out=held_out, why=why)
             return contract.model_dump_json()
 
         contract = Contract.model_validate_json(await self._once("seal", inputs, step))
@@ -200,6 +202,7 @@ class Run:
         """The only way to be done: every check once more, on the final commit, and every objection still open."""
         objections = tuple(finding for findings in self.line.unsettled.values() for finding in findings)
         verdict = await self._proven("finish", plan, objections)
+        self.line.live = True
         await self._publish()
         return proof.concluded(verdict, self.settings.accept)
 
@@ -225,6 +228,7 @@ class Run:
                 owned=self._owned(),
                 tell=self._tell(name),
             )
+            self._tell(name)("proven", **_summary(verdict))
             return verdict.model_dump_json()
 
         verdict = Verdict.model_validate_json(await self._once(name, inputs, step))
@@ -255,10 +259,13 @@ class Run:
                 return f"{Answer.GO_ON}\n--yes\n"
             journal, options = self.kit.journal, [str(one) for one in Answer]
             said = journal.question(key, text, options)
-            if said is None and (said := await self.kit.person(_question(key, text, options))) is not None:
-                journal.answer(key, *said)
             if said is None:
-                raise Waiting(f"{key}: nobody was there to answer")
+                journal.tell("question", key, text=text, options=options)
+                said = await self.kit.person(Question(key=key, text=text, options=tuple(options)))
+                if said is None:
+                    raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
+                journal.answer(key, *said)
+                journal.tell("said", key, answer=said[0], comment=said[1], who=said[2])
             return "\n".join((said[0], said[2], said[1]))
 
         answer, who, comment = (await self._recorded(key, inputs, step)).split("\n", 2)
@@ -305,7 +312,11 @@ class Run:
         return await self._recorded(self._key(name), inputs, step)
 
     async def _recorded(self, key: str, inputs: str, step: Callable[[], Awaitable[str]]) -> str:
-        return await self.kit.journal.once(key, inputs, step)
+        async def happening() -> str:
+            self.line.live = True
+            return await step()
+
+        return await self.kit.journal.once(key, inputs, happening)
 
     def _tell(self, name: str) -> Callable[..., None]:
         key = f"{self.path}{name}"
@@ -316,8 +327,11 @@ class Run:
         return tell
 
     async def _publish(self) -> None:
-        """The run's branch follows every accepted step; whoever else moved it is told, not overrun."""
-        if self.line.published == self.line.head or self.line.head == self.kit.workspace.base:
+        """The run's branch follows every accepted step; whoever else moved it is told of, not overrun."""
+        replayed = (
+            not self.line.live
+        )  # what is only remembered was published when it happened, or will be with the next
+        if replayed or self.line.published == self.line.head or self.line.head == self.kit.workspace.base:
             return
         if refused := await self.kit.workspace.publish(self.line.head):
             self.kit.journal.tell("branch not moved", why=refused)
@@ -427,8 +441,12 @@ def _name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
 
 
-def _question(key: str, text: str, options: Sequence[str]) -> Question:
-    return Question(key=key, text=text, options=tuple(options))
+def _summary(verdict: Verdict) -> dict[str, object]:
+    """A verdict for the journal's readers, without its evidence."""
+    judged = [{"id": one.id, "grade": str(one.grade), "why": list(one.why)} for one in verdict.requirements]
+    gaps = [gap.what for gap in verdict.gaps]
+    told = {"subject": verdict.subject, "commit": verdict.commit, "grade": str(verdict.grade), "holds": verdict.holds}
+    return {**told, "gaps": gaps, "requirements": judged}
 
 
 def _first(error: ValidationError) -> str:

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, Waiting
+from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, Stopped, Waiting
 from ..run import PlanOnly, Run
 from ..types import Outcome
 from ..workflows import workflow
@@ -19,6 +19,7 @@ STATES: dict[type[Exception], str] = {
     CannotJudge: "unjudged",
     Interrupted: "interrupted",
     Cancelled: "cancelled",
+    Stopped: "stopped",
 }
 
 
