@@ -46,9 +46,8 @@ def _remove_pipes(work: Path) -> None:
 
 async def tree_of(store: Store, work: Path, index: Path, aside: Path) -> str:
     """The tree of `work`, compared with `index`, which stays as it is; `aside` becomes the index of what is there."""
-    shutil.copy2(
-        index, aside
-    )  # with its time: git reads files again that changed in the second in which it was written
+    # with its time: git looks again into files that changed in the second in which its index was written
+    shutil.copy2(index, aside)
     listed = await _listed(store, work, aside)
     if listed.gone:
         await _update(store, work, "--force-remove", paths=listed.gone, index=aside)
