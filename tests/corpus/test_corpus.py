@@ -1,5 +1,6 @@
 """Falsely and honestly finished work: every cheat is rejected, every honest change accepted."""
 
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.proof.trial import Trial, read_requirements, script
+from tests.proof.trial import Sealed, Trial, read_requirements, script
 from trued.proof import success
 
 HERE = Path(__file__).parent
@@ -15,21 +16,34 @@ CASES: list[dict[str, Any]] = json.loads((HERE / "manifest.json").read_text())
 TRIED = [(case, kind) for case in CASES for kind in case["expected"]]
 
 
+@pytest.fixture(scope="session")
+def sealed() -> dict[str, Sealed]:
+    """The cases share a few small projects; each is sealed once a process."""
+    return {}
+
+
+async def project(source: Path, sealed: dict[str, Sealed], factory: pytest.TempPathFactory) -> Sealed:
+    files = sorted(path for path in [*(source / "base").rglob("*"), source / "requirements.json"] if path.is_file())
+    content = b"".join(str(path.relative_to(source)).encode() + path.read_bytes() for path in files)
+    name = hashlib.sha256(content).hexdigest()
+    if name not in sealed:
+
+        def base(folder: Path) -> None:
+            shutil.copytree(source / "base", folder, symlinks=True, dirs_exist_ok=True)
+
+        trial = Trial(factory.mktemp("project"), base, read_requirements(source / "requirements.json"))
+        sealed[name] = Sealed(trial, await trial.seal())
+    return sealed[name]
+
+
 @pytest.mark.spec("LAW-1", "LAW-2", "LAW-4", "LAW-5", "LAW-6", "LAW-7")
 @pytest.mark.parametrize(("case", "kind"), TRIED, ids=[f"{case['id']}-{kind}" for case, kind in TRIED])
 async def test_a_cheat_is_rejected_and_an_honest_change_accepted(
-    case: dict[str, Any], kind: str, tmp_path: Path
+    case: dict[str, Any], kind: str, sealed: dict[str, Sealed], tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     source = HERE / "cases" / case["id"]
-    home = tmp_path / "home"
-    home.mkdir()
-
-    def base(folder: Path) -> None:
-        shutil.copytree(source / "base", folder, symlinks=True, dirs_exist_ok=True)
-
-    trial = Trial(tmp_path, base, read_requirements(source / "requirements.json"))
-    verdict = await trial.verdict(script(source / f"{kind}.py", home))
-    accepted = success(verdict)
-    assert accepted == (case["expected"][kind] == "must_accept"), "\n".join(
+    trial, contract = await project(source, sealed, tmp_path_factory)
+    verdict = await trial.prove(contract, await trial.head(script(source / f"{kind}.py", tmp_path)))
+    assert success(verdict) == (case["expected"][kind] == "must_accept"), "\n".join(
         f"{one.id}: {one.grade}: {one.why}" for one in verdict.requirements
     )

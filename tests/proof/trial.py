@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from trued.proof import prove, seal
 from trued.types import Contract, Environment, Finding, Judged, Requirement, Verdict
@@ -106,6 +106,13 @@ class Trial:
     async def verdict(self, change: Change, *, force: bool = False) -> Verdict:
         contract = await self.seal()
         return await self.prove(contract, await self.head(change, force=force))
+
+
+class Sealed(NamedTuple):
+    """A base with its contract, for any number of heads."""
+
+    trial: Trial
+    contract: Contract
 
 
 def only(verdict: Verdict) -> Judged:

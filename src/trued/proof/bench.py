@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from trued.protocols import Command, Ran, Workspace
 from trued.types import Check, Outcomes, Tried
@@ -38,14 +39,17 @@ class Bench:
     modules: frozenset[str]  # top-level modules that the project itself has, on base or here
     guarded: Mapping[str, str] = field(default_factory=dict)  # frozen code → hash of its bytes; must outlive the run
 
-    async def execute(self, argv: Sequence[str], **more: object) -> Ran:
+    async def execute(self, argv: Sequence[str], *, within_s: float, stdin: bytes = b"", channel: bool = False) -> Ran:
         command = Command(
             argv=tuple(argv),
             folder=self.room,
+            stdin=stdin,
             variables=self.variables,
             readable=(*self.interpreter.readable, str(INSIDE)),
+            within_s=within_s,
+            channel=channel,
         )
-        return await self.workspace.execute(_with(command, more))
+        return await self.workspace.execute(command)
 
     def foreign(self, text: str) -> str:
         """The third-party module that is missing by this text, or ""."""
@@ -110,9 +114,9 @@ def nonce() -> str:
     return secrets.token_hex(16)
 
 
-def records(answers: bytes, token: str) -> tuple[list[dict[str, object]], bool]:
+def records(answers: bytes, token: str) -> tuple[list[dict[str, Any]], bool]:
     """What was said over the channel with the right nonce, and whether anything else was."""
-    found: list[dict[str, object]] = []
+    found: list[dict[str, Any]] = []
     stray = False
     for line in answers.split(b"\n"):
         if not line:
@@ -127,9 +131,3 @@ def records(answers: bytes, token: str) -> tuple[list[dict[str, object]], bool]:
         else:
             stray = True
     return found, stray
-
-
-def _with(command: Command, more: Mapping[str, object]) -> Command:
-    from dataclasses import replace
-
-    return replace(command, **more)  # type: ignore[arg-type]

@@ -70,7 +70,7 @@ def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
     return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
 
 
-# -- writing into a room: the head may have left links in it, so no step follows one ---------------------------------------
+# -- writing into a room: the head may have left links in it, so no step follows one -----------------------------------
 
 
 def _real_folder(room: Path, parts: Iterable[str]) -> Path:
@@ -135,7 +135,7 @@ def planted(room: Path, name: str, content: str) -> Iterator[Path]:
             place.unlink()
 
 
-# -- what must still be as it was when a run is over -----------------------------------------------------------------------
+# -- what must still be as it was when a run is over -------------------------------------------------------------------
 
 
 def _guarded(room: Path, frozen: Mapping[str, str]) -> dict[str, str]:
@@ -156,7 +156,7 @@ def meddled(bench: Bench) -> list[str]:
     return [path for path, before in bench.guarded.items() if digest(bench.room / path) != before]
 
 
-# -- surroundings ------------------------------------------------------------------------------------------------------------
+# -- surroundings ------------------------------------------------------------------------------------------------------
 
 
 def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Data only: calls and command lines run in processes of their own; what they answer is compared here."""
 
+import builtins
 import json
 import re
 import shutil
@@ -11,12 +12,11 @@ from trued.types import CallCase, Case, ExamplesCheck, Outcomes, RunCase, Tried
 
 from .bench import INSIDE, SYSTEM_PATH, Bench, Fact, Wanted, capped, clean, nonce, records
 from .cleanroom import scratch
-from .rendering import equal, shown
+from .rendering import equal, shown, sound
 
 START_S = 30.0  # for the interpreter itself, on a busy machine; the cases have their own limits
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-_UNTRUE = object()
 
 
 def case_id(place: int) -> str:
@@ -48,7 +48,7 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
     )
 
 
-# -- calls -----------------------------------------------------------------------------------------------------------------
+# -- calls -------------------------------------------------------------------------------------------------------------
 
 
 async def _calls(cases: list[tuple[str, CallCase]], bench: Bench, tried: list[Tried]) -> Ran:
@@ -75,7 +75,7 @@ async def _calls(cases: list[tuple[str, CallCase]], bench: Bench, tried: list[Tr
     for place, (name, case) in enumerate(cases):
         mine = [one for one in said if one.get("n") == place]
         outcome, kind, detail = _called(case, bench, mine, stray)
-        seconds = float(mine[0]["seconds"]) if mine else 0.0  # type: ignore[arg-type]
+        seconds = float(mine[0]["seconds"]) if mine else 0.0
         tried.append(Tried(id=name, outcome=outcome, kind=kind, detail=clean(detail)[:2000], seconds=seconds))
     return ran
 
@@ -89,14 +89,23 @@ def _called(case: CallCase, bench: Bench, said: list[dict[str, Any]], stray: boo
         return Outcomes.FAILED, "no answer", f"{len(said)} answers came"
     if said[0]["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
-    try:
-        (line,) = [one for one in str(said[0]["said"]).split("\n") if one]
-        answer = json.loads(line)
-    except ValueError:
+    answer = _parsed(str(said[0]["said"]))
+    if answer is None:
         return Outcomes.FAILED, "no answer", f"the process ended with {said[0]['exit']} and no single answer"
-    if not isinstance(answer, dict):
-        return Outcomes.FAILED, "no answer", "the answer is not one"
     return _compared(case, bench, answer)
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """One line of JSON in the script's own shape. Anything else was not said by it."""
+    lines = [one for one in text.split("\n") if one]
+    try:
+        answer = json.loads(lines[0]) if len(lines) == 1 else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict) or not isinstance(answer.get("raised", []), list):
+        return None
+    nodes = [answer[name] for name in ("returned", "args", "kwargs") if name in answer]
+    return answer if all(sound(one) for one in nodes) else None
 
 
 def _compared(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
@@ -104,21 +113,23 @@ def _compared(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Out
         return Outcomes.BROKEN, "malformed", str(answer["broken"])
     if "missing" in answer:
         return Outcomes.MISSING, "missing", str(answer["missing"])
-    if "module" in answer:
-        if foreign := bench.foreign(f"No module named '{answer['module']}'"):
-            return Outcomes.UNJUDGED, f"module {foreign}", f"module {foreign} is not installed"
-        return Outcomes.FAILED, "import", f"module {answer['module']} is missing"
     if "raised" in answer:
-        return _raised(case, answer)
+        return _raised(case, bench, answer)
     if case.raises is not None:
         return Outcomes.FAILED, "did not raise", f"returned {shown(answer.get('returned'))}"
-    if not equal(case.returns, answer.get("returned", ["o", "nothing"])):
+    if "returned" not in answer:
+        return Outcomes.FAILED, "no answer", "the answer is not one"
+    if not equal(case.returns, answer["returned"]):
         return Outcomes.FAILED, "returned", f"returned {shown(answer.get('returned'))}"
     return _left_alone(case, answer)
 
 
-def _raised(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
+def _raised(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
     lineage = [str(one) for one in answer["raised"]]
+    expected = case.raises is not None and answer.get("stage") != "import" and _is_one(case.raises, lineage)
+    foreign = bench.foreign(f"No module named '{answer.get('module', '')}'")
+    if foreign and not expected:
+        return Outcomes.UNJUDGED, f"module {foreign}", f"module {foreign} is not installed"
     what = f"raised {lineage[0] if lineage else '?'}: {answer.get('text', '')}"
     if lineage[:1] == ["builtins.MemoryError"] and case.raises is None:
         return Outcomes.FAILED, "memory", what
@@ -126,15 +137,13 @@ def _raised(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]
         return Outcomes.FAILED, "import", what
     if case.raises is None:
         return Outcomes.FAILED, "raised", what
-    if not _is_one(case.raises, lineage):
+    if not expected:
         return Outcomes.FAILED, "raised another error", what
     return _left_alone(case, answer)
 
 
 def _is_one(name: str, lineage: list[str]) -> bool:
     """The class or one of its bases; a built-in name means the built-in class."""
-    import builtins
-
     if "." in name:
         return name in lineage
     if isinstance(getattr(builtins, name, None), type):
@@ -152,7 +161,7 @@ def _left_alone(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, 
     return Outcomes.PASSED, "", ""
 
 
-# -- command lines ----------------------------------------------------------------------------------------------------------
+# -- command lines -----------------------------------------------------------------------------------------------------
 
 
 async def _run(name: str, case: RunCase, bench: Bench, tried: list[Tried]) -> Ran:

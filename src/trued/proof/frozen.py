@@ -21,7 +21,7 @@ def is_test(path: str) -> bool:
     """Test modules by name; all else in a folder `tests`, or in the project's own folder `test`, belongs to them."""
     pure = PurePosixPath(path)
     named = fnmatchcase(pure.name, "test_*.py") or fnmatchcase(pure.name, "*_test.py")
-    return named or "tests" in pure.parts[:-1] or pure.parts[0] == "test" and len(pure.parts) > 1
+    return named or "tests" in pure.parts[:-1] or (pure.parts[0] == "test" and len(pure.parts) > 1)
 
 
 def is_compiled(path: str) -> bool:

@@ -1,6 +1,6 @@
 """What is said of a failed case: everything to the user, and to the implementer what it may know."""
 
-from trued.types import Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
+from trued.types import Case, Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
 
 from .examples import said
 
@@ -44,5 +44,5 @@ def gap(requirement: Requirement, check: Check, case: str, tried: Tried, *, held
     return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
 
 
-def _case(check: ExamplesCheck, name: str):  # type: ignore[no-untyped-def]
+def _case(check: ExamplesCheck, name: str) -> Case:
     return check.cases[int(name.removeprefix("case ")) - 1]

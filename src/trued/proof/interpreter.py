@@ -72,9 +72,7 @@ def chosen(environment: Mapping[str, str]) -> str:
 @lru_cache(maxsize=8)
 def _probe(python: str) -> Interpreter:
     # A version manager's shim answers with the interpreter behind it; from here on only that one is used.
-    looked = subprocess.run(  # noqa: S603 - the user's own interpreter, isolated from folder and environment
-        [python, "-I", "-B", "-c", _LOOK], capture_output=True, cwd="/", timeout=60, check=False
-    )
+    looked = subprocess.run([python, "-I", "-B", "-c", _LOOK], capture_output=True, cwd="/", timeout=60, check=False)
     if looked.returncode != 0:
         raise CannotJudge(f"{python} cannot be used to run checks: {looked.stderr.decode(errors='replace').strip()}")
     found = json.loads(looked.stdout)

@@ -90,7 +90,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     )
 
 
-# -- one check -----------------------------------------------------------------------------------------------------------------
+# -- one check ---------------------------------------------------------------------------------------------------------
 
 
 def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
@@ -117,26 +117,34 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     state, bad = showed
     if stood is Base.BROKEN:
         count.broken.append((case, "broken on the base"))
-    elif case == WHOLE and stood is Base.UNJUDGED:
-        count.unjudged.append((case, bad[0].kind)) if bad else count.blind.append(case)
     elif stood is Base.UNREACHED:
         count.said.append(f"{case} was skipped on the base: not reached")
-    elif state is Head.FAILED and (must or stood is Base.GUARD):
-        count.failed.append((case, bad[0]))
+    elif case == WHOLE:
+        count.blind.append(case)
+        count.unjudged += [(case, bad[0].kind)] if bad else []
+    elif not must and stood is not Base.GUARD:
+        _doubt(count, case, stood)  # whatever it shows here: it can neither prove nor refute
     elif state is Head.FAILED:
-        count.said.append(f"{case} fails on base and head alike: not counted")
+        count.failed.append((case, bad[0]))
     elif state is Head.UNJUDGED:
         count.unjudged.append((case, bad[0].kind))
-    elif stood is Base.RED and must:
-        count.proving.append(case)
     elif stood is Base.GUARD:
         count.guarding.append(case)
-    elif stood is Base.UNJUDGED:
+    elif stood is Base.RED:
+        count.proving.append(case)
+    else:
+        _doubt(count, case, stood)
+
+
+def _doubt(count: _Count, case: str, stood: Base) -> None:
+    why = "is red on the base and no case of this requirement"
+    if stood is Base.UNJUDGED:
         count.blind.append(case)
-        count.said.append(f"{case} could not be judged on the base: not counted")
+        why = "could not be judged on the base"
     elif stood is Base.UNSTABLE:
         count.unstable.append(case)
-        count.said.append(f"{case} passed and failed on the base: not counted")
+        why = "passed and failed on the base, or failed in different ways"
+    count.said.append(f"{case} {why}: not counted")
 
 
 def _whole(count: _Count, base: Sequence[Evidence]) -> None:
@@ -160,7 +168,7 @@ def _must(requirement: Requirement, check: Check, case: str) -> bool:
     return True
 
 
-# -- all checks together ---------------------------------------------------------------------------------------------------------
+# -- all checks together -----------------------------------------------------------------------------------------------
 
 _Counts = list[tuple[Check, _Count]]
 
@@ -169,7 +177,7 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
     """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no person's word would help)."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
-        return Grade.REFUTED, tuple(dict.fromkeys(reason(check, *one) for check, *one in failed)), "nothing"
+        return Grade.REFUTED, tuple(dict.fromkeys(reason(*one) for one in failed)), "nothing"
     unjudged = [(case, kind) for _, count in counts for case, kind in count.unjudged]
     if unjudged:
         return Grade.UNJUDGED, tuple(dict.fromkeys(f"could not be judged: {kind}" for _, kind in unjudged)), "nothing"

@@ -28,7 +28,7 @@ MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "req
 EMPTY = "the diff is empty: nothing was done"
 
 
-async def prove(
+async def prove(  # noqa: PLR0913 - each is a different thing that only the caller knows
     workspace: Workspace,
     contract: Contract,
     requirements: Iterable[str],
@@ -76,9 +76,7 @@ class _Trial:
         self.undecided: list[str] = []
         self.own_modules: frozenset[str] = frozenset()
 
-    async def hold(
-        self, workspace: Workspace, commit: str, tree: str, interpreter: Interpreter, tell: Tell
-    ) -> None:
+    async def hold(self, workspace: Workspace, commit: str, tree: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, tree)
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
             self.undecided += _said(graft)

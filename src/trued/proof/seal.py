@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from trued.protocols import Tell, Workspace
-from trued.types import Contract, Environment, Evidence, Outcomes, Requirement, Tried
+from trued.types import Check, Contract, Environment, Evidence, Outcomes, Requirement, Tried
 
 from .bench import Bench, Fact, Wanted
 from .checks import Recorder, distinct, take
 from .cleanroom import clean_room
 from .frozen import frozen
 from .interpreter import Interpreter, trusted
-from .standing import RED_TURNS, on_base
+from .standing import RED_TURNS, Base, on_base
 
 
 async def seal(
@@ -54,7 +54,7 @@ async def _facts(
     return tuple(evidence)
 
 
-async def _three_times(check, bench: Bench) -> list[Fact]:  # type: ignore[no-untyped-def]
+async def _three_times(check: Check, bench: Bench) -> list[Fact]:
     """All cases once; those that failed, twice more: red by chance is no red."""
     facts = [await take(check, bench, Wanted())]
     suspects = tuple(one.id for one in facts[0].tried if _suspect(one))
@@ -69,5 +69,5 @@ def _suspect(one: Tried) -> bool:
     return one.outcome in (Outcomes.FAILED, Outcomes.MISSING) or lacking
 
 
-def _counted(stands: Mapping[str, str]) -> dict[str, int]:
+def _counted(stands: Mapping[str, Base]) -> dict[str, int]:
     return {str(state): list(stands.values()).count(state) for state in dict.fromkeys(stands.values())}

@@ -44,9 +44,9 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
 def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
     if one.id == WHOLE and one.outcome in _FAILING:
         return Outcomes.UNJUDGED, one.kind  # a runner that broke down shows nothing: it is never red
-    if one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module "):
-        if one.kind.removeprefix("module ").split(".")[0] in own:
-            return Outcomes.MISSING, "missing"
+    lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
+    if lacking and one.kind.removeprefix("module ").split(".")[0] in own:
+        return Outcomes.MISSING, "missing"
     return one.outcome, one.kind
 
 

@@ -8,7 +8,7 @@ import string
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.protocols import Ran
@@ -16,7 +16,7 @@ from trued.types import Outcomes, TestsCheck, Tried
 
 from .bench import INSIDE, WHOLE, Bench, Fact, Wanted, capped, clean, nonce, records, void
 from .cleanroom import meddled, planted
-from .frozen import candidates, configures
+from .frozen import below, candidates, configures
 
 SUPPORTED = "python -m pytest … and pytest …"
 NEUTRAL = ("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no")
@@ -33,12 +33,12 @@ async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
     if bench.interpreter.lacks:
         return void(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
     token = nonce()
-    with _canary(bench) as canary:
-        async with _configuration(check, bench, arguments) as configuration:
-            argv = (bench.interpreter.path, "-I", "-B", str(INSIDE / "counted.py"))
-            given = _order(check, bench, wanted, [*arguments, *configuration])
-            order = {**given, "nonce": token, "canary": canary.path}
-            ran = await bench.execute(argv, stdin=json.dumps(order).encode(), channel=True, within_s=check.within_s)
+    path, text = await _configuration(check, bench, arguments)
+    with _canary(bench) as canary, planted(bench.room, _disguised(path), text) as configuration:
+        argv = (bench.interpreter.path, "-I", "-B", str(INSIDE / "counted.py"))
+        given = _order(check, bench, wanted, [*arguments, *_settings(bench, configuration)])
+        order = {**given, "nonce": token, "canary": canary.path}
+        ran = await bench.execute(argv, stdin=json.dumps(order).encode(), channel=True, within_s=check.within_s)
     said, stray = records(ran.answers, token)
     counted = _Counted.of(said, canary.id)
     return _fact(check, bench, ran, counted, "something else wrote to the engine's channel" if stray else "")
@@ -58,7 +58,7 @@ def pytest_arguments(command: str) -> list[str] | None:
     return None
 
 
-# -- what goes in ----------------------------------------------------------------------------------------------------------
+# -- what goes in ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,41 +71,33 @@ class _Canary:
 def _canary(bench: Bench) -> Iterator[_Canary]:
     """A test that must fail, of a name that nobody can know beforehand."""
     name = "test_" + "".join(random.SystemRandom().choices(string.ascii_lowercase, k=14))
-    with planted(bench.room, f"{name}.py", f"def {name}():\n    assert {random.SystemRandom().random()} == 2\n") as path:
+    with planted(
+        bench.room, f"{name}.py", f"def {name}():\n    assert {random.SystemRandom().random()} == 2\n"
+    ) as path:
         yield _Canary(str(path), f"{name}.py::{name}")
 
 
-class _configuration:  # noqa: N801 - reads as a word in a `with`
-    """The base's own configuration of pytest, under a random name beside the one that it stands for."""
-
-    def __init__(self, check: TestsCheck, bench: Bench, arguments: list[str]) -> None:
-        self.check, self.bench, self.arguments = check, bench, arguments
-
-    async def __aenter__(self) -> list[str]:
-        name, text = await self._found()
-        folder, _, own = name.rpartition("/")
-        suffix = PurePosixPath(own).suffix if not own.startswith(".pytest") else ".ini"
-        self.planted = planted(self.bench.room / folder, f".{nonce()[:12]}{suffix}", text)
-        path = self.planted.__enter__()
-        return ["-c", str(path), "--rootdir", str(self.bench.room), *NEUTRAL, *self._no_workers()]
-
-    async def __aexit__(self, *_: object) -> None:
-        self.planted.__exit__(None, None, None)
-
-    async def _found(self) -> tuple[str, str]:
-        anchors = [one for one in self.arguments if not one.startswith("-")]
-        known = await self.bench.workspace.blobs(self.bench.base)
-        anchors = [one for one in anchors if any(path.startswith(one.split("::")[0].rstrip("/")) for path in known)]
-        for path in candidates(anchors):
-            if path not in known:
-                continue
-            text = (await self.bench.workspace.read(self.bench.base, path) or b"").decode("utf-8", "replace")
+async def _configuration(check: TestsCheck, bench: Bench, arguments: list[str]) -> tuple[str, str]:
+    """The base's own configuration of pytest: its path and text. The head's is never read."""
+    known = await bench.workspace.blobs(bench.base)
+    named = [one for one in arguments if not one.startswith("-")]
+    for path in candidates([one for one in named if any(below(path, one.split("::")[0]) for path in known)]):
+        if path in known:
+            text = (await bench.workspace.read(bench.base, path) or b"").decode("utf-8", "replace")
             if configures(path, text):
                 return path, text
-        return "empty.ini", "[pytest]\n"
+    return "pytest.ini", "[pytest]\n"
 
-    def _no_workers(self) -> list[str]:
-        return ["-n0"] if any(name == "xdist" for name, _ in self.bench.interpreter.plugins) else []
+
+def _disguised(path: str) -> str:
+    """Beside the file that it stands for: paths in it are relative. Under a random name: nobody prepares for it."""
+    pure = PurePosixPath(path)
+    return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
+
+
+def _settings(bench: Bench, configuration: Path) -> list[str]:
+    workers = ["-n0"] if any(name == "xdist" for name, _ in bench.interpreter.plugins) else []
+    return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers]
 
 
 def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]) -> dict[str, Any]:
@@ -123,7 +115,7 @@ def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]
     }
 
 
-# -- what comes out --------------------------------------------------------------------------------------------------------
+# -- what comes out ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +213,10 @@ def _salvaged(bench: Bench, ran: Ran, counted: _Counted, tried: list[Tried], why
     lack = bench.foreign(output) if counted.ended == 4 else ""
     if lack or not counted.started:
         kind = f"module {lack}" if lack else "start"
-        return [*failed, Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=kind, detail=f"{why}: {lack or output[-600:]}")]
+        return [
+            *failed,
+            Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=kind, detail=f"{why}: {lack or output[-600:]}"),
+        ]
     if counted.ended == 4:
         return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="start", detail=f"{why}: {output[-600:]}")]
     return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="worthless", detail=why)]

@@ -4,7 +4,11 @@ Standard library only, no import of this package: the interpreter is the project
 Everything that it needs is imported before the first byte of the project is.
 """
 
+from __future__ import annotations
+
+import asyncio
 import collections
+import contextlib
 import importlib
 import inspect
 import json
@@ -14,52 +18,59 @@ import signal
 import sys
 import time
 import types
+from typing import Any
 
 MOST_BYTES = 1 << 20  # of one answer; more is no value that a person wrote down
 MOST_NODES = 20_000
 DEEPEST = 60
-LISTED_DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
-LAZY = (types.GeneratorType, map, filter, zip, enumerate, reversed, type(iter([])), type(iter(())), type(iter({})))
-TELLING = ("__eq__", "__ne__", "__len__", "__iter__", "__getitem__", "__contains__", "__str__", "__bool__", "__lt__")
+DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+LISTS = {list: "l", tuple: "t", set: "s", frozenset: "z"}
+LAZY: tuple[type, ...] = (
+    *(types.GeneratorType, map, filter, zip, enumerate, reversed),
+    *(type(iter([])), type(iter(())), type(iter({}))),
+)
+PLAIN: tuple[Any, ...] = (str, int, float, bytes, tuple, list, dict, set, frozenset)
+TELLING = ("__eq__", "__ne__", "__len__", "__iter__", "__getitem__", "__contains__", "__bool__", "__lt__", "__hash__")
 
 
 class Malformed(Exception):
-    pass
+    """The case itself cannot be used."""
 
 
 # -- values as data ----------------------------------------------------------------------------------------------------
 
 
-def build(data):
-    """Arguments from JSON: {"$tuple": […]}, {"$set": […]}, {"$bytes": "text"} stand for what JSON cannot say."""
+def build(data: Any) -> Any:
+    """Arguments from JSON: {"$tuple": […]}, {"$set": […]}, {"$bytes": "text"} … stand for what JSON cannot say."""
     if isinstance(data, list):
         return [build(one) for one in data]
     if not isinstance(data, dict):
         return data
     if len(data) == 1:
         tag, inner = next(iter(data.items()))
-        if tag == "$tuple":
-            return tuple(build(one) for one in inner)
-        if tag == "$set":
-            return {build(one) for one in inner}
-        if tag == "$frozenset":
-            return frozenset(build(one) for one in inner)
-        if tag == "$bytes":
-            return inner.encode("utf-8")
-        if tag == "$float":
-            return float(inner)
+        if tag in MAKERS:
+            return MAKERS[tag](inner)
         if tag.startswith("$"):
-            raise Malformed(f"{tag} is no tag; there are $tuple, $set, $frozenset, $bytes and $float")
+            raise Malformed(f"{tag} is no tag; there are {', '.join(MAKERS)}")
     return {key: build(value) for key, value in data.items()}
+
+
+MAKERS: dict[str, Any] = {
+    "$tuple": lambda inner: tuple(build(inner)),
+    "$set": lambda inner: set(build(inner)),
+    "$frozenset": lambda inner: frozenset(build(inner)),
+    "$bytes": lambda inner: str.encode(inner),
+    "$float": float,
+}
 
 
 class Rendering:
     """A value as plain data, by its exact type: what an object says of itself is not asked."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.nodes = 0
 
-    def __call__(self, value, depth=0):
+    def __call__(self, value: Any, depth: int = 0) -> Any:
         self.nodes += 1
         kind = type(value)
         if self.nodes > MOST_NODES or depth > DEEPEST:
@@ -67,43 +78,39 @@ class Rendering:
         if value is None or kind is bool or kind is str:
             return value
         if kind is int:
-            return ["i", "%x" % value]
+            return ["i", f"{value:x}"]
         if kind is float:
             return ["f", float.__repr__(value)]
-        if kind in (bytes, bytearray):
+        if kind is bytes or kind is bytearray:
             return ["b", bytes(value).hex()]
-        return self.container(value, kind, depth)
+        return self.container(value, kind, depth + 1)
 
-    def container(self, value, kind, depth):
-        if kind in (list, tuple, set, frozenset):
-            tag = {list: "l", tuple: "t", set: "s", frozenset: "z"}[kind]
-            return [tag, *(self(one, depth + 1) for one in kind.__iter__(value))]
-        if kind in LISTED_DICTS:
-            return ["d", *([self(key, depth + 1), self(one, depth + 1)] for key, one in dict.items(value))]
+    def container(self, value: Any, kind: Any, depth: int) -> Any:
+        if kind in LISTS:
+            return [LISTS[kind], *(self(one, depth) for one in kind.__iter__(value))]
+        if kind in DICTS:
+            return ["d", *([self(key, depth), self(one, depth)] for key, one in dict.items(value))]
         if kind is range:
-            return ["r", value.start, value.stop, value.step]
+            return ["r", *(self(one, depth) for one in value[: MOST_NODES + 1])]
         if kind in LAZY:
-            return ["g", *(self(one, depth + 1) for one, _ in zip(value, range(MOST_NODES)))]
-        return self.other(value, kind, depth)
+            return ["g", *(self(one, depth) for _, one in zip(range(MOST_NODES), value))]
+        return self.heir(value, kind, depth)
 
-    def other(self, value, kind, depth):
-        """An heir of a plain type is shown by the data in it, unless it changes how that data compares or reads."""
-        name = f"{type.__dict__['__module__'].__get__(kind) if False else kind.__module__}.{kind.__qualname__}"
-        mro = type.__dict__["__mro__"].__get__(kind)
-        for plain in (str, int, float, bytes, tuple, list, dict, set, frozenset):
-            if plain in mro:
-                above = mro[: mro.index(plain)]
-                if any(word in vars(one) for one in above for word in TELLING if not _of_enum(one)):
-                    return ["o", name]
-                return self(_plain(plain, value), depth + 1)
-        return ["o", name]
-
-
-def _of_enum(kind):
-    return kind.__module__ == "enum"
+    def heir(self, value: Any, kind: Any, depth: int) -> Any:
+        """An heir of a plain type is the data in it, unless it changes how that data compares or is read."""
+        lineage = type.__dict__["__mro__"].__get__(kind)
+        plain = next((one for one in PLAIN if one in lineage), None)
+        name = ["o", f"{kind.__module__}.{kind.__qualname__}"]
+        if plain is None:
+            return name
+        above = [one for one in lineage[: lineage.index(plain)] if one.__module__ != "enum"]
+        if any(word in vars(one) for one in above for word in TELLING):
+            return name
+        return self(_data(plain, value), depth)
 
 
-def _plain(plain, value):
+def _data(plain: Any, value: Any) -> Any:
+    """The exact value below an heir's own methods."""
     if plain is str:
         return str.__str__(value)
     if plain is int:
@@ -118,134 +125,128 @@ def _plain(plain, value):
 # -- one call ----------------------------------------------------------------------------------------------------------
 
 
-def target(name):
+def target(name: str) -> tuple[Any, dict[str, Any]]:
     """The function, or what is missing. A module that is missing further down is told by its name."""
     module_name, _, path = name.partition(":")
     try:
-        found = importlib.import_module(module_name)
+        found: Any = importlib.import_module(module_name)
     except ModuleNotFoundError as error:
-        if error.name and (module_name == error.name or module_name.startswith(error.name + ".")):
-            return None, {"missing": f"module {error.name}", "name": error.name}
-        return None, {"module": error.name or str(error)}
+        if error.name and f"{module_name}.".startswith(f"{error.name}."):
+            return None, {"missing": f"module {error.name}"}
+        raise
     for part in path.split("."):
         try:
             found = getattr(found, part)
         except AttributeError:
-            return None, {"missing": f"{part} in {module_name}", "name": ""}
-    return found, None
+            return None, {"missing": f"{part} in {module_name}"}
+    return found, {}
 
 
-def ancestry(error):
-    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__ if kind is not object]
-
-
-def answer(case):
+def answer(case: dict[str, Any]) -> dict[str, Any]:
     try:
         arguments, named = build(case["args"]), build(case["kwargs"])
     except (Malformed, AttributeError, TypeError, ValueError) as error:
         return {"broken": str(error)}
     stage = "import"
-    said = {}
+    said: dict[str, Any] = {}
     try:
         function, lack = target(case["call"])
-        if lack is not None:
+        if lack:
             return lack
         stage = "call"
         result = function(*arguments, **named)
         if inspect.iscoroutine(result):
-            asyncio = importlib.import_module("asyncio")
             result = asyncio.run(result)
         said["returned"] = Rendering()(result)
-    except ModuleNotFoundError as error:
-        said = {"module": error.name or str(error)}
-    except BaseException as error:  # whatever the project raises is its answer
-        said = {"raised": ancestry(error), "stage": stage, "text": _text(error)}
-    said["args"] = Rendering()(arguments)
-    said["kwargs"] = Rendering()(named)
+    except BaseException as error:
+        said = {"raised": lineage_of(error), "stage": stage, "text": _text(error)}
+        if isinstance(error, ModuleNotFoundError):
+            said["module"] = error.name or ""
+    said["args"], said["kwargs"] = Rendering()(arguments), Rendering()(named)
     return said
 
 
-def _text(error):
+def lineage_of(error: BaseException) -> list[str]:
+    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(error).__mro__ if kind is not object]
+
+
+def _text(error: BaseException) -> str:
     try:
         return str(error)[:500]
     except BaseException:
         return ""
 
 
-def play(case, paths, pipe):
+def play(case: dict[str, Any], paths: list[str], pipe: int) -> None:
     """In the child: nothing to read, nowhere to print, one line to answer."""
     os.setsid()
     silence = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(silence, stream)
     sys.path[:0] = paths
-    line = json.dumps(answer(case)).encode() + b"\n"
+    write(pipe, json.dumps(answer(case)).encode() + b"\n")
+    os._exit(0)
+
+
+def write(pipe: int, line: bytes) -> None:
     while line:
         line = line[os.write(pipe, line) :]
-    os._exit(0)
 
 
 # -- the parent of all calls -------------------------------------------------------------------------------------------
 
 
-def watch(child, pipe, within_s):
-    """What the child wrote, how it ended, and whether it was in time. Nothing of it is left afterwards."""
-    began, said, status, late = time.monotonic(), b"", None, False
-    while status is None and len(said) <= MOST_BYTES:
-        left = began + within_s - time.monotonic()
-        if left <= 0:
-            late = True
-            break
-        ready, _, _ = select.select([pipe], [], [], min(left, 0.05))
+def watch(child: int, pipe: int, within_s: float) -> tuple[bytes, int, bool, float]:
+    """What the child wrote, how it ended, and whether it was late. Nothing of its group is left afterwards."""
+    began, said, status = time.monotonic(), b"", None
+    late = False
+    while status is None and not late and len(said) <= MOST_BYTES:
+        late = time.monotonic() - began > within_s
+        ready, _, _ = select.select([pipe], [], [], 0.02)
         piece = os.read(pipe, 65536) if ready else b""
         said += piece
-        if not ready or not piece:
+        if not piece:
             ended, code = os.waitpid(child, os.WNOHANG)
             status = code if ended else None
-            if not piece and ready and status is None:
-                time.sleep(0.005)
+            if ready and status is None:
+                time.sleep(0.002)  # the pipe is closed, the process is not over
     while status is not None and len(said) <= MOST_BYTES and select.select([pipe], [], [], 0)[0]:
         piece = os.read(pipe, 65536)
         if not piece:
             break
         said += piece
-    for end in (os.killpg, os.kill):
-        try:
-            end(child, signal.SIGKILL)
-        except OSError:
-            pass
+    with contextlib.suppress(OSError):
+        os.killpg(child, signal.SIGKILL)
     if status is None:
+        with contextlib.suppress(OSError):
+            os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
     return said[:MOST_BYTES], os.waitstatus_to_exitcode(status), late, time.monotonic() - began
 
 
-def main():
+def ask(case: dict[str, Any], order: dict[str, Any], channel: int) -> None:
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.close(reading)
+            os.close(channel)
+            play(case, order["paths"], writing)
+        finally:
+            os._exit(70)
+    os.close(writing)
+    said, code, late, seconds = watch(child, reading, case["within_s"])
+    os.close(reading)
+    record = {"n": case["n"], "said": said.decode("utf-8", "replace"), "exit": code, "late": late, "seconds": seconds}
+    write(channel, (order["nonce"] + " " + json.dumps(record) + "\n").encode())
+
+
+def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
     channel = int(os.environ.pop("TRUED_CHANNEL"))
     os.set_inheritable(channel, False)
     for case in order["cases"]:
-        reading, writing = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.close(reading)
-                os.close(channel)
-                play(case, order["paths"], writing)
-            finally:
-                os._exit(70)
-        os.close(writing)
-        said, code, late, seconds = watch(child, reading, case["within_s"])
-        os.close(reading)
-        record = {
-            "n": case["n"],
-            "said": said.decode("utf-8", "replace"),
-            "exit": code,
-            "late": late,
-            "seconds": round(seconds, 4),
-        }
-        line = (order["nonce"] + " " + json.dumps(record) + "\n").encode()
-        while line:
-            line = line[os.write(channel, line) :]
+        ask(case, order, channel)
 
 
 if __name__ == "__main__":

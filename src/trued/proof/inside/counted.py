@@ -4,126 +4,117 @@ Standard library and pytest only, no import of this package: the interpreter is 
 all that they import are loaded before the project's folders are on the path.
 """
 
+from __future__ import annotations
+
 import importlib
 import importlib.util
 import json
 import os
+import pathlib
 import sys
+from typing import Any
 
 MOST_TEXT = 4000  # of one failure; the rest is in the output
+EARLY = ("_pytest.assertion.rewrite", "_pytest.config", "_pytest.main", "_pytest.python", "unittest", "doctest")
 
 
 class Supplied:
     """Finds the engine's own pytest for an interpreter that has none."""
 
-    def __init__(self, folders):
-        self.folders = folders
+    def __init__(self, places: dict[str, str]) -> None:
+        self.places = places
 
-    def find_spec(self, name, path=None, target=None):
-        folder = self.folders.get(name)
-        if folder is None:
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        place = self.places.get(name)
+        if place is None:
             return None
-        if folder.endswith(".py"):
-            return importlib.util.spec_from_file_location(name, folder)
-        start = os.path.join(folder, "__init__.py")
-        return importlib.util.spec_from_file_location(name, start, submodule_search_locations=[folder])
+        if place.endswith(".py"):
+            return importlib.util.spec_from_file_location(name, place)
+        start = os.path.join(place, "__init__.py")
+        return importlib.util.spec_from_file_location(name, start, submodule_search_locations=[place])
 
 
-def speaker(channel, nonce):
-    def say(**record):
-        line = (nonce + " " + json.dumps(record) + "\n").encode()
+class Channel:
+    """Says one record a line, each with the nonce."""
+
+    def __init__(self, number: int, nonce: str) -> None:
+        self.number, self.nonce = number, nonce
+
+    def say(self, **record: Any) -> None:
+        line = (self.nonce + " " + json.dumps(record) + "\n").encode()
         while line:
-            line = line[os.write(channel, line) :]
-
-    return say
+            line = line[os.write(self.number, line) :]
 
 
 class Registrar:
     """Brings the trusted plugins in under their own names, without asking any metadata in the checkout."""
 
-    def __init__(self, plugins):
+    def __init__(self, plugins: list[tuple[str, Any]]) -> None:
         self.plugins = plugins
 
-    def pytest_addoption(self, parser, pluginmanager):
+    def pytest_addoption(self, parser: Any, pluginmanager: Any) -> None:
         for name, module in self.plugins:
             if not pluginmanager.has_plugin(name) and not pluginmanager.is_registered(module):
                 pluginmanager.register(module, name)
 
 
-class Counting:
-    def __init__(self, order, say, pytest):
-        self.order, self.say, self.pytest = order, say, pytest
-        self.left_out = []
+def counting(order: dict[str, Any], channel: Channel, pytest: Any) -> Any:
+    """The plugin. It is made here because its class needs pytest, which may have to be found first."""
 
-    def pytest_configure(self, config):
-        files = self.order["files"]
-        if files is not None:
-            config.args[:] = files
-        else:
+    class Counting:
+        def pytest_configure(self, config: Any) -> None:
+            if order["files"] is not None:
+                config.args[:] = order["files"]
+                return
             known = {argument.split("::")[0] for argument in config.args}
-            config.args.extend(one for one in self.order["more"] if one not in known)
+            config.args.extend(one for one in order["more"] if one not in known)
 
-    def wanted(self, item):
-        ids, whole = self.order["ids"], self.order["whole"]
-        return ids is None or item.nodeid in ids or item.nodeid.split("::")[0] in whole
+        @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator]
+        def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
+            first = {item.nodeid: item for item in reversed(items)}
+            kept = [item for item in items if first[item.nodeid] is item and self.wanted(item.nodeid)]
+            channel.say(left_out=[name for name in first if not self.wanted(name)][:1000])
+            if order["reverse"]:
+                kept.reverse()
+            items[:] = [*kept, self.canary(session)]
 
-    def pytest_collection_modifyitems(self, session, config, items):
-        seen, kept = set(), []
-        for item in items:
-            if item.nodeid in seen:
-                continue
-            seen.add(item.nodeid)
-            if self.wanted(item):
-                kept.append(item)
-            else:
-                self.left_out.append(item.nodeid)
-        if self.order["reverse"]:
-            kept.reverse()
-        kept.append(self.canary(session))
-        items[:] = kept
-        self.say(left_out=self.left_out[:1000])
+        def wanted(self, name: str) -> bool:
+            return order["ids"] is None or name in order["ids"] or name.split("::")[0] in order["whole"]
 
-    pytest_collection_modifyitems.pytest_impl = {"trylast": True}
+        def canary(self, session: Any) -> Any:
+            path = pathlib.Path(order["canary"])
+            module = pytest.Module.from_parent(session, path=path)
+            return pytest.Function.from_parent(module, name=path.stem)
 
-    def canary(self, session):
-        import pathlib
+        def pytest_collectreport(self, report: Any) -> None:
+            if not report.passed:
+                channel.say(collect=report.nodeid, outcome=report.outcome, text=str(report.longrepr)[-MOST_TEXT:])
 
-        path = pathlib.Path(self.order["canary"])
-        module = self.pytest.Module.from_parent(session, path=path)
-        return self.pytest.Function.from_parent(module, name=path.stem)
+        def pytest_runtest_logreport(self, report: Any) -> None:
+            outcome = report.outcome
+            if hasattr(report, "wasxfail"):
+                outcome = "xfailed" if report.skipped else "xpassed"
+            text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
+            channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
 
-    def pytest_collectreport(self, report):
-        if report.failed:
-            self.say(collect=report.nodeid, outcome="failed", text=str(report.longrepr)[-MOST_TEXT:])
-        elif report.skipped:
-            self.say(collect=report.nodeid, outcome="skipped", text=str(report.longrepr)[-MOST_TEXT:])
-
-    def pytest_runtest_logreport(self, report):
-        outcome = report.outcome
-        if hasattr(report, "wasxfail"):
-            outcome = "xfailed" if report.skipped else "xpassed"
-        text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
-        self.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
-
-    def pytest_sessionfinish(self, session, exitstatus):
-        self.say(finished=int(exitstatus))
+    return Counting()
 
 
-def load(plugins, say):
+def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
     loaded = []
     for name, module in plugins:
         try:
             loaded.append((name, importlib.import_module(module)))
         except Exception as error:
-            say(plugin=name, text=str(error)[:300])
+            channel.say(plugin=name, text=str(error)[:300])
     return loaded
 
 
-def main():
+def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
-    channel = int(os.environ.pop("TRUED_CHANNEL"))
-    os.set_inheritable(channel, False)
-    say = speaker(channel, order["nonce"])
+    number = int(os.environ.pop("TRUED_CHANNEL"))
+    os.set_inheritable(number, False)
+    channel = Channel(number, order["nonce"])
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -131,19 +122,17 @@ def main():
     if order["supplied"]:
         sys.meta_path.insert(0, Supplied(order["supplied"]))
     pytest = importlib.import_module("pytest")
-    for name in ("_pytest.assertion.rewrite", "_pytest.config", "_pytest.main", "_pytest.python", "unittest", "doctest"):
+    for name in EARLY:
         importlib.import_module(name)
-    counting = Counting(order, say, pytest)
-    Counting.pytest_collection_modifyitems = pytest.hookimpl(trylast=True)(Counting.pytest_collection_modifyitems)
-    registrar = Registrar(load(order["plugins"], say))
-    say(started=True)
+    plugins = [Registrar(load(order["plugins"], channel)), counting(order, channel, pytest)]
+    channel.say(started=True)
     sys.path[:0] = order["paths"]
     sys.argv = ["pytest", *order["arguments"]]
-    code = pytest.main(list(order["arguments"]), plugins=[registrar, counting])
-    say(ended=int(code), pytest=pytest.__version__)
+    code = int(pytest.main(list(order["arguments"]), plugins=plugins))
+    channel.say(ended=code, pytest=pytest.__version__)
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(int(code))
+    os._exit(code)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,382 @@
+"""The laws as a table: what facts and objections make of one requirement."""
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from trued.proof.bench import check_hash
+from trued.proof.judge import Facts, Objected, judge
+from trued.types import (
+    CallCase,
+    Check,
+    CommandCheck,
+    Evidence,
+    ExamplesCheck,
+    Finding,
+    Grade,
+    Judged,
+    ManualCheck,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+    Tried,
+)
+
+P, F, M, S, B, U = (
+    Outcomes.PASSED,
+    Outcomes.FAILED,
+    Outcomes.MISSING,
+    Outcomes.SKIPPED,
+    Outcomes.BROKEN,
+    Outcomes.UNJUDGED,
+)
+EXAMPLES = ExamplesCheck(cases=(CallCase(call="a:b"), CallCase(call="a:c")))
+TESTS = TestsCheck(files=("tests/test_a.py",))
+COMMAND = CommandCheck(command="make lint")
+RED, GREEN = (F, F, F), (P,)
+
+Turns = tuple[Outcomes, ...]
+
+
+def evidence(check: Check, side: Any, turn: int, tried: dict[str, Outcomes], kind: str = "returned") -> Evidence:
+    shown = tuple(Tried(id=name, outcome=one, kind="" if one is P else kind) for name, one in tried.items())
+    return Evidence(
+        id=f"{side}{turn}",
+        requirement="r",
+        check=check_hash(check),
+        kind=check.kind,
+        side=side,
+        turn=turn,
+        commit="c",
+        tree="t",
+        isolation="test",
+        tried=shown,
+    )
+
+
+def facts_of(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -> Facts:
+    """For each case how it went on base, turn by turn, and on head."""
+    sides: dict[str, list[Evidence]] = {"base": [], "head": []}
+    for place, side in enumerate(("base", "head")):
+        for turn in range(3):
+            tried = {name: story[place][turn] for name, story in stories.items() if turn < len(story[place])}
+            if tried:
+                sides[side].append(evidence(check, side, turn + 1, tried))
+    return Facts(base=sides["base"], head=sides["head"], **{"held_out": True, **more})
+
+
+def judged(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -> Judged:
+    keep = more.pop("keep", False)
+    return judge(Requirement(id="r", text="it works", keep=keep, checks=(check,)), facts_of(check, stories, **more))
+
+
+# -- the table ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("LAW-5", "LAW-6", "LAW-8")
+@pytest.mark.parametrize(
+    ("base", "head", "grade"),
+    [
+        (RED, (P, P), Grade.PROVEN),
+        (RED, (P, F), Grade.REFUTED),  # seen passing and failing is failed
+        (RED, (F, P), Grade.REFUTED),
+        (RED, (M, M), Grade.REFUTED),
+        (RED, (S, S), Grade.REFUTED),
+        (RED, (P, U), Grade.UNJUDGED),
+        (RED, (B, B), Grade.REFUTED),
+        (RED, (P,), Grade.REFUTED),  # not run twice
+        (RED, (), Grade.REFUTED),
+        ((M, M, M), (P, P), Grade.PROVEN),  # the target was missing: red
+        ((F, F), (P, P), Grade.UNPROVEN),  # red not taken three times
+        ((F, F, P), (P, P), Grade.UNPROVEN),  # unstable is not red
+        ((F, F, P), (P, F), Grade.REFUTED),
+        (GREEN, (P, P), Grade.PROVEN),  # held already
+        (GREEN, (P, F), Grade.REFUTED),
+        (GREEN, (M, M), Grade.REFUTED),
+        (GREEN, (S, S), Grade.REFUTED),
+        (GREEN, (P, U), Grade.UNJUDGED),
+        ((U,), (P, P), Grade.UNJUDGED),
+        ((U,), (F, F), Grade.REFUTED),
+        ((B,), (P, P), Grade.UNPROVEN),
+        ((B,), (B, B), Grade.UNPROVEN),
+        ((S,), (S, S), Grade.UNPROVEN),  # everything skipped
+        ((S,), (P, P), Grade.UNPROVEN),
+    ],
+)
+def test_a_case_counts_by_what_it_showed_on_base_and_on_head(base: Turns, head: Turns, grade: Grade) -> None:
+    assert judged(EXAMPLES, {"case 1": (base, head)}).grade is grade
+
+
+@pytest.mark.spec("LAW-5", "LAW-7", "LAW-8")
+@pytest.mark.parametrize(
+    ("check", "held_out", "users_own", "grade", "lacks"),
+    [
+        (EXAMPLES, True, True, Grade.PROVEN, ""),
+        (EXAMPLES, True, False, Grade.EXAMINED, "approve"),
+        (EXAMPLES, False, True, Grade.TESTED, "attest"),
+        (EXAMPLES, False, False, Grade.TESTED, "attest"),
+        (TESTS, True, True, Grade.TESTED, "attest"),
+        (TESTS, False, True, Grade.TESTED, "attest"),
+        (COMMAND, True, True, Grade.TESTED, "attest"),
+        (COMMAND, False, False, Grade.TESTED, "attest"),
+    ],
+)
+def test_only_held_out_data_of_the_users_own_proves(
+    check: Check, held_out: bool, users_own: bool, grade: Grade, lacks: str
+) -> None:
+    case = {"examples": "case 1", "tests": "tests/test_a.py::test_a", "command": "command"}[check.kind]
+    found = judged(check, {case: (RED, (P, P))}, held_out=held_out, users_own=users_own)
+    assert (found.grade, found.lacks, found.holds) == (grade, lacks, True)
+
+
+@pytest.mark.spec("LAW-2")
+def test_a_requirement_without_a_check_lacks_a_persons_word() -> None:
+    found = judge(Requirement(id="r", text="it is nice"), Facts())
+    assert (found.grade, found.why, found.holds, found.lacks) == (Grade.UNPROVEN, ("no check",), True, "attest")
+
+
+@pytest.mark.spec("LAW-2")
+def test_a_check_that_was_never_run_proves_nothing() -> None:
+    found = judge(Requirement(id="r", text="it works", checks=(EXAMPLES,)), Facts(held_out=True))
+    assert (found.grade, found.holds) == (Grade.UNPROVEN, False)
+
+
+def test_a_manual_check_waits_for_a_person_even_beside_proof() -> None:
+    both = Requirement(id="r", text="it works", checks=(EXAMPLES, ManualCheck(steps=("Look at it",))))
+    found = judge(both, facts_of(EXAMPLES, {"case 1": (RED, (P, P))}))
+    assert (found.grade, found.lacks, found.holds) == (Grade.UNPROVEN, "attest", True)
+    assert "Look at it" in found.why[0]
+
+
+def test_what_a_person_must_judge_is_refuted_by_a_failed_check_beside_it() -> None:
+    both = Requirement(id="r", text="it works", checks=(ManualCheck(steps=("Look at it",)), EXAMPLES))
+    assert judge(both, facts_of(EXAMPLES, {"case 1": (RED, (F, F))})).grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-5")
+def test_cases_that_were_green_count_as_held_already_only_if_the_user_wrote_them() -> None:
+    own = judged(EXAMPLES, {"case 1": (GREEN, (P, P))})
+    assert own.grade is Grade.PROVEN
+    assert "held already" in own.why[0]
+    theirs = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, users_own=False)
+    assert (theirs.grade, theirs.lacks) == (Grade.UNPROVEN, "attest")
+    assert "already met, or its checks prove nothing" in theirs.why[0]
+
+
+@pytest.mark.spec("LAW-2", "LAW-5")
+def test_an_empty_diff_proves_nothing_but_what_held_already() -> None:
+    assert judged(EXAMPLES, {"case 1": (RED, (P, P))}, changed=False).grade is Grade.UNPROVEN
+    assert judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, changed=False).grade is Grade.PROVEN
+    assert judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))}, changed=False, keep=True).grade is Grade.UNPROVEN
+
+
+@pytest.mark.spec("LAW-5")
+def test_work_that_cannot_be_red_is_proven_by_its_guards() -> None:
+    stories: dict[str, tuple[Turns, Turns]] = {
+        "tests/test_a.py::t": (GREEN, (P, P)),
+        "tests/test_a.py::known_red": (RED, (F, F)),
+    }
+    assert judged(TESTS, stories, keep=True).grade is Grade.PROVEN
+    stories["tests/test_a.py::t"] = (GREEN, (P, F))
+    assert judged(TESTS, stories, keep=True).grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-6")
+def test_a_superseded_test_may_fail_and_its_neighbours_may_not() -> None:
+    old: tuple[Turns, Turns] = (GREEN, (F, F))
+    stories: dict[str, tuple[Turns, Turns]] = {
+        "tests/test_a.py::test_new": (RED, (P, P)),
+        "tests/test_a.py::test_old[x y]": old,
+    }
+    found = judged(TESTS, stories, superseded=["tests/test_a.py::test_old"])
+    assert found.grade is Grade.TESTED
+    assert any("superseded" in word for word in found.why)
+    stories["tests/test_a.py::test_older"] = old
+    assert judged(TESTS, stories, superseded=["tests/test_a.py::test_old"]).grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-6")
+def test_a_test_of_another_file_that_is_red_on_both_sides_is_neither() -> None:
+    stories: dict[str, tuple[Turns, Turns]] = {
+        "tests/test_a.py::t": (RED, (P, P)),
+        "tests/test_other.py::t": (RED, (F, F)),
+    }
+    assert judged(TESTS, stories).grade is Grade.TESTED
+    stories["tests/test_a.py::u"] = (RED, (F, F))
+    assert judged(TESTS, stories).grade is Grade.REFUTED
+
+
+def test_a_file_that_base_could_not_collect_passes_by_all_that_it_turns_out_to_hold() -> None:
+    base = [evidence(TESTS, "base", turn, {"tests/test_a.py": F}, "collection") for turn in (1, 2, 3)]
+
+    def heads(*outcomes: Outcomes) -> list[Evidence]:
+        tried = {f"tests/test_a.py::t{place}": one for place, one in enumerate(outcomes)}
+        return [evidence(TESTS, "head", turn, tried) for turn in (1, 2)]
+
+    def grade(*outcomes: Outcomes) -> Grade:
+        requirement = Requirement(id="r", text="it works", checks=(TESTS,))
+        return judge(requirement, Facts(base=base, head=heads(*outcomes))).grade
+
+    assert grade(P, P) is Grade.TESTED
+    assert grade(P, F) is Grade.REFUTED
+    assert grade(P, S) is Grade.TESTED  # skipped in a file of the user's own: not reached
+    assert grade(S, S) is Grade.REFUTED
+    assert grade() is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-6")
+def test_red_in_different_ways_is_not_red() -> None:
+    base = [evidence(EXAMPLES, "base", turn, {"case 1": F}, kind) for turn, kind in ((1, "a"), (2, "a"), (3, "b"))]
+    head = facts_of(EXAMPLES, {"case 1": (RED, (P, P))}).head
+    found = judge(Requirement(id="r", text="x", checks=(EXAMPLES,)), Facts(base=base, head=head, held_out=True))
+    assert found.grade is Grade.UNPROVEN
+
+
+@pytest.mark.parametrize("kind", ["time", "memory"])
+def test_red_by_time_or_memory_alone_is_unjudged(kind: str) -> None:
+    base = [evidence(EXAMPLES, "base", turn, {"case 1": F}, kind) for turn in (1, 2, 3)]
+    head = facts_of(EXAMPLES, {"case 1": (RED, (P, P))}).head
+    found = judge(Requirement(id="r", text="x", checks=(EXAMPLES,)), Facts(base=base, head=head, held_out=True))
+    assert (found.grade, found.holds) == (Grade.UNJUDGED, False)
+
+
+def test_a_module_that_the_head_itself_brings_makes_its_lack_on_base_red() -> None:
+    base = [evidence(EXAMPLES, "base", turn, {"case 1": U}, "module newpkg.core") for turn in (1, 2, 3)]
+    head = facts_of(EXAMPLES, {"case 1": (RED, (P, P))}).head
+    requirement = Requirement(id="r", text="x", checks=(EXAMPLES,))
+    facts = Facts(base=base, head=head, held_out=True)
+    assert judge(requirement, facts).grade is Grade.UNJUDGED
+    assert judge(requirement, replace(facts, own_modules=frozenset({"newpkg"}))).grade is Grade.PROVEN
+
+
+def test_a_runner_that_broke_down_on_base_is_never_red() -> None:
+    base = [evidence(TESTS, "base", turn, {"*": F}, "worthless") for turn in (1, 2, 3)]
+    head = [evidence(TESTS, "head", turn, {"tests/test_a.py::t": P}) for turn in (1, 2)]
+    found = judge(Requirement(id="r", text="x", checks=(TESTS,)), Facts(base=base, head=head))
+    assert found.grade is Grade.UNJUDGED
+
+
+@pytest.mark.spec("LAW-6")
+def test_passes_of_a_worthless_run_are_no_passes() -> None:
+    facts = facts_of(TESTS, {"tests/test_a.py::t": (RED, (P, P))})
+    void = [one.model_copy(update={"why_void": "the canary passed"}) for one in facts.head]
+    found = judge(Requirement(id="r", text="x", checks=(TESTS,)), Facts(base=facts.base, head=void))
+    assert found.grade is Grade.REFUTED
+
+
+# -- objections --------------------------------------------------------------------------------------------------------
+
+DISPUTE = Objected(Finding(what="it forgets tabs", requirement="r"))
+REFUTING = Objected(Finding(what="it forgets tabs", requirement="r"), refutes=True)
+CLOSED = Objected(Finding(what="it forgets tabs", requirement="r"), closed=True)
+
+
+@pytest.mark.spec("LAW-8")
+@pytest.mark.parametrize(
+    ("objected", "grade", "holds"),
+    [(DISPUTE, Grade.UNPROVEN, False), (REFUTING, Grade.REFUTED, False), (CLOSED, Grade.PROVEN, True)],
+)
+def test_an_objection_lowers_unless_its_own_case_passes(objected: Objected, grade: Grade, holds: bool) -> None:
+    found = judged(EXAMPLES, {"case 1": (RED, (P, P))}, objected=[objected])
+    assert (found.grade, found.holds) == (grade, holds)
+    assert any("it forgets tabs" in word for word in found.why)
+
+
+# -- what the implementer may know -------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("LAW-7")
+def test_of_a_held_out_case_the_implementer_learns_requirement_clause_and_kind_only() -> None:
+    secret = ExamplesCheck(cases=(CallCase(call="a:b", args=("SECRET-IN",), returns="SECRET-OUT"),))
+    facts = facts_of(secret, {"case 1": (RED, (F, F))})
+    head = [one.model_copy(update={"output": "SECRET-PRINTED", "tried": (_told(one.tried[0]),)}) for one in facts.head]
+    found = judge(
+        Requirement(id="r", text="it works", checks=(secret,)), Facts(base=facts.base, head=head, held_out=True)
+    )
+    (gap,) = found.gaps
+    assert "SECRET" not in gap.model_dump_json()
+    assert (gap.requirement, gap.where) == ("r", "it works")
+    assert "returns another value" in gap.what
+    assert "SECRET" not in " ".join(found.why)
+
+
+def test_of_a_visible_case_the_implementer_learns_everything() -> None:
+    seen = ExamplesCheck(cases=(CallCase(call="a:b", args=(1,), returns="two"),))
+    facts = facts_of(seen, {"case 1": (RED, (F, F))}, held_out=False)
+    head = [one.model_copy(update={"tried": (_told(one.tried[0]),)}) for one in facts.head]
+    (gap,) = judge(Requirement(id="r", text="x", checks=(seen,)), Facts(base=facts.base, head=head)).gaps
+    assert 'a:b(1) returns "two"' in gap.what
+    assert "SECRET-SAID" in gap.what
+
+
+def _told(tried: Tried) -> Tried:
+    return tried.model_copy(update={"detail": "returned 'SECRET-SAID'"})
+
+
+# -- never up ----------------------------------------------------------------------------------------------------------
+
+outcomes = some.sampled_from([P, F, M, S, B, U])
+base_turns = some.one_of(outcomes.map(lambda one: (one,)), some.tuples(outcomes, outcomes, outcomes))
+stories = some.dictionaries(
+    some.sampled_from(["case 1", "case 2"]),
+    some.tuples(base_turns, some.tuples(outcomes, outcomes)),
+    min_size=1,
+    max_size=2,
+)
+settings = some.fixed_dictionaries(
+    {"held_out": some.booleans(), "users_own": some.booleans(), "changed": some.booleans(), "keep": some.booleans()}
+)
+objections = some.lists(some.sampled_from([DISPUTE, REFUTING, CLOSED]), max_size=3)
+
+
+@pytest.mark.spec("LAW-8")
+@given(stories, settings, objections, some.sampled_from([DISPUTE, REFUTING, CLOSED]))
+def test_one_more_objection_never_raises_a_grade(
+    told: dict[str, tuple[Turns, Turns]], how: dict[str, bool], before: list[Objected], more: Objected
+) -> None:
+    without = judged(EXAMPLES, told, objected=before, **how)
+    given_more = judged(EXAMPLES, told, objected=[*before, more], **how)
+    assert given_more.grade.rank <= without.grade.rank
+    assert without.holds or not given_more.holds
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+@given(stories, settings, some.sampled_from(["case 1", "case 2"]), some.sampled_from([F, M, S, U]))
+def test_one_more_failing_fact_on_the_head_never_raises_a_grade(
+    told: dict[str, tuple[Turns, Turns]], how: dict[str, bool], case: str, outcome: Outcomes
+) -> None:
+    keep = how.pop("keep")
+    requirement = Requirement(id="r", text="it works", keep=keep, checks=(EXAMPLES,))
+    facts = facts_of(EXAMPLES, told, **how)
+    tried = {name: P for name in told} | {case: outcome}
+    worse = replace(facts, head=[*facts.head, evidence(EXAMPLES, "head", 3, tried)])
+    before, after = judge(requirement, facts), judge(requirement, worse)
+    if outcome is U and before.grade is Grade.REFUTED:
+        assert after.grade is Grade.REFUTED
+    assert after.grade.rank <= before.grade.rank
+    assert before.holds or not after.holds
+
+
+@given(stories, settings)
+def test_a_failed_case_of_the_user_is_never_anything_but_refuted(
+    told: dict[str, tuple[Turns, Turns]], how: dict[str, bool]
+) -> None:
+    how["keep"] = False
+    told = {**told, "case 1": (RED, (P, F))}
+    found = judged(EXAMPLES, told, **how)
+    assert (found.grade, found.holds) == (Grade.REFUTED, False)
+    assert found.gaps
+
+
+def test_whatever_holds_has_no_gap_and_no_failed_case() -> None:
+    turns = [(P,), (S,), (B,), (U,), RED, (F, F, P), (M, M, M)]
+    for base, first, second in product(turns, [P, F, M, S, B, U], [P, F, M, S, B, U]):
+        found = judged(EXAMPLES, {"case 1": (base, (first, second))})
+        assert not (found.holds and found.gaps)
+        assert found.why, "every verdict has a reason"
+        if found.grade.rank >= Grade.TESTED.rank:
+            assert (first, second) == (P, P)
