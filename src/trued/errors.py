@@ -10,6 +10,7 @@ TruedError
 ├── CannotJudge     the environment of evidence broke: neither pass nor fail
 └── Ended           the run cannot go on now, and that is no error
     ├── Waiting     a person's word is missing
+    ├── Stopped     a person said stop when asked
     ├── Cancelled   somebody asked for it
     └── Interrupted the process was told to stop; the run can be resumed
 """
@@ -59,6 +60,10 @@ class Ended(TruedError):
 
 class Waiting(Ended):
     code = 3
+
+
+class Stopped(Ended):
+    code = 1
 
 
 class Cancelled(Ended):
