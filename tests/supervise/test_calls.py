@@ -108,6 +108,14 @@ async def test_secrets_of_the_engine_are_in_no_file_of_the_spool(world: World) -
     assert (await runtime.work(order, world.tell)).reply == report.reply
 
 
+@pytest.mark.spec("USE-6")
+async def test_a_secret_in_a_broken_answer_is_in_no_file_and_no_reason(world: World) -> None:
+    agent = world.program('print(json.dumps({"summary": ["swordfish" + "-1234"]}))')
+    report = await world.runtime(secrets={"TOKEN": "swordfish-1234"}).work(world.order(agent), world.tell)
+    assert "[redacted TOKEN]" in report.why
+    assert "swordfish-1234" not in world.files()
+
+
 @pytest.mark.spec("AGT-7")
 async def test_the_agent_sees_only_the_variables_that_it_may(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVATE_THING", "hidden")

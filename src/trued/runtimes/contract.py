@@ -22,28 +22,39 @@ class Broken(ValueError):
 
 def parsed(said: bytes) -> dict[str, Any]:
     """The one JSON object that was said. Text that merely contains one, in a fence or a quotation, is none."""
+    text = _text(said)
+    value, end = _decoded(text)
+    if rest := text[end:].strip():
+        more = "a second JSON value" if rest[0] in '{["' else "other text"
+        raise Broken(f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed")
+    if not isinstance(value, dict):
+        raise Broken(f"it is {_named(value)}, and one JSON object is needed")
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise Broken("it holds half of a character (a lone surrogate), which cannot be kept as text") from error
+    return value
+
+
+def _text(said: bytes) -> str:
     try:
         text = said.decode("utf-8").strip()
     except UnicodeDecodeError as error:
         raise Broken(f"it is not UTF-8 ({error.reason} at byte {error.start})") from error
     if not text:
         raise Broken("it is empty; one JSON object is needed")
+    return text
+
+
+def _decoded(text: str) -> tuple[Any, int]:
     try:
-        value, end = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant).raw_decode(text)
+        return json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant).raw_decode(text)
     except Broken:
         raise
     except RecursionError as error:
         raise Broken("its JSON is nested too deeply") from error
     except ValueError as error:
         raise Broken(f"it is not JSON ({error}); it begins {text[:EXCERPT]!r}") from error
-    if rest := text[end:].strip():
-        more = "a second JSON value" if rest[0] in '{["' else "other text"
-        raise Broken(f"after the JSON comes {more}: {rest[:EXCERPT]!r}; one JSON object and nothing else is needed")
-    if not isinstance(value, dict):
-        raise Broken(f"it is {_named(value)}, and one JSON object is needed")
-    if any(0xD800 <= ord(character) <= 0xDFFF for character in json.dumps(value, ensure_ascii=False)):
-        raise Broken("it holds half of a character (a lone surrogate), which cannot be kept as text")
-    return value
 
 
 def errors_in(reply: dict[str, Any], schema: dict[str, Any]) -> list[str]:
