@@ -13,6 +13,7 @@ def main() -> bool:
         [
             f"{number} chunks",
             f"{one['wall_s'] / number * 1000:.0f}",
+            f"{one['cpu_s'] / number * 1000:.0f}",
             f"{one['journal_bytes'] / number / 1024:.1f}",
             f"{one['ls_s']:.2f}",
             f"{one['show_s']:.2f}",
@@ -22,6 +23,15 @@ def main() -> bool:
         for number, one in figures.items()
     ]
     few, many = (figures[number]["wall_s"] / number for number in (FEW, MANY))
-    header = ["purple, scripted", "ms a chunk", "journal KiB a chunk", "ls s", "show s", "report s", "report MiB"]
+    header = [
+        "purple, scripted",
+        "ms a chunk",
+        "CPU ms",
+        "journal KiB a chunk",
+        "ls s",
+        "show s",
+        "report s",
+        "report MiB",
+    ]
     target = Target(f"time a chunk at {MANY}, to that at {FEW}", many / few, GROWTH)
     return show("chunks", header, rows, [target], figures)
