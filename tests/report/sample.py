@@ -65,7 +65,9 @@ def evidence(name: str, check: ExamplesCheck, side: Any, turn: int, outcome: Out
         versions={"python": "3.11.2", "pytest": "8.4.2"},
         isolation="bubblewrap",
         exit_code=0,
-        tried=tuple(Tried(id=f"case {place}", outcome=outcome, kind=detail and "returned", detail=detail) for place, _ in places),
+        tried=tuple(
+            Tried(id=f"case {place}", outcome=outcome, kind=detail and "returned", detail=detail) for place, _ in places
+        ),
         output="Traceback (most recent call last):\n  AttributeError: no attribute slugify" if detail else "",
         began=START + 3,
         seconds=0.41,
@@ -101,10 +103,18 @@ def history() -> Iterator[Proved]:
     yield Proved(
         "chunk 1A/prove#1",
         START + 9,
-        Verdict(subject="1A", commit=HEAD, tree=TREE, requirements=(judged(slug, Grade.PROVEN, proven),), evidence=tuple(good)),
+        Verdict(
+            subject="1A",
+            commit=HEAD,
+            tree=TREE,
+            requirements=(judged(slug, Grade.PROVEN, proven),),
+            evidence=tuple(good),
+        ),
     )
     bad = judged(count, Grade.REFUTED, refuted, gaps=(gap,))
-    yield Proved("chunk 1B/prove#1", START + 15, Verdict(subject="1B", commit=LIE, requirements=(bad,), evidence=(lie,)))
+    yield Proved(
+        "chunk 1B/prove#1", START + 15, Verdict(subject="1B", commit=LIE, requirements=(bad,), evidence=(lie,))
+    )
     mend = judged(count, Grade.PROVEN, proven)
     yield Proved(
         "chunk 1B/prove#2", START + 24, Verdict(subject="1B", commit=HEAD, requirements=(mend,), evidence=tuple(mended))

@@ -16,12 +16,12 @@ from ..errors import TruedError
 from ..kit import folder_name
 from ..types import Event, Grade, Verdict
 from .bill import Bill, begun, bill
+from .facts import LIE, VICTIM, End, happened, repeated
 from .place import Place, made
 from .words import Teller, told
 
 LOOK_S = 0.05
 PATIENCE_S = 240.0  # far beyond what a slow machine takes: the demo never hangs
-VICTIM = "chunk 2A/purple-team-a#1"  # the call in whose middle the engine dies
 BEATS = {
     "seal": (0, "", "First the engine runs every case on the code as it is: only what fails there can prove anything."),
     "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B checks. Their words are claims."),
@@ -61,7 +61,7 @@ class Show:
         self.tell.headline(5, "The ledger: every requirement, and what it rests on")
         self._shown("ledger", self.run)
         self._output("report", self.run, "-o", str(self.place.report))
-        return self._closing(self._facts(killed, code, paid))
+        return self._closing(happened(self._ended(killed, code), paid))
 
     # -- beats ---------------------------------------------------------------------------------------------------------
 
@@ -107,29 +107,14 @@ class Show:
         return child.wait()
 
     def _paid(self, paid: Bill) -> None:
-        repeated = f"{paid.repeated} call{'' if paid.repeated == 1 else 's'} repeated"
-        text = f"{len(paid.answered)} calls answered by the journal, {paid.paid} on the agents' own bill: {repeated}"
-        self.tell.say(text, "bold")
-
-    def _facts(self, killed: bool, code: int, paid: Bill) -> list[tuple[bool, str]]:
-        events = self.engine.journal.events(self.run)
-        lied = [_claim(event) for event in events if event.kind == "answered" and event.key.endswith("#1")]
-        after = {event.kind for event in events if event.key == VICTIM}
-        refuted = self._grade("chunk 1B/prove#1") is Grade.REFUTED and ("chunk 1B/", "PASS") in lied
-        proven = code == 0 and self.engine.journal.run(self.run).grade is Grade.PROVEN
-        return [
-            (refuted, "a lie that two agents agreed on was refuted by the engine's own checks"),
-            (killed, "the engine was killed with kill -9 in the middle of a call"),
-            ("adopted" in after or "report found" in after, _survival(after)),
-            (paid.complete and not paid.repeated, f"{paid.repeated} calls repeated"),
-            (proven, "every requirement is proven on the final commit, by cases that no agent could read"),
-        ]
+        calls = f"{len(paid.answered)} calls answered by the journal, {paid.paid} on the agents' own bill"
+        self.tell.say(f"{calls}: {repeated(paid)}", "bold")
 
     def _closing(self, facts: list[tuple[bool, str]]) -> int:
         place, seconds = self.place, time.monotonic() - self.began
         self.tell.headline(6, f"What you have seen, in {seconds:.0f} seconds")
-        for happened, text in facts:
-            self.tell.fact(happened, text)
+        for is_so, text in facts:
+            self.tell.fact(is_so, text)
         self.tell.say(f"report   {place.report}")
         self.tell.say(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
         self.tell.headline(7, "Look further")
@@ -139,7 +124,7 @@ class Show:
         for command in _tampering(place):
             self.tell.command(command)
         self.tell.say(f"Be rid of it: rm -r {quote(str(place.folder))}")
-        return 0 if all(happened for happened, _ in facts) else 1
+        return 0 if all(is_so for is_so, _ in facts) else 1
 
     # -- processes and journal -----------------------------------------------------------------------------------------
 
@@ -200,9 +185,16 @@ class Show:
             self.tell.headline(number, title)
         self.tell.say(sentence)
 
-    def _grade(self, step: str) -> Grade | None:
-        value = self.engine.journal.step(self.run, step)
-        return Verdict.model_validate_json(value).grade if value else None
+    def _ended(self, killed: bool, code: int) -> End:
+        journal = self.engine.journal
+        refuted = journal.step(self.run, f"{LIE}prove#1")
+        return End(
+            events=journal.events(self.run),
+            lie=Verdict.model_validate_json(refuted).grade if refuted else None,
+            killed=killed,
+            code=code,
+            grade=journal.run(self.run).grade,
+        )
 
     def _shown(self, *words: str) -> None:
         self.tell.command(f"trued {' '.join(words)}")
@@ -240,17 +232,6 @@ def _tampering(place: Place) -> Iterator[str]:
     agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
     yield f"sed -i 's/^MENDS = True/MENDS = False/' {agents}"
     yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
-
-
-def _claim(event: Event) -> tuple[str, str]:
-    reply = event.data.get("reply") or {}
-    return event.key[: event.key.find("/") + 1], str(reply.get("result") or reply.get("status"))
-
-
-def _survival(kinds: set[str]) -> str:
-    if "adopted" in kinds:
-        return "the call in flight went on by itself, and was adopted after the resume"
-    return "the call in flight went on by itself, and its answer was taken after the resume"
 
 
 def _alive(pid: int) -> bool:

@@ -6,7 +6,19 @@ from dataclasses import dataclass
 
 from ..proof.bench import check_hash
 from ..proof.examples import case_id, said
-from ..types import Contract, Evidence, ExamplesCheck, Finding, Grade, Judged, Outcomes, Requirement, Tried
+from ..types import (
+    CallCase,
+    Case,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Finding,
+    Grade,
+    Judged,
+    Outcomes,
+    Requirement,
+    Tried,
+)
 from ..views import HELD_BACK
 from .calls import Text
 from .material import Material
@@ -146,7 +158,7 @@ class _Telling:
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         self._ended, self._room = ended, room
         self._words = {
-            (check_hash(check), case_id(place)): said(case)
+            (check_hash(check), case_id(place)): f"{said(case)}{_wanted(case)}"
             for requirement in (contract.requirements if contract else ())
             for check in requirement.checks
             if isinstance(check, ExamplesCheck)
@@ -189,8 +201,17 @@ def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
     yield "command", HELD_BACK if hidden else one.command
     yield "commit", one.commit
     yield "tree", one.tree
-    yield "interpreter", " · ".join([one.interpreter, *(f"{name} {version}" for name, version in one.versions.items())])
+    yield "interpreter", one.interpreter
     yield "isolation", one.isolation
     if one.exit_code is not None:
         yield "exit code", str(one.exit_code)
     yield "evidence", one.id
+
+
+def _wanted(case: Case) -> str:
+    """What a command line must say; of a call it is said already."""
+    if isinstance(case, CallCase):
+        return ""
+    given = [f"stdin {case.stdin!r}"] if case.stdin else []
+    wanted = case.stdout if case.stdout is not None else case.stdout_json
+    return f" {' '.join(given)} → exit {case.exit}{f', stdout {wanted!r}' if wanted is not None else ''}"

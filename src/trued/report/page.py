@@ -1,16 +1,17 @@
 """The page as values: what stands where, before any HTML."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
 from ..types import Approval, Finding, Grade, Question
 from .calls import Call, Text, calls
 from .ledger import Row, rows
 from .material import Material
 from .timeline import Timeline, timeline
-from .words import agent_name, amount, counted, duration, moment, money
+from .words import agent_name, amount, counted, cut, duration, moment, money
 
 DOCUMENT = 200_000  # characters of one document
 OBEYED = (
@@ -25,9 +26,9 @@ OBEYED = (
 )  # by tools, unasked
 NOTICES = {
     "branch not moved": "The run's branch was not moved",
-    "engine's file edited": "An agent edited a file that is the engine's",
+    "engine's file edited": "An agent edited a file that is the engine's; the edit counts for nothing",
     "tried to start an agent": "An agent tried to start another agent and was refused",
-    "dirty": "The working tree had changes; the run began from the commit",
+    "no progress": "A loop ended early: the same checks failed twice, and nothing was changed",
 }
 GOOD = {
     "done": "Every requirement is met, on evidence.",
@@ -61,6 +62,15 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class Environment:
+    """What checks ran with, and how many of them."""
+
+    interpreter: str
+    versions: tuple[tuple[str, str], ...]
+    times: int
+
+
+@dataclass(frozen=True)
 class Document:
     name: str
     text: Text
@@ -90,6 +100,7 @@ class Page:
     approvals: tuple[Approval, ...]
     questions: tuple[Question, ...]
     documents: tuple[Document, ...]
+    environments: tuple[Environment, ...]
     commands: tuple[tuple[str, str], ...]
     held_back: bool
     made: str
@@ -124,6 +135,7 @@ def page(material: Material) -> Page:
         approvals=tuple(material.approvals),
         questions=tuple(material.questions),
         documents=tuple(Document(name, Text.of(text, DOCUMENT)) for name, text in material.documents.items()),
+        environments=tuple(_environments(material)),
         commands=tuple(_commands(material, ledger)),
         held_back=bool(material.contract and material.contract.held_out and not material.ended),
         made=moment(material.now),
@@ -175,12 +187,24 @@ def _notices(material: Material, every: Sequence[Call]) -> Iterator[str]:
     if touched:
         yield f"This run changed files that tools obey without asking: {', '.join(touched[:20])}."
     for kind, words in NOTICES.items():
-        told = [one.data for one in material.events if one.kind == kind]
-        for data in told[:3]:
-            rest = " · ".join(f"{name} {value}" for name, value in data.items())
+        told = dict.fromkeys(_told(one.data) for one in material.events if one.kind == kind)
+        for rest in list(told)[:3]:
             yield f"{words}: {rest}" if rest else f"{words}."
         if len(told) > 3:
             yield f"{words}, {len(told) - 3} times more."
+
+
+def _told(data: Mapping[str, Any]) -> str:
+    values = (", ".join(map(str, one)) if isinstance(one, list) else str(one) for one in data.values() if one)
+    return cut("; ".join(values), 400)[0]
+
+
+def _environments(material: Material) -> Iterator[Environment]:
+    facts = [*(material.contract.base_facts if material.contract else ())]
+    facts += [one for proved in material.history for one in proved.verdict.evidence]
+    kinds = Counter((one.interpreter, tuple(one.versions.items())) for one in facts)
+    for (interpreter, versions), times in kinds.items():
+        yield Environment(interpreter or "no interpreter recorded", versions, times)
 
 
 def _spent(every: Sequence[Call]) -> Iterator[Spent]:

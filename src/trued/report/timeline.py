@@ -11,6 +11,7 @@ from .words import agent_name, counted, duration
 
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
 TOUCHING = 0.12  # narrow bars closer than this become one
+WIDE = 1.0  # of bars that are drawn as one: each still leads to its own part of the story
 TRACKS = 6  # bars of one lane that lie over each other at most
 QUIET_S = 45.0  # nobody worked for longer than this, and longer than a fifth of all work: the axis is cut there
 BREAK = 4.0  # per cent of the width that a cut takes
@@ -222,7 +223,9 @@ def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
 def _placed(lane: Lane, axis: Axis) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    for bar in _merged(sorted(lane.bars, key=lambda bar: bar.began), axis):
+    kinds = [[bar for bar in lane.bars if bar.kind == kind] for kind in dict.fromkeys(bar.kind for bar in lane.bars)]
+    merged = [bar for kind in kinds for bar in _merged(sorted(kind, key=lambda bar: bar.began), axis)]
+    for bar in sorted(merged, key=lambda bar: bar.began):
         x = axis.x(bar.began)
         width = max(NARROW, axis.x(bar.ended) - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
@@ -234,10 +237,10 @@ def _placed(lane: Lane, axis: Axis) -> Lane:
 
 
 def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
-    """A thousand calls are a thousand bars that nobody can tell apart: neighbours of one kind are drawn as one."""
+    """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
     last: Bar | None = None
     for bar in bars:
-        if last and last.kind == bar.kind and _narrow(last, bar, axis):
+        if last and _narrow(last, bar, axis):
             title = f"{last.title.split(' … ')[0]} … {bar.title}"
             last = replace(last, ended=max(last.ended, bar.ended), title=title, count=last.count + 1)
             continue
@@ -249,8 +252,8 @@ def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
 
 
 def _narrow(last: Bar, bar: Bar, axis: Axis) -> bool:
-    width = axis.x(bar.ended) - axis.x(bar.began)
-    return width < NARROW and axis.x(bar.began) - axis.x(last.ended) < TOUCHING and bar.began >= last.began
+    begin, end = axis.x(bar.began), axis.x(bar.ended)
+    return end - begin < NARROW and begin - axis.x(last.ended) < TOUCHING and end - axis.x(last.began) < WIDE
 
 
 def _counted(bar: Bar) -> Bar:
