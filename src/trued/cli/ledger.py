@@ -29,7 +29,8 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
         if as_json:
             print_json(found)
         else:
-            ledger_lines(record, found, state_of(record, engine.journal.driver(record.id)))
+            state = state_of(record, engine.journal.driver(record.id))
+            ledger_lines(record, found, state, accept=engine.inputs(record.id).settings.accept)
 
 
 @app.command()

@@ -51,8 +51,10 @@ class Tree:
         self._console: Console = err()
         self._run = run
         self._seen = Progress(before)
-        self._printed = dict.fromkeys(self._seen.rows) if before else {}
+        self._printed = {name: None for name, row in self._seen.rows.items() if _is_settled(row)}
         self._titled = False
+        self._last = ""
+        self._alive: dict[str, None] = {}  # scopes with something to draw: few, however long the run is
         self._live = self._fresh()
 
     def __enter__(self) -> Self:
@@ -65,6 +67,9 @@ class Tree:
 
     def listen(self, event: Event) -> None:
         self._seen.tell(event)
+        if scope := self._seen.last_scope:
+            self._last = scope
+            self._alive[scope] = None
         if event.kind == "run began" or not self._titled:
             self._title(event)
         self._settle(everything=False)
@@ -90,24 +95,34 @@ class Tree:
         """Print for good what will not change any more: whole scopes, once nothing in them is at work."""
         if everything:
             self._seen.settle()
-        scopes = list(self._seen.scopes)
-        for scope in scopes if everything else scopes[:-1]:
-            names = [name for name in self._seen.scopes[scope] if name not in self._printed]
+        for scope, names in self._unprinted():
             rows = [self._seen.rows[name] for name in names]
-            if rows and (everything or not any(getattr(row, "state", "") == "running" for row in rows)):
+            at_work = not all(map(_is_settled, rows))
+            if everything or (not at_work and scope != self._last):
                 self._print(scope, names, rows)
+
+    def _unprinted(self) -> list[tuple[str, list[str]]]:
+        """Scopes with rows that are not up in the scrollback yet."""
+        fresh = [
+            (scope, [name for name in self._seen.scopes[scope] if name not in self._printed])
+            for scope in list(self._alive)
+        ]
+        return [(scope, names) for scope, names in fresh if names]
 
     def _print(self, scope: str, names: list[str], rows: list[Row]) -> None:
         goes_on = len(names) < len(self._seen.scopes[scope])
         for one in scope_lines(scope, rows, time.time(), goes_on=goes_on):
             self._live.console.print(one)
         self._printed.update(dict.fromkeys(names))
+        self._alive.pop(scope, None)
 
     def _picture(self) -> RenderableType:
         now, lines = time.time(), list[Text]()
-        for scope, names in self._seen.scopes.items():
-            rows = [self._seen.rows[name] for name in names if name not in self._printed]
-            if rows:
-                lines += scope_lines(scope, rows, now)
+        for scope, names in self._unprinted():
+            lines += scope_lines(scope, [self._seen.rows[name] for name in names], now)
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))
+
+
+def _is_settled(row: Row) -> bool:
+    return getattr(row, "state", "") not in ("running", "unfinished")

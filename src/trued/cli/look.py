@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 from rich.text import Text
 
 from ..engine import Engine
@@ -49,19 +48,13 @@ def ls(
             "no runs here yet; `trued demo` shows one" + ("" if here is None else ", `trued ls --all` lists others")
         )
         return
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("run", "workflow", "state", "grade", "when", "title"):
-        table.add_column(name, no_wrap=name != "title", header_style="dim")
+    console, columns = out(), ("id", "workflow", "state", "grade")
+    width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
+    console.print(Text("".join(f"{name:<{width[name]}}" for name in columns) + f"{'when':<12}title", "dim"))
     for row in rows:
-        table.add_row(
-            Text(row["id"], "bold"),
-            row["workflow"],
-            Text(row["state"], STATES.get(row["state"], "yellow")),
-            Text(row["grade"], GRADES.get(row["grade"], "")) if row["state"] not in ("running", "planned") else "",
-            ago(row["updated_at"]),
-            Text(line(row["title"], 80)),
-        )
-    out().print(table)
+        styles = {"id": "bold", "state": STATES.get(row["state"], "yellow"), "grade": GRADES.get(row["grade"], "")}
+        cells = [(f"{row[name]:<{width[name]}}", styles.get(name, "")) for name in columns]
+        console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
 
 
 @app.command()

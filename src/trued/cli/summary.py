@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..engine import Engine
-from ..types import Check, Contract, ExamplesCheck, ManualCheck, RunRecord
+from ..types import Check, Contract, ExamplesCheck, Grade, ManualCheck, RunRecord
 from ..views import ledger, shown, state_of
 from .house import is_over
 from .terminal import hint, out, print_json
@@ -22,7 +22,7 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
         contract_lines(engine, record, contract)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; nobody has worked yet")
     else:
-        ledger_lines(record, found)
+        ledger_lines(record, found, accept=engine.inputs(record.id).settings.accept)
     advise(engine, record, found)
 
 
@@ -31,7 +31,7 @@ def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
     return shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
 
 
-def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "") -> None:
+def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED) -> None:
     """Every requirement with grade and reason, then the run in one line."""
     console, rows = out(), found["requirements"]
     width = min(32, max((len(line(row["id"])) for row in rows), default=0))
@@ -40,8 +40,12 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "") -> N
             (f"{row['grade']:<12}", GRADES.get(row["grade"], "")), (f"{line(row['id']):<{width}}  ", "bold")
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
+    for text in found["undecided"]:
+        console.print(Text(f"undecided   {line(text)}", "dim"), soft_wrap=True)
+    if accept.rank < Grade.ATTESTED.rank:
+        console.print(Text(f"--accept {accept}: the bar was lowered, and {accept} counts as met", "yellow"))
     state = state or record.state
-    met = sum(row["grade"] in ("attested", "proven") for row in rows)
+    met = sum(Grade(row["grade"]).rank >= accept.rank for row in rows)
     console.print(
         Text.assemble(
             (record.id, "bold"),
@@ -49,7 +53,7 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "") -> N
             (state, STATES.get(state, "yellow")),
             ": ",
             (found["grade"], GRADES.get(found["grade"], "")),
-            f", {met} of {counted(len(rows), 'requirement')} met, branch {record.branch}",
+            f", {met} of {len(rows)} requirements met, branch {record.branch}",
             f" at {record.head[:10]}" if record.head and record.head != record.base else " has no commit yet",
         ),
         soft_wrap=True,
@@ -62,8 +66,8 @@ def contract_lines(
     """The contract as a person reads it before money is spent, or before they give their word."""
     console = console or out()
     for one in contract.requirements:
-        where = f"  ({one.source})" if str(one.source) else ""
-        console.print(Text.assemble((line(one.id), "bold"), f"{line(where)}\n  {line(one.text)}"), soft_wrap=True)
+        where = f"  ({line(one.source)})" if str(one.source) else ""
+        console.print(Text.assemble((line(one.id), "bold"), f"{where}\n  {line(one.text)}"), soft_wrap=True)
         if one.covers:
             console.print(Text(f"  stands for {line(', '.join(one.covers))}"), soft_wrap=True)
         if not one.checks:
@@ -93,16 +97,10 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     """The next step, by state."""
     name = record.id
     state = state_of(record, engine.journal.driver(name))
-    if record.why and record.state not in ("done", "planned"):
+    if record.why and state not in ("done", "planned", state_words(record.why)):
         hint(line(record.why, 600))
     if state == "waiting":
-        questions = engine.journal.questions(name, only_open=True)
-        for one in questions:
-            hint(f"asks: {one.text}")
-            hint(f"answer with: trued answer {name} {'|'.join(one.options)}, then trued resume {name}")
-        lacking = [row["id"] for row in found["requirements"] if row.get("lacks")]
-        if not questions:
-            hint(f"only your word is missing for {', '.join(lacking) or 'the contract'}: trued approve {name}")
+        _ask(engine, name, found)
     unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
     then = {
         "planned": f"trued resume {name} begins the work; trued approve {name} gives your word for the contract",
@@ -114,3 +112,22 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     }
     if state in then:
         hint(then[state])
+
+
+def state_words(why: str) -> str:
+    """A reason that only repeats the state needs no line of its own."""
+    return why.strip().rstrip(".")
+
+
+def _ask(engine: Engine, name: str, found: dict[str, Any]) -> None:
+    """What a person is waited for, as one list, with the command for each."""
+    for one in engine.journal.questions(name, only_open=True):
+        hint(f"asks: {one.text}")
+        hint(f"answer with: trued answer {name} {'|'.join(one.options)}, then trued resume {name}")
+        return
+    attest = [row["id"] for row in found["requirements"] if row.get("lacks") == "attest"]
+    if attest:
+        names = " ".join(attest)
+        hint(f"no check can prove {names}; if you have looked and accept it: trued approve {name} {names}")
+    if any(row.get("lacks") == "approve" for row in found["requirements"]) or not attest:
+        hint(f"only your word for the contract is missing: trued approve {name}")

@@ -13,6 +13,7 @@ MARKS = {
     "running": ("●", "bold cyan"),
     "done": ("✓", "green"),
     "held": ("✓", "green"),
+    "open": ("?", "yellow"),
     "failed": ("✗", "bold red"),
     "unfinished": ("…", "yellow"),
 }
@@ -46,7 +47,7 @@ def row_lines(row: Row, now: float) -> list[Text]:
 def _call(call: Call, now: float) -> Text:
     mark, style = MARKS.get(call.state, ("?", "yellow"))
     facts = [
-        line(call.agent, 32),
+        short(call.agent),
         duration((call.ended or now) - call.began),
         tokens(call.tokens, estimated=call.estimated),
         money(call.cost_usd),
@@ -104,11 +105,17 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     if seen.question:
         return f"waits for you: {line(seen.question[1], 200)}"
     names = [
-        f"{label_of(one.key)} ({duration(now - one.began)})"
-        if isinstance(one, Call)
-        else f"the engine's checks of {one.key}"
+        f"{label_of(one.key)} ({duration(now - one.began)})" if isinstance(one, Call) else "the engine's checks"
         for one in seen.at_work
     ]
+    if not names and seen.state == "running":
+        names = ["the engine's checks" if seen.calls else "the engine, which tries every check on the base first"]
     return (
         f"waits for {', '.join(line(name, 80) for name in names[:4])}{' …' if len(names) > 4 else ''}" if names else ""
     )
+
+
+def short(agent: str) -> str:
+    """An agent as it is known, without the folders of its file."""
+    kind, colon, rest = line(agent).partition(":")
+    return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)

@@ -107,7 +107,7 @@ def _answered(data: Mapping[str, Any]) -> str:
         money(float(data.get("cost_usd") or 0)),
         counted(len(data["changed"]), "file") if data.get("changed") else "",
         f"attempt {data['attempts']}" if int(data.get("attempts", 1)) > 1 else "",
-        f'claims "{line(reply.get("result") or reply.get("status"))}"' if reply else "",
+        f'claims "{line(claim)}"' if (claim := reply.get("result") or reply.get("status")) else "",
         line(data.get("why") or data.get("kind") or "", 200),
     ]
     return ", ".join(part for part in parts if part)
@@ -128,10 +128,29 @@ def _question(data: Mapping[str, Any]) -> str:
 
 
 def _checked(data: Mapping[str, Any]) -> str:
-    result = ", ".join(f"{data[name]} {name}" for name in ("passed", "failed") if data.get(name) is not None)
-    turn = f" turn {data['turn']}" if data.get("turn") else ""
-    what = f"{line(data.get('requirement', ''))} {data.get('kind', '')} on {data.get('side', '')}{turn}"
-    return f"{what}: {result}" if result else what
+    result = ", ".join(
+        f"{data[name]} {name}" for name in ("passed", "failed", "void") if data.get(name) not in (None, "")
+    )
+    what = [line(data.get("requirement", "")), str(data.get("kind") or data.get("sort") or "")]
+    what += [f"on {data['side']}" if data.get("side") else "", f"turn {data['turn']}" if data.get("turn") else ""]
+    said = " ".join(part for part in what if part)
+    return f"{said}: {result}" if result else said
+
+
+def _judged(data: Mapping[str, Any]) -> str:
+    return f"{line(data.get('requirement'))} {data.get('grade')} ({line(sentence(data.get('why')), 300)})"
+
+
+def _sealed(data: Mapping[str, Any]) -> str:
+    if "serves" not in data:
+        return _all_facts(data)
+    cases = ", ".join(f"{number} {name}" for name, number in (data.get("cases") or {}).items())
+    return f"{', '.join(line(one) for one in data['serves'])} {data.get('sort', '')}: on the base {cases or 'nothing'}"
+
+
+def _contract(data: Mapping[str, Any]) -> str:
+    held = "held out" if data.get("held_out") else "visible"
+    return f"{data.get('requirements')} requirements, {held}: {line(data.get('why'))}"
 
 
 def _asked(data: Mapping[str, Any]) -> str:
@@ -153,6 +172,9 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "answered": _answered,
     "checking": _checked,
     "checked": _checked,
+    "judged": _judged,
+    "sealed": _sealed,
+    "contract sealed": _contract,
     "proven": _proven,
     "question": _question,
     "ended": _ended,

@@ -3,7 +3,6 @@
 import asyncio
 import os
 import re
-import subprocess
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ import typer
 from ..engine import Engine, Request
 from ..errors import BadInput
 from ..types import RunRecord
-from .house import AsJson, RunName, chosen, opened, top_of
+from .house import AsJson, RunName, chosen, opened
 from .live import Lines, Screen, Tree
 from .summary import conclude
 from .terminal import hint, home, outside_agents, quiet_place
@@ -84,7 +83,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
     request = Request(
         goal=goal, repository=repo, workflow=workflow, requirements=requirements, flags=flags, trust=trust
     )
-    _advise(goal, workflow, repo)
+    _advise(goal, workflow)
     drive(lambda engine: engine.start(request), as_json=as_json)
 
 
@@ -175,14 +174,12 @@ def _known_input(goal: str, workflow: str | None) -> None:
         )
 
 
-def _advise(goal: str, workflow: str | None, repo: Path) -> None:
+def _advise(goal: str, workflow: str | None) -> None:
     """What a person would want to know before it begins; nothing here stops anything."""
     if workflow is None and not _is_file(goal):
         hint(
             "plain words: solo, one agent in one pass. A plan file gets purple, where a second agent checks each chunk"
         )
-    if (top := top_of(repo)) and _dirty(top):
-        hint("your uncommitted changes are left alone and are not part of the run: it starts from HEAD")
 
 
 def _is_file(goal: str) -> bool:
@@ -190,9 +187,3 @@ def _is_file(goal: str) -> bool:
         return Path(goal).is_file()
     except (OSError, ValueError):
         return False
-
-
-def _dirty(top: Path) -> bool:
-    command = ["git", "-c", "core.fsmonitor=false", "-C", str(top), "status", "--porcelain", "--untracked-files=no"]
-    done = subprocess.run(command, capture_output=True, check=False, env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"})
-    return bool(done.stdout.strip())

@@ -1,5 +1,6 @@
 """A run's events folded into a tree of calls and checks: the same picture live and from the journal."""
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -44,7 +45,7 @@ class Checks:
     """The engine's own work on one proof: what it runs now, and the verdict once there is one."""
 
     key: str
-    state: str = "running"  # running | held | failed | unfinished
+    state: str = "running"  # running | held | open (only a person's word is missing) | failed | unfinished
     current: str = ""
     runs: int = 0
     began: float = 0.0
@@ -77,19 +78,23 @@ class Progress:
         self.rows: dict[str, Row] = {}
         self.grades: dict[str, str] = {}  # requirement → its newest grade
         self.requirements = 0
-        self.served: set[str] = set()
+        self.served: set[str] = set()  # requirements that a sealed check stands for
+        self.on_base: Counter[str] = Counter()  # how the cases stood there
         self.question: tuple[str, str] | None = None  # key, text
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
+        self.last_scope = ""  # where something happened last
+        self._open: set[str] = set()  # proofs without their verdict
         for event in events:
             self.tell(event)
 
     @property
     def calls(self) -> list[Call]:
-        return [row for row in self.rows.values() if isinstance(row, Call)]
+        return [row for row in list(self.rows.values()) if isinstance(row, Call)]  # a copy: a screen draws meanwhile
 
     @property
     def at_work(self) -> list[Call | Checks]:
-        return [row for row in self.rows.values() if not isinstance(row, Remark) and row.state == "running"]
+        rows = list(self.rows.values())
+        return [row for row in rows if not isinstance(row, Remark) and row.state == "running"]
 
     @property
     def tokens(self) -> tuple[int, bool]:
@@ -117,6 +122,11 @@ class Progress:
             # What belongs to no scope stands by itself, where it happened: seal first, finish last.
             self.scopes.setdefault(scope_of(row.key) or f"/{name}", []).append(name)
         self.rows[name] = row
+        self.last_scope = scope_of(row.key) or f"/{name}"
+        if isinstance(row, Checks) and not row.closed:
+            self._open.add(name)
+        else:
+            self._open.discard(name)
 
     def checks(self, key: str) -> tuple[str, Checks]:
         """The proof that goes on under this key; a new one when the last has its verdict."""
@@ -129,12 +139,14 @@ class Progress:
 
     def settle(self) -> None:
         """Agents work and people are asked only between proofs: one that has grades has come to its end."""
-        for key, turn in self._proofs.items():
-            row = self.rows.get(f"{key} {turn}")
-            if isinstance(row, Checks) and not row.closed and (row.grades or row.key == "seal"):
+        for name in list(self._open):
+            row = self.rows[name]
+            if isinstance(row, Checks) and (row.grades or row.key == "seal"):
                 state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
-                worst = str(min((Grade(one[1]) for one in row.grades), key=lambda grade: grade.rank, default=""))
-                self.rows[f"{key} {turn}"] = replace(row, state=state, current="", summary=worst, closed=True)
+                worst = str(
+                    min((Grade(one[1]) for one in row.grades), key=lambda grade: grade.rank, default=row.summary)
+                )
+                self.put(replace(row, state=state, current="", summary=worst, closed=True), name)
 
     def remark(self, event: Event, text: str, *, warning: bool = False) -> None:
         self.put(Remark(event.key, text, warning), f"{event.key} remark {len(self.rows)}")
@@ -217,29 +229,25 @@ def _answered(seen: Progress, event: Event) -> None:
 
 
 def _sealed(seen: Progress, event: Event) -> None:
-    """The contract as a whole, or one check of it whose red was taken."""
+    """One check of the contract whose red was taken, or the contract as a whole."""
     data = event.data
     named, checks = seen.checks(event.key or "seal")
-    if "requirements" not in data:
+    whole = "requirements" in data
+    if whole:
+        seen.requirements = data["requirements"] if isinstance(data["requirements"], int) else len(data["requirements"])
+    else:
         seen.served |= set(map(str, data.get("serves", ())))
         seen.requirements = len(seen.served)
-        seen.put(replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at), named)
-        return
-    requirements = data.get("requirements", 0)
-    seen.requirements = requirements if isinstance(requirements, int) else len(requirements)
+        seen.on_base.update({str(name): int(number) for name, number in (data.get("cases") or {}).items()})
+    cases = ", ".join(f"{number} {name}" for name, number in seen.on_base.items())
     parts = [
-        f"{seen.requirements} requirements",
-        *(
-            f"{data[name]} {word}"
-            for name, word in (("cases", "cases"), ("red", "red on base"), ("guards", "guards"))
-            if name in data
-        ),
-        "held out" if data.get("held_out") else f"visible: {data['why']}" if data.get("why") else "",
+        f"{seen.requirements} requirement{'' if seen.requirements == 1 else 's'}",
+        f"on the base {cases}" if cases else "",
     ]
+    parts += ["held out" if data.get("held_out") else f"visible: {data.get('why', '')}"] if whole else []
+    row = replace(checks, runs=checks.runs + (not whole), began=checks.began or event.at, ended=event.at)
     summary = ", ".join(part for part in parts if part)
-    began = checks.began or event.at
-    row = replace(checks, state="held", ended=event.at, began=began, current="", summary=summary)
-    seen.put(replace(row, closed=True), named)
+    seen.put(replace(row, summary=summary, state="held" if whole else "running", closed=whole), named)
 
 
 def _checking(seen: Progress, event: Event) -> None:
@@ -270,7 +278,7 @@ def _proven(seen: Progress, event: Event) -> None:
     gaps = event.data.get("gaps", 0)
     left = gaps if isinstance(gaps, int) else len(gaps)
     summary = str(event.data.get("grade", "")) + (f", {left} gap{'s' if left > 1 else ''}" if left else "")
-    state = "held" if event.data.get("holds") else "failed"
+    state = "failed" if not event.data.get("holds") else "open" if event.data.get("grade") in BAD else "held"
     row = replace(checks, state=state, ended=event.at, began=checks.began or event.at, current="", closed=True)
     seen.put(replace(row, summary=summary, grades=grades), named)
 
@@ -289,7 +297,10 @@ def _said(seen: Progress, event: Event) -> None:
 
 def _warned(text: str) -> "Callable[[Progress, Event], None]":
     def fold(seen: Progress, event: Event) -> None:
-        seen.remark(event, text.format(**{"why": "", "files": "", "role": "", **event.data}), warning=True)
+        facts = {
+            name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in event.data.items()
+        }
+        seen.remark(event, text.format(**{"why": "", "files": "", "role": "", **facts}), warning=True)
 
     return fold
 
@@ -329,6 +340,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "run again": _again,
     "answered": _answered,
     "sealed": _sealed,
+    "contract sealed": _sealed,
     "checking": _checking,
     "checked": _checked,
     "judged": _judged,
@@ -336,6 +348,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "question": _question,
     "said": _said,
     "approved": _approved,
+    "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
     "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),
     "branch not moved": _warned("the run's branch was not moved: {why}"),
     "engine's file edited": _warned("{role} edited a file of the engine, which was put back: {files}"),

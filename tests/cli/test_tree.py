@@ -1,0 +1,135 @@
+"""What a terminal shows of a run, without a terminal."""
+
+import io
+import json
+
+import pytest
+from rich.console import Console
+from rich.text import Text
+
+from tests.cli.conftest import Trued
+from trued.cli.tree import footer, row_lines, waiting
+from trued.cli.words import case, duration, line, money, tokens, told
+from trued.journals.sqlite import SqliteJournal
+from trued.types import CallCase, Event, RunCase, RunRecord
+from trued.views import Progress
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]not bold[/bold]\nnext \u202etfel"
+
+
+def event(kind: str, key: str = "", at: float = 1000.0, **data: object) -> Event:
+    return Event(id=0, at=at, key=key, kind=kind, data=data)
+
+
+@pytest.mark.spec("USE-4", "PUR-11")
+def test_a_call_shows_agent_time_tokens_cost_and_claim() -> None:
+    key = "chunk 1A/purple-team-b#2"
+    used = {"in": 1100, "out": 400, "cached": 0, "peak": 1500, "estimated": True}
+    seen = Progress(
+        [
+            event("asked", key, role="purple-team-b", agent="scripted:/somewhere/agents.py"),
+            event(
+                "answered",
+                key,
+                state="done",
+                reply={"result": "PASS"},
+                tokens=used,
+                cost_usd=0.25,
+                began=10,
+                ended=12.5,
+            ),
+        ]
+    )
+    (text,) = row_lines(seen.rows[key], now=20)
+    assert text.plain == "✓ purple-team-b#2    scripted:agents.py  2.5s  ~1.5k tok  $0.25  claims PASS"
+
+
+@pytest.mark.spec("USE-4")
+def test_what_a_run_waits_for_is_said() -> None:
+    key = "chunk 1A/purple-team-a#1"
+    seen = Progress([event("run began", at=990.0), event("asked", key, role="purple-team-a", agent="command:x")])
+    assert waiting(seen, 1004.0) == "waits for purple-team-a#1 (4.0s)"
+    assert [one.plain for one in footer(seen, 1004.0)][-1] == "14s"
+    seen.tell(event("answered", key, state="failed", why="it broke"))
+    assert waiting(seen, 1004.0) == "waits for the engine's checks"
+    seen.tell(event("question", "chunk 1A/confirm#1", text="Go on?"))
+    assert waiting(seen, 1004.0) == "waits for you: Go on?"
+    seen.tell(event("ended", state="waiting", code=3))
+    assert [row.plain for row in row_lines(seen.rows[key], 0)] == ["✗ purple-team-a#1    command:x  0.0s  it broke"]
+
+
+@pytest.mark.spec("USE-4", "LAW-8")
+def test_what_is_not_met_stands_under_its_checks_with_the_reason() -> None:
+    judged = [
+        {"id": "a", "grade": "refuted", "why": ["case 2: it returns another value"]},
+        {"id": "b", "grade": "proven"},
+    ]
+    seen = Progress([event("proven", "chunk 1A/prove", grade="refuted", holds=False, gaps=1, requirements=judged)])
+    lines = [one.plain for one in row_lines(seen.rows["chunk 1A/prove 1"], 0)]
+    assert lines == [
+        "✗ checks             engine  0.0s  refuted, 1 gap",
+        "    a refuted  case 2: it returns another value",
+    ]
+
+
+@pytest.mark.spec("USE-6")
+def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> None:
+    seen = Progress(
+        [
+            event("run began", title=HOSTILE, workflow="purple", branch="b", level="l"),
+            event("asked", f"chunk {HOSTILE}/a#1", role=HOSTILE, agent=HOSTILE),
+            event("answered", f"chunk {HOSTILE}/a#1", state="failed", why=HOSTILE, reply={"result": HOSTILE}),
+            event("said", "q", answer="redo", comment=HOSTILE, who=HOSTILE),
+            event("proven", "p", grade="refuted", requirements=[{"id": HOSTILE, "grade": "refuted", "why": [HOSTILE]}]),
+        ]
+    )
+    texts = [one for row in seen.rows.values() for one in row_lines(row, 0)]
+    texts += [Text(told(event("something else", HOSTILE, what=HOSTILE))), Text(told(event("ended", why=HOSTILE)))]
+    screen = io.StringIO()
+    for one in texts:
+        Console(file=screen, force_terminal=False, width=500).print(one)
+    shown = screen.getvalue()
+    assert "red [bold]not bold[/bold] next tfel" in shown
+    assert not set(shown) & set("\x1b\x07\u202e")
+    assert shown.count("\n") == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted"),
+    [
+        (duration(0.04), "0.0s"),
+        (duration(9.94), "9.9s"),
+        (duration(59.6), "1m00s"),
+        (duration(3720), "1h02m"),
+        (duration(-5), "0.0s"),
+        (tokens(0, estimated=True), ""),
+        (tokens(999, estimated=False), "999 tok"),
+        (tokens(2_340_000, estimated=True), "~2.34M tok"),
+        (money(0), ""),
+        (money(0.0012), "$0.0012"),
+        (line("a\n b\t c", 0), "a b c"),
+        (line("abcdef", 4), "abc…"),
+        (case(CallCase(call="m:f", args=(1, "x"), kwargs={"k": None}, returns=[1])), "m:f(1, 'x', k=None) → [1]"),
+        (case(CallCase(call="m:f", raises="TypeError")), "m:f() → raises TypeError"),
+        (case(RunCase(run=("echo", "a b"), stdout="a b\n")), "$ echo 'a b' → prints 'a b\\n', exit code 0"),
+        (case(RunCase(run=("false",), exit=1)), "$ false → exit code 1"),
+    ],
+)
+def test_numbers_and_cases_are_short(said: str, wanted: str) -> None:
+    assert said == wanted
+
+
+@pytest.mark.spec("RUN-10", "USE-4")
+def test_a_run_of_a_thousand_chunks_can_still_be_looked_at(
+    trued: Trued, journal: SqliteJournal, record: RunRecord
+) -> None:
+    tell = journal.of(record.id).tell
+    for number in range(1000):
+        key = f"chunk {number}/purple-team-a#1"
+        tell("asked", key, role="purple-team-a", agent="command:x", brief="b" * 100)
+        tell("answered", key, role="purple-team-a", agent="command:x", state="done", tokens={"in": 1, "out": 1})
+    shown = trued("show", record.id)
+    assert shown.returncode == 0
+    assert len(shown.stdout.splitlines()) < 70
+    assert "chunk 999" in shown.stdout
+    assert len(json.loads(trued("show", record.id, "--json").stdout)["calls"]) == 1000
