@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -37,6 +37,7 @@ class Bench:
     roots: tuple[str, ...]  # absolute folders from which the project imports
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on base or here
+    broken: str = ""  # why no check can be run here: a preparation that failed
     guarded: Mapping[str, str] = field(default_factory=dict)  # frozen code → hash of its bytes; must outlive the run
 
     async def execute(self, argv: Sequence[str], *, within_s: float, stdin: bytes = b"", channel: bool = False) -> Ran:
@@ -50,6 +51,11 @@ class Bench:
             channel=channel,
         )
         return await self.workspace.execute(command)
+
+    def inside(self, paths: Iterable[str]) -> frozenset[str]:
+        """Of these files those that lie in the room, by their names in the commit."""
+        room = f"{self.room}/"
+        return frozenset(one.removeprefix(room) for one in paths if one.startswith(room))
 
     def foreign(self, text: str) -> str:
         """The third-party module that is missing by this text, or ""."""
@@ -81,6 +87,7 @@ class Fact:
     void: str = ""
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    ran: frozenset[str] = frozenset()  # the project's own files that took part
 
 
 WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart
@@ -89,6 +96,12 @@ WHOLE = "*"  # the id that stands for a check whose cases could not even be told
 def void(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
     """A check that could not be run at all."""
     return Fact((Tried(id=WHOLE, outcome=outcome, kind=kind, detail=why),), command, void=why)
+
+
+def unjudged(why: str, kind: str, wanted: Wanted) -> Fact:
+    """The environment failed: neither pass nor fail of anything."""
+    ids = wanted.ids or (WHOLE,)
+    return Fact(tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for one in ids), "", void=why)
 
 
 def check_hash(check: Check) -> str:

@@ -3,14 +3,31 @@
 import secrets
 import time
 
+from trued.errors import CannotJudge
 from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, Outcomes, Requirement, TestsCheck
 
 from . import command, examples, tests
-from .bench import Bench, Fact, Wanted, check_hash, void
+from .bench import Bench, Fact, Wanted, check_hash, unjudged, void
 from .interpreter import Interpreter
+
+TRIES = 3  # of an environment that broke; never of a check that failed
+PASSING = ("environment", "start")  # what may be gone at the next try
 
 
 async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
+    """Run one check once. Where the environment itself broke it is tried again, and nothing else ever is."""
+    fact = unjudged(bench.broken, "prepare", wanted)
+    for _ in range(TRIES if not bench.broken else 0):
+        try:
+            fact = await _taken(check, bench, wanted)
+        except CannotJudge as error:
+            fact = unjudged(str(error), "environment", wanted)
+        if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
+            break
+    return fact
+
+
+async def _taken(check: Check, bench: Bench, wanted: Wanted) -> Fact:
     if isinstance(check, TestsCheck):
         return await tests.take(check, bench, wanted)
     if isinstance(check, ExamplesCheck):

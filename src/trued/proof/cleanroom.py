@@ -6,15 +6,17 @@ import os
 import shutil
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from trued.protocols import Workspace
 from trued.types import Contract
 
-from .bench import SYSTEM_PATH, Bench, nonce
+from .bench import SYSTEM_PATH, Bench, capped, nonce
 from .frozen import is_compiled, is_configuration, is_test
 from .interpreter import Interpreter
+
+PREPARE_S = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +47,7 @@ async def clean_room(
             modules=_modules([*on_base, *here], contract.environment.path),
             guarded=_guarded(room, contract.frozen),
         )
-        yield bench, graft
+        yield replace(bench, broken=await _prepared(bench, contract.environment.prepare)), graft
 
 
 async def _graft(workspace: Workspace, contract: Contract, here: Mapping[str, str], room: Path) -> Graft:
@@ -172,6 +174,15 @@ def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[s
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }
+
+
+async def _prepared(bench: Bench, commands: tuple[str, ...]) -> str:
+    """Why the sealed preparation failed, or ""."""
+    for command in commands:
+        ran = await bench.execute(("sh", "-c", command), within_s=PREPARE_S)
+        if ran.exit_code != 0:
+            return f"`{command}` failed before any check: {capped(ran.stdout, ran.stderr)[-600:]}"
+    return ""
 
 
 def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:

@@ -32,9 +32,10 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
         chosen.reverse()
     tried: list[Tried] = []
     rans: list[Ran] = []
+    files: set[str] = set()
     calls = [(name, case) for name, case in chosen if isinstance(case, CallCase)]
     if calls:
-        rans.append(await _calls(calls, bench, tried))
+        rans.append(await _calls(calls, bench, tried, files))
     for name, case in chosen:
         if isinstance(case, RunCase):
             rans.append(await _run(name, case, bench, tried))
@@ -45,13 +46,14 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
         output=capped(*(stream for ran in rans for stream in (ran.stdout, ran.stderr))),
         seconds=sum(ran.seconds for ran in rans),
         isolation=rans[0].isolation if rans else "",
+        ran=bench.inside(files),
     )
 
 
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 
-async def _calls(cases: list[tuple[str, CallCase]], bench: Bench, tried: list[Tried]) -> Ran:
+async def _calls(cases: list[tuple[str, CallCase]], bench: Bench, tried: list[Tried], files: set[str]) -> Ran:
     token = nonce()
     order = {
         "nonce": token,
@@ -75,6 +77,7 @@ async def _calls(cases: list[tuple[str, CallCase]], bench: Bench, tried: list[Tr
     for place, (name, case) in enumerate(cases):
         mine = [one for one in said if one.get("n") == place]
         outcome, kind, detail = _called(case, bench, mine, stray)
+        files.update(_files(mine))
         seconds = float(mine[0]["seconds"]) if mine else 0.0
         tried.append(Tried(id=name, outcome=outcome, kind=kind, detail=clean(detail)[:2000], seconds=seconds))
     return ran
@@ -93,6 +96,13 @@ def _called(case: CallCase, bench: Bench, said: list[dict[str, Any]], stray: boo
     if answer is None:
         return Outcomes.FAILED, "no answer", f"the process ended with {said[0]['exit']} and no single answer"
     return _compared(case, bench, answer)
+
+
+def _files(said: list[dict[str, Any]]) -> list[str]:
+    """The files that a call says took part: they tell whether the guards of a kept requirement reach the diff."""
+    answer = _parsed(str(said[0]["said"])) if len(said) == 1 else None
+    listed = answer.get("ran") if answer else None
+    return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
 
 
 def _parsed(text: str) -> dict[str, Any] | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from trued.types import (
     Check,
+    CommandCheck,
     Evidence,
     ExamplesCheck,
     Finding,
@@ -44,7 +45,9 @@ class Facts:
     held_out_why: str = ""
     users_own: bool = True
     changed: bool = True  # the diff touches more than the engine's own files
+    touched: bool = True  # … and a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
+    order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
     objected: Sequence[Objected] = ()
 
@@ -55,6 +58,7 @@ class _Count:
 
     proving: list[str] = field(default_factory=list)
     guarding: list[str] = field(default_factory=list)
+    held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
     unjudged: list[tuple[str, str]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
@@ -105,7 +109,10 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         count.broken.append((WHOLE, "it was never run on the base"))
     for case, stood in stands.items():
         if any(superseded(case, one) for one in facts.superseded):
-            count.said.append(f"{case} is superseded and not counted")
+            count.said.append(f"{case} is superseded: not counted")
+            continue
+        if case in facts.order_bound:
+            count.said.append(f"{case} fails in another order on the base, too: not counted")
             continue
         _place(count, case, stood, on_head(case, head), must=_must(requirement, check, case))
     _whole(count, base)
@@ -130,6 +137,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
         count.unjudged.append((case, bad[0].kind))
     elif stood is Base.GUARD:
         count.guarding.append(case)
+        count.held += [case] if must else []
     elif stood is Base.RED:
         count.proving.append(case)
     else:
@@ -162,7 +170,7 @@ def superseded(case: str, named: str) -> bool:
 def _must(requirement: Requirement, check: Check, case: str) -> bool:
     """Is the case the requirement's own? Other tests that the same command runs are guards and nothing more."""
     if requirement.keep:
-        return False
+        return isinstance(check, CommandCheck)
     if isinstance(check, TestsCheck) and check.files and case != WHOLE:
         return any(below(case.split("::")[0], named) for named in check.files)
     return True
@@ -195,10 +203,12 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
     guards = sum(len(count.guarding) for _, count in counts)
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, ("the diff is empty",), "nothing"
+    if requirement.keep and guards:
+        if not facts.touched:
+            return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
+        return Grade.PROVEN, (f"kept: {guards} guards stay green, and nothing shows more",), ""
     if proving:
         return _red_to_green(proving, guards, facts)
-    if requirement.keep and guards:
-        return Grade.PROVEN, (f"kept: {guards} guards stay green, and nothing shows more",), ""
     if guards and _all_green(counts):
         if facts.users_own:
             return Grade.PROVEN, (f"held already: all {guards} cases passed on the base and pass here",), ""
@@ -222,7 +232,7 @@ def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, t
 
 def _all_green(counts: _Counts) -> bool:
     doubtful = any(count.broken or count.blind or count.unstable for _, count in counts)
-    return not doubtful and all(count.guarding for _, count in counts)
+    return not doubtful and all(count.held for _, count in counts)
 
 
 def _nothing(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from trued.protocols import Tell, Workspace
 from trued.types import (
+    CommandCheck,
     Contract,
     Evidence,
     ExamplesCheck,
@@ -22,7 +23,7 @@ from .checks import Recorder, distinct, take
 from .cleanroom import Graft, clean_room
 from .interpreter import Interpreter, trusted
 from .judge import Facts, Objected, judge
-from .standing import GREEN_TURNS, on_base
+from .standing import GREEN_TURNS, Base, on_base
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
 EMPTY = "the diff is empty: nothing was done"
@@ -49,7 +50,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     if distinct(due) or trial.runnable:
         await trial.hold(workspace, commit, tree, await trusted(), tell)
     evidence = (*(one for one in known if one.side == "head" and one.tree == tree), *trial.evidence)
-    judged = tuple(judge(one, trial.facts(one, evidence, changed=bool(changed))) for one in due)
+    judged = tuple(judge(one, trial.facts(one, evidence, changed)) for one in due)
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
@@ -75,6 +76,8 @@ class _Trial:
         self.evidence: list[Evidence] = []
         self.undecided: list[str] = []
         self.own_modules: frozenset[str] = frozenset()
+        self.order_bound: frozenset[str] = frozenset()
+        self.ran: dict[str, frozenset[str]] = {}
 
     async def hold(self, workspace: Workspace, commit: str, tree: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, tree)
@@ -87,9 +90,35 @@ class _Trial:
                     wanted = Wanted(self._ids(name), second=turn > 1)
                     fact = await take(check, bench, wanted)
                     self.undecided += fact.notes
+                    self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
                     self.evidence += [recorder.record(one.id, check, fact, turn=turn) for one in owners]
                     tell("checked", check=name[:12], sort=check.kind, turn=turn, void=fact.void)
             await self._objections(bench, recorder, tell)
+        await self._another_order(workspace, interpreter)
+
+    async def _another_order(self, workspace: Workspace, interpreter: Interpreter) -> None:
+        """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
+        checks = {name: one for name, one in distinct(self.due).items() if isinstance(one, TestsCheck)}
+        suspects = {name: self._only_second(name) for name in checks}
+        if not any(suspects.values()):
+            return
+        async with clean_room(workspace, self.contract, self.contract.base, interpreter) as (bench, _):
+            for name, ids in suspects.items():
+                if ids:
+                    facts = [
+                        await take(checks[name], bench, Wanted(self._ids(name), second=late)) for late in (False, True)
+                    ]
+                    failing = {one.id for one in facts[1].tried if one.outcome is Outcomes.FAILED}
+                    self.order_bound |= ids & failing
+
+    def _only_second(self, check: str) -> frozenset[str]:
+        base = on_base([one for one in self.contract.base_facts if one.check == check])
+        guards = {name for name, stood in base.items() if stood is Base.GUARD}
+        turns = [{}, *({one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check)]
+        first, last = (turns[1], turns[-1]) if len(turns) > 1 else (turns[0], turns[0])
+        return frozenset(
+            name for name in guards if first.get(name) is Outcomes.PASSED and last.get(name) is Outcomes.FAILED
+        )
 
     def _ids(self, check: str) -> tuple[str, ...] | None:
         stands = on_base([one for one in self.contract.base_facts if one.check == check])
@@ -111,17 +140,21 @@ class _Trial:
             self.objected.append(Objected(finding, refutes=not passed and not broken, closed=passed))
             tell("objection", what=finding.what, passed=passed)
 
-    def facts(self, requirement: Requirement, evidence: Sequence[Evidence], *, changed: bool) -> Facts:
+    def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         contract = self.contract
+        ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct((requirement,))))
+        commands = any(isinstance(check, CommandCheck) for check in requirement.checks)  # they may run anything
         return Facts(
             base=[one for one in contract.base_facts if one.requirement == requirement.id],
             head=[one for one in evidence if one.requirement == requirement.id],
             held_out=contract.held_out,
             held_out_why=contract.held_out_why,
             users_own=contract.users_own,
-            changed=changed,
+            changed=bool(changed),
+            touched=bool(changed) and (commands or not ran.isdisjoint(changed)),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
+            order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
 

@@ -32,6 +32,9 @@ async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
         return void(why, Outcomes.BROKEN, "runner", check.command)
     if bench.interpreter.lacks:
         return void(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
+    if lost := await _not_on_base(check, bench):
+        why = f"{lost} is not on the base, and tests that the head adds are left out of evidence"
+        return void(why, Outcomes.BROKEN, "no such file", check.command)
     token = nonce()
     path, text = await _configuration(check, bench, arguments)
     with _canary(bench) as canary, planted(bench.room, _disguised(path), text) as configuration:
@@ -75,6 +78,11 @@ def _canary(bench: Bench) -> Iterator[_Canary]:
         bench.room, f"{name}.py", f"def {name}():\n    assert {random.SystemRandom().random()} == 2\n"
     ) as path:
         yield _Canary(str(path), f"{name}.py::{name}")
+
+
+async def _not_on_base(check: TestsCheck, bench: Bench) -> str:
+    known = await bench.workspace.blobs(bench.base)
+    return next((named for named in check.files if not any(below(path, named) for path in known)), "")
 
 
 async def _configuration(check: TestsCheck, bench: Bench, arguments: list[str]) -> tuple[str, str]:
@@ -129,6 +137,7 @@ class _Counted:
     version: str
     started: bool  # our pytest was loaded; what went wrong later is not the environment's
     left_out: tuple[str, ...]
+    ran: tuple[str, ...]
     plugins: tuple[str, ...]
 
     @classmethod
@@ -148,6 +157,7 @@ class _Counted:
             version=str(last.get("pytest", "")),
             started=any("started" in one for one in said),
             left_out=tuple(name for one in said for name in one.get("left_out", ())),
+            ran=tuple(str(name) for one in said for name in one.get("ran", ())),
             plugins=tuple(f"{one['plugin']}: {one['text']}" for one in said if "plugin" in one),
         )
 
@@ -185,6 +195,7 @@ def _fact(check: TestsCheck, bench: Bench, ran: Ran, counted: _Counted, stray: s
         void=why,
         versions={"pytest": counted.version} if counted.version else {},
         notes=_notes(bench, counted),
+        ran=bench.inside(counted.ran),
     )
 
 

@@ -163,6 +163,8 @@ def answer(case: dict[str, Any]) -> dict[str, Any]:
         if isinstance(error, ModuleNotFoundError):
             said["module"] = error.name or ""
     said["args"], said["kwargs"] = Rendering()(arguments), Rendering()(named)
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    said["ran"] = [one for one in files if isinstance(one, str) and one.startswith(tuple(case["paths"]))]
     return said
 
 
@@ -184,6 +186,7 @@ def play(case: dict[str, Any], paths: list[str], pipe: int) -> None:
     for stream in (0, 1, 2):
         os.dup2(silence, stream)
     sys.path[:0] = paths
+    case["paths"] = paths
     write(pipe, json.dumps(answer(case)).encode() + b"\n")
     os._exit(0)
 

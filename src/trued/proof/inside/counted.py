@@ -129,6 +129,8 @@ def main() -> None:
     sys.path[:0] = order["paths"]
     sys.argv = ["pytest", *order["arguments"]]
     code = int(pytest.main(list(order["arguments"]), plugins=plugins))
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])
     channel.say(ended=code, pytest=pytest.__version__)
     sys.stdout.flush()
     sys.stderr.flush()
