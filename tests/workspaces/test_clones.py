@@ -63,6 +63,26 @@ async def test_a_clone_knows_no_other_work(workspace: GitWorkspace, repo: Path) 
     assert not (other / ".git" / "objects" / "info" / "alternates").exists()
 
 
+@pytest.mark.spec("RUN-9")
+async def test_clones_of_a_long_run_hold_their_own_history_and_no_more(workspace: GitWorkspace) -> None:
+    """Packs that are made once and copied must not bring the work of a parallel line along."""
+    workspace.clones.history.grown = 2
+    heads, side = [workspace.base], workspace.base
+    for number in range(7):
+        note = {"note": str(number).encode()}
+        heads.append(await workspace.record(heads[-1], note, message="main", when=float(number)))
+        side = await workspace.record(side, note | {"aside": b"x"}, message="side", when=float(number))
+    for number, head in enumerate([*heads, side]):
+        work, _ = await workspace.clone(f"at {number}", head, token="1")
+        everything = git_in(work, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
+        reachable = git_in(work, "rev-list", "--objects", "--no-object-names", "HEAD").splitlines()
+        assert sorted(line.split()[0] for line in everything) == sorted(reachable)
+        git_in(work, "fsck", "--full")
+    packs = list((workspace.folder / "history").glob("*.pack"))
+    assert len(packs) == 4  # the base, two on the main line, one beside it
+    assert len({pack.stat().st_nlink for pack in packs}) == 1
+
+
 async def test_the_same_content_gives_the_same_commit(workspace: GitWorkspace, begin: Begin) -> None:
     work, _ = await workspace.clone("a", workspace.base, token="1")
     (work / "app.py").write_text("print('better')\n")

@@ -18,6 +18,7 @@ from trued.protocols import Taken
 
 from . import commits
 from .content import tree_of
+from .history import History
 from .removal import remove, remove_now
 from .store import ATTRIBUTES, Author, Store
 
@@ -72,6 +73,7 @@ class Clones:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.folder = store, folder
+        self.history = History(store, folder.with_name("history"))
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
@@ -122,15 +124,11 @@ class Clones:
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
         (made / "refs" / "heads").mkdir(parents=True)
-        wanted = f"{head}\n"
-        if old and _has_all(clone.git / "objects" / "pack", old):  # the agent's own objects serve nobody but the agent
+        reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
+        if reused:  # the agent's own objects serve nobody but the agent
             (clone.git / "objects").rename(made / "objects")
-            wanted = f"{head}\n^{old.head}\n"
         pack.mkdir(parents=True, exist_ok=True)
-        options = ("--revs", "-q", "--delta-base-offset", "--threads=1")
-        await self.store.git("pack-objects", *options, str(made / "pack"), stdin=wanted.encode())
-        for file in sorted(made.glob("pack-*")):
-            file.rename(pack / file.name)
+        await self.history.put(head, pack, present=old.head if old and reused else "")
         (made / "info").mkdir()
         (made / "info" / "attributes").write_text(ATTRIBUTES)
         (made / "refs" / "heads" / BRANCH).write_text(f"{head}\n")

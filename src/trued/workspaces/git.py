@@ -72,6 +72,7 @@ class GitWorkspace:
             await self.clones.drop(name, "the run has ended")
         await self._sweep()
         await remove(self.folder / "clones")
+        await remove(self.folder / "history")
         await remove(self.folder / "rooms")
 
     async def _sweep(self) -> None:
@@ -108,7 +109,7 @@ class GitWorkspace:
         if now == head:
             return ""
         # `head` is set before the branch is moved and `published` after it: one of them is what we left there
-        ours = {**await self.store.refs("published"), **await self.store.refs("head")}
+        ours = await self.store.refs("published", "head")
         if now and now not in (*ours.values(), self.base):
             return f"somebody else moved {self.branch} to {now[:12]}; what was done here is {head[:12]}"
         await self.store.git("update-ref", self.store.ref("head"), head)
@@ -155,7 +156,7 @@ class GitWorkspace:
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
             writable=(*own.values(), str(self._room_of(command.folder))),
-            hidden=(str(self.home),),
+            hidden=self._agents.hidden,
         )
         variables = {**own, **(command.variables or {})}
         limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)

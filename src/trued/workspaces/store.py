@@ -145,8 +145,8 @@ class Store:
         """The ref is the last write of a group, and its sync makes the whole group last."""
         await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
 
-    async def refs(self, prefix: str) -> dict[str, str]:
-        lines = await self.git("for-each-ref", "--format=%(objectname) %(refname)", self.ref(prefix))
+    async def refs(self, *prefixes: str) -> dict[str, str]:
+        lines = await self.git("for-each-ref", "--format=%(objectname) %(refname)", *map(self.ref, prefixes))
         pairs = [line.split(" ", 1) for line in lines.decode().splitlines()]
         return {name: commit for commit, name in pairs}
 
