@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +16,7 @@ from trued.types import RunRecord
 
 RUN = "r-abcde"
 Trued = Callable[..., subprocess.CompletedProcess[str]]
+Each = Callable[..., list[subprocess.CompletedProcess[str]]]
 
 
 @pytest.fixture
@@ -48,8 +49,12 @@ def trued(home: Path, tmp_path: Path) -> Trued:
     def call(
         *args: str, cwd: Path | None = None, variables: Mapping[str, str] | None = None, within_s: float = 120
     ) -> subprocess.CompletedProcess[str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRUED_", "XDG_"))}
-        environment = {**kept, "TRUED_HOME": str(home), "HOME": str(tmp_path / "home"), **(variables or {})}
+        environment = {
+            **clean_environment(),
+            "TRUED_HOME": str(home),
+            "HOME": str(tmp_path / "home"),
+            **(variables or {}),
+        }
         return subprocess.run(
             [sys.executable, "-m", "trued", *args],
             cwd=cwd or tmp_path,
@@ -62,6 +67,49 @@ def trued(home: Path, tmp_path: Path) -> Trued:
         )
 
     return call
+
+
+# `main` once for each line of arguments: most of a short command's time goes into imports.
+EACH = """
+import contextlib, io, json, sys
+from trued.cli import main
+done = []
+for args in json.load(sys.stdin):
+    sys.argv, out, err = ["trued", *args], io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            main()
+        except SystemExit as end:
+            done.append([args, int(end.code or 0), out.getvalue(), err.getvalue()])
+json.dump(done, sys.stdout)
+"""
+
+
+@pytest.fixture
+def each(home: Path, tmp_path: Path) -> Each:
+    """Several short commands one after the other, in one process."""
+
+    def call(
+        *lines: Sequence[str], cwd: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> list[subprocess.CompletedProcess[str]]:
+        done = subprocess.run(
+            [sys.executable, "-c", EACH],
+            cwd=cwd or tmp_path,
+            env={**clean_environment(), "TRUED_HOME": str(home), "HOME": str(tmp_path / "home"), **(variables or {})},
+            input=json.dumps(lines),
+            capture_output=True,
+            text=True,
+            timeout=240,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return [subprocess.CompletedProcess(*one) for one in json.loads(done.stdout)]
+
+    return call
+
+
+def clean_environment() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if not name.startswith(("TRUED_", "XDG_", "CI"))}
 
 
 def git(folder: Path, *args: str) -> str:
@@ -119,8 +167,7 @@ class World:
 
     @property
     def variables(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("TRUED_", "XDG_", "CI"))}
-        return {**kept, "TRUED_HOME": str(self.home), "HOME": str(self.top / "home"), "TERM": "xterm"}
+        return {**clean_environment(), "TRUED_HOME": str(self.home), "HOME": str(self.top / "home"), "TERM": "xterm"}
 
     @property
     def work(self) -> list[str]:

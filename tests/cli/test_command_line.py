@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Trued, git
+from tests.cli.conftest import Each, Trued, git
 from trued.cli import COMMANDS
 from trued.types import RunRecord
 
@@ -86,12 +86,11 @@ def test_help_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.spec("USE-3")
-@pytest.mark.parametrize("args", [("bogus",), ("run",), ("ls", "--bogus"), ("run", "x", "--rounds", "many")])
-def test_wrong_usage_ends_with_2_and_says_what_is_wrong(trued: Trued, args: tuple[str, ...]) -> None:
-    done = trued(*args)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "Error: " in done.stderr
-    assert "Traceback" not in done.stderr
+def test_wrong_usage_ends_with_2_and_says_what_is_wrong(each: Each) -> None:
+    for done in each(["bogus"], ["run"], ["ls", "--bogus"], ["run", "x", "--rounds", "many"]):
+        assert (done.returncode, done.stdout) == (2, ""), done.args
+        assert "Error: " in done.stderr
+        assert "Traceback" not in done.stderr
 
 
 def test_the_shell_completes_commands_and_runs(trued: Trued, journal: object, record: object) -> None:
@@ -128,12 +127,13 @@ def test_an_unknown_role_is_named_with_those_that_there_are(trued: Trued, projec
 
 
 @pytest.mark.spec("USE-7")
-@pytest.mark.parametrize(("name", "words"), [("rainbow", "no workflow"), ("ticket", "not in this version")])
-def test_an_unknown_workflow_is_named(trued: Trued, project: Path, name: str, words: str) -> None:
+def test_an_unknown_workflow_is_named(each: Each, project: Path) -> None:
     (project / "PLAN.md").write_text(PLAN)
-    said = one_sentence(trued("run", "PLAN.md", "-w", name, *AGENT, cwd=project))
-    assert name in said
-    assert words in said
+    names = {"rainbow": "no workflow", "ticket": "not in this version"}
+    lines = [["run", "PLAN.md", "-w", name, *AGENT] for name in names]
+    for done, (name, words) in zip(each(*lines, cwd=project), names.items(), strict=True):
+        assert name in one_sentence(done)
+        assert words in one_sentence(done)
 
 
 @pytest.mark.spec("USE-7")
@@ -161,9 +161,10 @@ def test_a_repository_without_a_commit_is_named(trued: Trued, tmp_path: Path) ->
 
 
 @pytest.mark.spec("USE-7")
-@pytest.mark.parametrize("agent", ["claude", "command:", "purple-team-a=codex", "scripted:nowhere.py"])
-def test_an_agent_that_there_is_not_is_named(trued: Trued, project: Path, agent: str) -> None:
-    one_sentence(trued("run", "Do something", "--agent", agent, cwd=project))
+def test_an_agent_that_there_is_not_is_named(each: Each, project: Path) -> None:
+    agents = ["claude", "command:", "purple-team-a=codex", "scripted:nowhere.py"]
+    for done in each(*(["run", "Do something", "--agent", agent] for agent in agents), cwd=project):
+        one_sentence(done)
 
 
 @pytest.mark.spec("USE-7")
@@ -172,17 +173,16 @@ def test_no_agent_at_all_is_said_with_the_way_to_name_one(trued: Trued, project:
 
 
 @pytest.mark.spec("USE-7")
-@pytest.mark.parametrize(
-    "flags", [("--accept", "refuted"), ("--rounds", "0"), ("--sandbox", "magic"), ("--requirements", "no.yaml")]
-)
-def test_a_flag_with_a_value_that_cannot_be_is_named(trued: Trued, project: Path, flags: tuple[str, str]) -> None:
-    one_sentence(trued("run", "Do something", *AGENT, *flags, cwd=project))
+def test_a_flag_with_a_value_that_cannot_be_is_named(each: Each, project: Path) -> None:
+    flags = [("--accept", "refuted"), ("--rounds", "0"), ("--sandbox", "magic"), ("--requirements", "no.yaml")]
+    for done in each(*(["run", "Do something", *AGENT, *given] for given in flags), cwd=project):
+        one_sentence(done)
 
 
 @pytest.mark.spec("USE-7", "USE-2")
-@pytest.mark.parametrize("goal", ["SSI-1883", "#12"])
-def test_a_ticket_is_said_to_come_later(trued: Trued, project: Path, goal: str) -> None:
-    assert "later version" in one_sentence(trued("run", goal, *AGENT, cwd=project))
+def test_a_ticket_is_said_to_come_later(each: Each, project: Path) -> None:
+    for done in each(*(["run", goal, *AGENT] for goal in ("SSI-1883", "#12")), cwd=project):
+        assert "later version" in one_sentence(done)
 
 
 @pytest.mark.spec("USE-7", "USE-2")
@@ -200,10 +200,12 @@ def test_bad_input_leaves_no_run_and_no_branch(trued: Trued, project: Path) -> N
 
 
 @pytest.mark.spec("USE-7")
-@pytest.mark.parametrize("command", ["show", "ledger", "resume"])
-def test_where_there_is_no_run_a_sentence_says_so(trued: Trued, project: Path, command: str) -> None:
-    assert "no run" in one_sentence(trued(command, cwd=project))
-    assert "r-zzzzz" in one_sentence(trued(command, "r-zzzzz", cwd=project))
+def test_where_there_is_no_run_a_sentence_says_so(each: Each, project: Path) -> None:
+    commands = ["show", "logs", "ledger", "diff", "report", "resume", "cancel", "approve"]
+    for done in each(*([one] for one in commands), cwd=project):
+        assert "no run" in one_sentence(done)
+    for done in each(*([one, "r-zzzzz"] for one in commands), cwd=project):
+        assert "r-zzzzz" in one_sentence(done)
 
 
 @pytest.mark.spec("USE-7")
@@ -228,15 +230,16 @@ def test_a_mistake_of_ours_is_one_sentence_and_a_file(trued: Trued, record: RunR
 
 
 @pytest.mark.spec("PUR-4")
-@pytest.mark.parametrize(
-    "args",
-    [("run", "Do it", *AGENT), ("resume",), ("approve", "--as", "me", "--reason", "ok"), ("answer", "yes"), ("trust",)],
-)
-def test_an_agent_can_neither_start_agents_nor_speak_for_a_person(
-    trued: Trued, project: Path, args: tuple[str, ...]
-) -> None:
-    said = one_sentence(trued(*args, cwd=project, variables={"TRUED_CALL": "chunk-1A-purple-team-a.1"}))
-    assert "inside an agent" in said
+def test_an_agent_can_neither_start_agents_nor_speak_for_a_person(each: Each, project: Path) -> None:
+    lines = [
+        ["run", "Do it", *AGENT],
+        ["resume"],
+        ["approve", "--as", "me", "--reason", "ok"],
+        ["answer", "yes"],
+        ["trust"],
+    ]
+    for done in each(*lines, cwd=project, variables={"TRUED_CALL": "chunk-1A-purple-team-a.1"}):
+        assert "inside an agent" in one_sentence(done)
 
 
 # -- setting up ----------------------------------------------------------------------------------------------------

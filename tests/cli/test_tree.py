@@ -61,14 +61,14 @@ def test_what_a_run_waits_for_is_said() -> None:
 @pytest.mark.spec("USE-4", "LAW-8")
 def test_what_is_not_met_stands_under_its_checks_with_the_reason() -> None:
     judged = [
-        {"id": "a", "grade": "refuted", "why": ["case 2: it returns another value"]},
+        {"id": "a", "grade": "refuted", "why": ["case 2: another value"]},
         {"id": "b", "grade": "proven"},
     ]
     seen = Progress([event("proven", "chunk 1A/prove", grade="refuted", holds=False, gaps=1, requirements=judged)])
     lines = [one.plain for one in row_lines(seen.rows["chunk 1A/prove 1"], 0)]
     assert lines == [
         "✗ checks             engine  0.0s  refuted, 1 gap",
-        "    a refuted  case 2: it returns another value",
+        "    a refuted  case 2: another value",
     ]
 
 

@@ -140,7 +140,7 @@ def test_a_finished_run_stays_as_it_is(finished: Finished) -> None:
 # -- waiting for a person ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("USE-3", "RUN-8", "PUR-8")
+@pytest.mark.spec("USE-3", "RUN-8", "PUR-8", "LAW-7")
 def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World) -> None:
     asked = world.trued("run", *world.work)
     assert asked.returncode == 3
@@ -148,6 +148,9 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
     (run,) = world.data("ls")
     assert (run["state"], world.data("show")["questions"][0]["options"]) == ("waiting", ["yes", "stop", "redo"])
     assert world.trued("answer", run["id"], "perhaps").returncode == 2
+    hidden = world.trued("why", "double").stdout  # agents may be asked again, so values stay where they are
+    assert "2 examples" in hidden
+    assert "double(21)" not in hidden
     said = world.data("answer", "stop")  # the newest run of this repository is meant
     assert (said["answer"], bool(said["who"])) == ("stop", True)
     ended = world.trued("resume", "--json")
@@ -157,17 +160,20 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
 
 @pytest.mark.spec("USE-10", "RUN-8")
 def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> None:
-    planned = world.trued("run", *world.work, "--plan-only")
-    assert planned.returncode == 0, planned.stderr
-    assert "double(x) returns twice its argument" in planned.stdout
-    assert "2 examples" in planned.stdout
-    assert "agents_for_cli.py" in planned.stdout
+    contract = world.data("run", *world.work, "--plan-only")["contract"]
+    assert [one["checks"] for one in contract["requirements"]] == [
+        [{"kind": "examples", "cases": 2}],
+        [{"kind": "examples", "cases": 1}],
+    ]
+    assert (contract["held_out"], list(contract["agents"])) == (True, ["*"])
     assert world.data("show")["calls"] == []
     unsigned = world.trued("approve")
     assert (unsigned.returncode, unsigned.stdout) == (2, "")
     approved = world.trued("approve", "--as", "Ada", "--reason", "these are my words")
     assert approved.returncode == 0, approved.stderr
-    assert "tiny:double(21) → 42" in approved.stderr  # shown before the word is given
+    shown = approved.stderr  # before the word is given
+    for part in ("double(x) returns twice its argument", "tiny:double(21) → 42", "2 examples", "agents_for_cli.py"):
+        assert part in shown
     assert "no requirement 'quadruple'" in world.trued("approve", world.data("ls")[0]["id"], "quadruple").stderr
     done = world.trued("resume", "--yes")
     assert done.returncode == 0, done.stderr

@@ -17,7 +17,8 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
     contract = engine.contract(record.id)
     found = ledger(engine.verdict(record.id), contract, over=is_over(engine, record))
     if as_json:
-        print_json({**whole(engine, record), "requirements": found["requirements"]})
+        agreed = {"contract": contract_data(engine, record, contract)} if record.state == "planned" and contract else {}
+        print_json({**whole(engine, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
         contract_lines(engine, record, contract)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; nobody has worked yet")
@@ -80,6 +81,29 @@ def contract_lines(
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
     for role, agent in settings.agents.items():
         console.print(Text(f"{'every other role' if role == '*' else role}: {line(agent)}"), soft_wrap=True)
+
+
+def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict[str, Any]:
+    """The contract by number and kind of its checks: what can be known before money is spent."""
+    numbers = {
+        one.id: [
+            {"kind": check.kind, "cases": len(check.cases) if isinstance(check, ExamplesCheck) else 1}
+            for check in one.checks
+        ]
+        for one in contract.requirements
+    }
+    rows = [
+        {
+            "id": one.id,
+            "text": one.text,
+            "source": str(one.source),
+            "covers": list(one.covers),
+            "checks": numbers[one.id],
+        }
+        for one in contract.requirements
+    ]
+    agents = engine.inputs(record.id).settings.agents
+    return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows}
 
 
 def check_lines(check: Check, *, cases: bool) -> list[str]:
