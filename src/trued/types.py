@@ -59,7 +59,7 @@ class Answer(StrEnum):
     REDO = "redo"
 
 
-# -- what the user asked ------------------------------------------------------------------------------------------------
+# -- what the user asked -----------------------------------------------------------------------------------------------
 
 
 class Source(Value):
@@ -214,7 +214,7 @@ class Plan(Value):
     contract: str = ""  # hash of the sealed contract; empty before sealing
 
 
-# -- what agents say ------------------------------------------------------------------------------------------------------
+# -- what agents say ---------------------------------------------------------------------------------------------------
 
 
 class Finding(Value):
@@ -246,7 +246,7 @@ class Note(Reply):
         return max((finding.severity for finding in self.findings), default=Severity.NONE)
 
 
-# -- what the engine found out ----------------------------------------------------------------------------------------------
+# -- what the engine found out -----------------------------------------------------------------------------------------
 
 
 class Outcomes(StrEnum):
@@ -366,7 +366,7 @@ class Outcome(Value):
     lacking: tuple[str, ...] = ()  # requirements that only wait for a person
 
 
-# -- roles and settings -----------------------------------------------------------------------------------------------------
+# -- roles and settings ------------------------------------------------------------------------------------------------
 
 
 class Role(Value):
@@ -443,7 +443,9 @@ class RunRecord(Value):
     repository: str
     base: str
     branch: str
-    state: str = "running"  # running | planned | waiting | done | not proven | stopped | failed | cancelled | interrupted
+    state: str = (
+        "running"  # running | planned | waiting | done | not proven | stopped | failed | cancelled | interrupted
+    )
     grade: Grade = Grade.UNPROVEN
     code: int = 0  # exit code of the state
     why: str = ""

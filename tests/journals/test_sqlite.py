@@ -54,7 +54,7 @@ async def test_steps_are_found_by_name_whatever_the_order(journal: SqliteJournal
     run = journal.of("r-one")
     await asyncio.gather(run.once("a#1", "h", Counting(["A"])), run.once("b#1", "h", Counting(["B"])))
     again = await asyncio.gather(run.once("b#1", "h", Counting([])), run.once("a#1", "h", Counting([])))
-    assert again == ["B", "A"]
+    assert list(again) == ["B", "A"]
 
 
 @pytest.mark.spec("RUN-3")
