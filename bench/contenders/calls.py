@@ -23,7 +23,7 @@ class Side(Engine):
 
     def _kit(self, *given: Any) -> Kit:
         kit = super()._kit(*given)
-        roles = {name: Role(name=name, prompt="Wait.", tools=("read",), writes=False) for name in self._names()}
+        roles = {name: Role(name=name, prompt="Wait.", tools=("read", "edit")) for name in self._names()}
         return replace(kit, roles={**kit.roles, **roles})
 
     def _names(self) -> list[str]:
@@ -41,7 +41,7 @@ class Side(Engine):
 
 async def measured(folder: Path, calls: int, seconds: float, cap: int) -> float:
     root = repository(folder, plan(["1A"]))
-    agent = f"""command:/bin/sh -c "sleep {seconds}; echo '{{}}'" """
+    agent = f"""command:/bin/sh -c "sleep {seconds}; date > done.txt; echo '{{}}'" """
     Side.agents = calls
     began = time.perf_counter()
     engine = Side(folder / "home", {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
