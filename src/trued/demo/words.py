@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TextIO
 
 from rich.console import Console
+from rich.table import Table
 from rich.text import Text
 
 from ..redact import plain
@@ -27,7 +28,7 @@ class Teller:
         self._print(Text(f"  {text}", style))
 
     def command(self, text: str) -> None:
-        self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")))
+        self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")), whole=True)  # to be copied as it is
 
     def output(self, text: str) -> None:
         """What a program printed; it may hold an agent's words."""
@@ -39,10 +40,19 @@ class Teller:
         self._print(Text.assemble((f"  {mark} ", style), text))
 
     def event(self, at: float, who: str, what: str, style: str = "") -> None:
-        self._print(Text.assemble((f"  {at:5.1f} s  ", "dim"), (f"{who:<7}", "bold"), (plain(what), style)))
+        said = plain(what)
+        if not self._console.is_terminal:
+            self._print(Text(f"  {at:5.1f} s  {who:<7}{said}"))
+            return
+        row = Table.grid()  # a long sentence goes on under its own beginning
+        row.add_column(width=11)
+        row.add_column(width=7)
+        row.add_column()
+        row.add_row(Text(f"  {at:5.1f} s", "dim"), Text(who, "bold"), Text(said, style))
+        self._print(row)
 
-    def _print(self, text: Text) -> None:
-        self._console.print(text)
+    def _print(self, one: Text | Table, *, whole: bool = False) -> None:
+        self._console.print(one, soft_wrap=whole or None)
         self._stream.flush()
 
 
