@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import shlex
 import signal
@@ -22,6 +23,7 @@ LOOK_S = 0.5  # how often limits and descendants are looked at
 GRACE_S = 1.0  # between the request to end and the end
 SETTLE, SETTLE_S = 8, 0.005  # a sandbox takes its processes along, but not in the same instant
 LAST_LINES = 12
+BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # more than a pipe can hold
 AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
 RUNNERS = frozenset({"node", "bun", "deno", "env", "sh", "bash", "python", "python3", "npx"})
@@ -37,9 +39,10 @@ class Launcher:
     async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
         argv, environment = self._confined(order, program)
         try:
-            agent = _Agent(argv, environment, order.folder, program.stdin)
+            agent = await _begun(argv, environment, order.folder, program.stdin)
         except OSError as error:
-            return Ended(None, kind="missing", why=f"{program.argv[0]} cannot be started: {error.strerror}")
+            kind = "crashed" if error.errno in BUSY else "missing"
+            return Ended(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
         stream = Stream(self._record.redactor, log)
         agent.read(order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece))
         try:
@@ -119,6 +122,18 @@ class Launcher:
                 break
             time.sleep(SETTLE_S)  # not a second request to stop, and nothing else, may come between
         return processes.reap(self._marker, below=os.getpid())
+
+
+async def _begun(argv: list[str], environment: dict[str, str], folder: str, stdin: bytes) -> "_Agent":
+    """A machine that has no process or memory to spare at the moment may have some in the next."""
+    for pause in (0.1, 0.4, 1.0, 2.0):
+        try:
+            return _Agent(argv, environment, folder, stdin)
+        except OSError as error:
+            if error.errno not in BUSY:
+                raise
+        await asyncio.sleep(pause)
+    return _Agent(argv, environment, folder, stdin)
 
 
 class _Agent:
