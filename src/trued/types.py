@@ -443,9 +443,8 @@ class RunRecord(Value):
     repository: str
     base: str
     branch: str
-    state: str = (
-        "running"  # running | planned | waiting | done | not proven | stopped | failed | cancelled | interrupted
-    )
+    # running | planned | waiting | done | not proven | unjudged | stopped | failed | cancelled | interrupted
+    state: str = "running"
     grade: Grade = Grade.UNPROVEN
     code: int = 0  # exit code of the state
     why: str = ""

@@ -13,7 +13,7 @@ from ..errors import BadInput, Busy, Cancelled
 from ..journals.sqlite import RunJournal, SqliteJournal
 from ..kit import Kit, Person
 from ..protocols import Capabilities, Runtime
-from ..redact import Redactor
+from ..redact import Redactor, secrets_in
 from ..run import Run
 from ..runtimes import capabilities_of
 from ..spool import SUPERVISOR, Spool
@@ -163,7 +163,7 @@ class Engine:
             secrets=(*secret, self.journal.path),
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
-            redact=Redactor(self._given(inputs)).within,
+            redact=Redactor(self._secrets(inputs)).within,
             person=self.person,
             began=record.created_at,
         )
@@ -172,12 +172,21 @@ class Engine:
         return self.runtime.capabilities if self.runtime else capabilities_of(agent)
 
     def _spool(self, record: RunRecord, inputs: Inputs) -> Spool:
-        given, folder = self._given(inputs), self.folder(record.id) / "spool"
-        return Spool(folder, cap=inputs.settings.cap, supervisor=self.supervisor, secrets=given, variables=given)
+        return Spool(
+            self.folder(record.id) / "spool",
+            cap=inputs.settings.cap,
+            supervisor=self.supervisor,
+            secrets=self._secrets(inputs),
+            variables=self._given(inputs),
+        )
 
     def _given(self, inputs: Inputs) -> dict[str, str]:
-        """The variables that agents may see: by the user's word, and kept out of everything that is stored."""
+        """The variables that agents may see, by the user's word."""
         return {name: self.environ[name] for name in inputs.settings.variables if name in self.environ}
+
+    def _secrets(self, inputs: Inputs) -> dict[str, str]:
+        """What is kept out of everything that is stored."""
+        return {**secrets_in(self.environ), **self._given(inputs)}
 
     def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:
         confinement = Confinement(
