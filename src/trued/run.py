@@ -9,7 +9,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
-from . import proof
+from . import durable, proof
 from .briefs import brief
 from .calls import Answered, Ask, answered
 from .decide import Cluster
@@ -280,10 +280,12 @@ class Run:
         line, workspace = self.line, self.kit.workspace
         line.sections[section.chunk] = section
         path = self._memory()
+        before = await workspace.read(workspace.base, path) if path else None
+        existing = (before or b"").decode(errors="surrogateescape")
+        text = render(existing, line.sections.values()).encode(errors="surrogateescape")
+        self._live_copy("MEMORY.md", text)
         if not path:
             return
-        existing = (await workspace.read(workspace.base, path) or b"").decode(errors="surrogateescape")
-        text = render(existing, line.sections.values()).encode(errors="surrogateescape")
         head, message = line.head, f"docs: log of {section.chunk}"
 
         async def step() -> str:
@@ -292,11 +294,22 @@ class Run:
         line.head = await self._once("log", digest(head, section.model_dump(mode="json")), step)
         await self._publish()
 
+    def _live_copy(self, name: str, text: bytes) -> None:
+        """For whoever looks while the run goes on: a view, made anew with every replay."""
+        folder = self.kit.folder / "files"
+        folder.mkdir(parents=True, exist_ok=True)
+        durable.write(folder / name, text, sync=False)
+
     def _memory(self) -> str:
         """MEMORY.md lies beside the plan; a plan from outside the repository has none."""
         file = self.kit.goal.source.file
         outside = not file or PurePosixPath(file).is_absolute() or file.startswith("..")
         return "" if outside else str(PurePosixPath(file).with_name("MEMORY.md"))
+
+    def _not_theirs(self) -> set[str]:
+        """What an agent may change in its clone to no effect: the plan, frozen files, the engine's own."""
+        frozen = self.line.contract.frozen if self.line.contract else {}
+        return {*self._owned(), self.kit.goal.source.file, *(path for path, blob in frozen.items() if blob)}
 
     def _owned(self) -> tuple[str, ...]:
         return (self._memory(),) if self._memory() else ()
@@ -425,8 +438,8 @@ class Session(Generic[R]):
             return
         if got.clone != self.clone:
             await self.run.kit.workspace.drop(got.clone, "the call has ended")
-        if edited := sorted(set(got.changed) & set(self.run._owned())):
-            self.run.kit.journal.tell("engine's file edited", role=self.role.name, files=edited)
+        if edited := sorted(set(got.changed) & self.run._not_theirs()):
+            self.run.kit.journal.tell("sealed file edited", role=self.role.name, files=edited)
         if self.line is self.run.line:
             await self.run._publish()
 

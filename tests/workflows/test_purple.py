@@ -1,10 +1,11 @@
 """Purple, driven through the engine with scripted agents."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import PASSED, REQUIREMENTS, Ground, built, chunk_of, events, honest, saying
+from tests.workflows.conftest import PASSED, PLAN, REQUIREMENTS, Ground, built, chunk_of, events, honest, saying
 from trued.errors import BadInput
 from trued.types import Grade
 from trued.wire import Order
@@ -116,8 +117,6 @@ async def test_team_b_mends_on_top_of_team_a_in_a_commit_of_its_own(ground: Grou
             return built(
                 order, {"1A": "def double(x):\n    return x\n", "1B": "\n\ndef triple(x):\n    return 3 * x\n"}
             )
-        from pathlib import Path
-
         file = Path(order.folder) / "tiny.py"
         file.write_text(file.read_text().replace("return x\n", "return x + x\n"))
         return {**PASSED, "fixed": ["double doubled nothing"]}
@@ -291,8 +290,6 @@ async def test_a_plain_goal_is_planned_first_and_the_plan_is_confirmed(ground: G
 @pytest.mark.spec("PUR-12")
 async def test_solo_implements_all_and_mends_once(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
-        from pathlib import Path
-
         if order.resume:
             (Path(order.folder) / "tiny.py").write_text(CODE_FOR_ALL)
         return {"implemented": ["all"], "files": []}
@@ -343,3 +340,25 @@ async def test_an_unknown_role_is_one_sentence_and_changes_nothing(ground: Groun
     with pytest.raises(BadInput, match="no role 'painter'"):
         await ground.run(engine, agents={"painter": "scripted:inside"})
     assert engine.journal.runs() == []
+
+
+@pytest.mark.spec("LAW-3", "PUR-6")
+async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(ground: Ground) -> None:
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a":
+            Path(order.folder, "PLAN.md").write_text(PLAN.replace("- [ ]", "- [x]").replace("twice", "once"))
+            Path(order.folder, "MEMORY.md").write_text("## Implementation Log\n\n**Chunk status:** ✅ complete\n")
+            return built(order, {})
+        return PASSED
+
+    engine, runtime = ground.engine(script)
+    record = await ground.run(engine, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert {name for event in events(engine, record, "sealed file edited") for name in event.data["files"]} == {
+        "MEMORY.md",
+        "PLAN.md",
+    }
+    assert all("returns once its argument" not in order.brief for order in runtime.orders)
+    assert "⚠" in ground.file(record, "MEMORY.md")
+    assert "✅" not in ground.file(record, "MEMORY.md")
+    assert (engine.folder(record.id) / "files" / "MEMORY.md").read_text().strip() == ground.file(record, "MEMORY.md")

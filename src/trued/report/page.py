@@ -26,7 +26,7 @@ OBEYED = (
 )  # by tools, unasked
 NOTICES = {
     "branch not moved": "The run's branch was not moved",
-    "engine's file edited": "An agent edited a file that is the engine's; the edit counts for nothing",
+    "sealed file edited": "An agent edited what is sealed or the engine's; the edit counts for nothing",
     "tried to start an agent": "An agent tried to start another agent and was refused",
     "no progress": "A loop ended early: the same checks failed twice, and nothing was changed",
 }

@@ -229,25 +229,29 @@ def _answered(seen: Progress, event: Event) -> None:
 
 
 def _sealed(seen: Progress, event: Event) -> None:
-    """One check of the contract whose red was taken, or the contract as a whole."""
+    """One check of the contract whose red was taken."""
+    named, checks = seen.checks(event.key or "seal")
+    seen.served |= set(map(str, event.data.get("serves", ())))
+    seen.requirements = len(seen.served)
+    seen.on_base.update({str(name): int(number) for name, number in (event.data.get("cases") or {}).items()})
+    row = replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at)
+    seen.put(replace(row, summary=_on_base(seen)), named)
+
+
+def _contract(seen: Progress, event: Event) -> None:
+    """The contract as a whole."""
     data = event.data
     named, checks = seen.checks(event.key or "seal")
-    whole = "requirements" in data
-    if whole:
-        seen.requirements = data["requirements"] if isinstance(data["requirements"], int) else len(data["requirements"])
-    else:
-        seen.served |= set(map(str, data.get("serves", ())))
-        seen.requirements = len(seen.served)
-        seen.on_base.update({str(name): int(number) for name, number in (data.get("cases") or {}).items()})
+    seen.requirements = int(data.get("requirements", 0))
+    held = "held out" if data.get("held_out") else f"visible: {data.get('why', '')}"
+    row = replace(checks, state="held", began=checks.began or event.at, ended=event.at, closed=True)
+    seen.put(replace(row, summary=f"{_on_base(seen)}, {held}"), named)
+
+
+def _on_base(seen: Progress) -> str:
     cases = ", ".join(f"{number} {name}" for name, number in seen.on_base.items())
-    parts = [
-        f"{seen.requirements} requirement{'' if seen.requirements == 1 else 's'}",
-        f"on the base {cases}" if cases else "",
-    ]
-    parts += ["held out" if data.get("held_out") else f"visible: {data.get('why', '')}"] if whole else []
-    row = replace(checks, runs=checks.runs + (not whole), began=checks.began or event.at, ended=event.at)
-    summary = ", ".join(part for part in parts if part)
-    seen.put(replace(row, summary=summary, state="held" if whole else "running", closed=whole), named)
+    number = f"{seen.requirements} requirement{'' if seen.requirements == 1 else 's'}"
+    return f"{number}, on the base {cases}" if cases else number
 
 
 def _checking(seen: Progress, event: Event) -> None:
@@ -340,7 +344,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "run again": _again,
     "answered": _answered,
     "sealed": _sealed,
-    "contract sealed": _sealed,
+    "contract sealed": _contract,
     "checking": _checking,
     "checked": _checked,
     "judged": _judged,
@@ -351,7 +355,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
     "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),
     "branch not moved": _warned("the run's branch was not moved: {why}"),
-    "engine's file edited": _warned("{role} edited a file of the engine, which was put back: {files}"),
+    "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
     "tried to start an agent": _warned("tried to start an agent: refused"),
     "resumed": _resumed,
     "ended": _ended,
