@@ -217,9 +217,7 @@ def test_a_state_folder_that_cannot_be_used_is_named(trued: Trued, project: Path
 
 @pytest.mark.spec("USE-7")
 def test_a_mistake_of_ours_is_one_sentence_and_a_file(trued: Trued, record: RunRecord, home: Path) -> None:
-    inputs = home / "runs" / record.id / "inputs.json"
-    inputs.parent.mkdir(parents=True)
-    inputs.write_text("{}")  # by nobody who knows the shape: nothing foresees that
+    """The run in the journal has no inputs: nothing writes such a run, so nothing foresees it."""
     said = one_sentence(trued("resume", record.id), code=1)
     (file,) = (home / "tracebacks").iterdir()
     assert str(file) in said

@@ -3,6 +3,7 @@
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from ..engine import Engine
@@ -117,20 +118,22 @@ def _evidence(one: dict[str, Any], before: dict[str, Any]) -> None:
     for label in ("command", "isolation", "interpreter", "why_void"):
         if one[label] and one[label] != before.get(label):
             console.print(Text(f"    {label.removeprefix('why_')}: {line(one[label], 300)}"), soft_wrap=True)
-    failed_first = sorted(one["tried"], key=lambda tried: tried["outcome"] == "passed")
-    for tried in failed_first[:CASES]:
-        mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
-        detail = f": {line(tried['detail'], 300)}" if tried.get("detail") else ""
-        kind = f" ({tried['kind']})" if tried["kind"] else ""
-        console.print(
-            Text.assemble((f"    {mark} ", style), f"{line(tried['id'], 200)} {tried['outcome']}{kind}{detail}"),
-            soft_wrap=True,
-        )
-    if len(failed_first) > CASES:
-        console.print(f"    … {len(failed_first) - CASES} more")
+    _tried(console, one["tried"])
     if one["output"] and one["output"] != HELD_BACK and one["failed"]:
         for text in line_by_line(one["output"]):
             console.print(Text(f"    │ {text}", "dim"), soft_wrap=True)
+
+
+def _tried(console: Console, every: list[dict[str, Any]]) -> None:
+    """Case by case, the failed ones first."""
+    for tried in sorted(every, key=lambda one: one["outcome"] == "passed")[:CASES]:
+        mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
+        detail = f": {line(tried['detail'], 300)}" if tried.get("detail") else ""
+        kind = f" ({tried['kind']})" if tried["kind"] not in ("", tried["outcome"]) else ""
+        said = f"{line(tried['id'], 200)} {tried['outcome']}{kind}{detail}"
+        console.print(Text.assemble((f"    {mark} ", style), said), soft_wrap=True)
+    if len(every) > CASES:
+        console.print(f"    … {len(every) - CASES} more")
 
 
 def line_by_line(output: str, most: int = 15) -> list[str]:

@@ -42,12 +42,14 @@ def ls(
         rows = [listed(one, engine.journal.driver(one.id)) for one in runs]
     if as_json:
         print_json(rows)
-        return
-    if not rows:
-        err().print(
-            "no runs here yet; `trued demo` shows one" + ("" if here is None else ", `trued ls --all` lists others")
-        )
-        return
+    elif rows:
+        _print_runs(rows)
+    else:
+        others = "" if here is None else ", `trued ls --all` lists those of other repositories"
+        err().print(f"no runs here yet; `trued demo` shows one{others}", soft_wrap=True)
+
+
+def _print_runs(rows: list[dict[str, Any]]) -> None:
     console, columns = out(), ("id", "workflow", "state", "grade")
     width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
     console.print(Text("".join(f"{name:<{width[name]}}" for name in columns) + f"{'when':<12}title", "dim"))
@@ -127,26 +129,36 @@ def _events(engine: Engine, record: RunRecord, follow: bool) -> Iterator[tuple[d
         time.sleep(POLL_S)
 
 
-def _transcript(engine: Engine, record: RunRecord, key: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    keys = [event.key for event in engine.journal.events(record.id) if event.kind == "asked"]
-    fitting = [one for one in dict.fromkeys(keys) if one == key] or [one for one in dict.fromkeys(keys) if key in one]
-    if len(fitting) != 1:
-        raise BadInput(
-            f"{len(fitting) or 'no'} calls of {record.id} are named {key!r}",
-            then=f"one of: {'; '.join(dict.fromkeys(keys)) or 'none yet'}",
-        )
-    folder, told_so_far = engine.folder(record.id) / "spool", 0
+def _transcript(engine: Engine, record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    key, spool, so_far = _call_named(engine, record, given), engine.folder(record.id) / "spool", 0
     while True:
         driven = engine.journal.driver(record.id)
-        attempts = sorted(folder.glob(f"{folder_name(fitting[0])}.*"), key=lambda path: int(path.suffix[1:] or 0))
-        rows = [(attempt, row) for attempt in attempts for row in spooled(attempt)]
-        for attempt, row in rows[told_so_far:]:
-            yield {"call": fitting[0], "attempt": int(attempt.suffix[1:]), **row}, _said(row)
-        told_so_far = len(rows)
-        ended = any((attempt / "report.json").exists() for attempt in attempts)
-        if not follow or not driven or ended:
+        attempts = sorted(
+            (int(path.suffix[1:]), path) for path in spool.glob(f"{folder_name(key)}.*") if _is_attempt(path)
+        )
+        rows = [(number, row) for number, path in attempts for row in spooled(path)]
+        for number, row in rows[so_far:]:
+            yield {"call": key, "attempt": number, **row}, _said(row)
+        so_far = len(rows)
+        if not follow or not driven or any((path / "report.json").exists() for _, path in attempts):
             return
         time.sleep(POLL_S)
+
+
+def _call_named(engine: Engine, record: RunRecord, given: str) -> str:
+    """The key of the one call that has this name, or this in its name."""
+    keys = list(dict.fromkeys(event.key for event in engine.journal.events(record.id) if event.kind == "asked"))
+    fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
+    if len(fitting) == 1:
+        return fitting[0]
+    number = len(fitting) or "no"
+    raise BadInput(
+        f"{number} calls of {record.id} are named {given!r}", then=f"one of: {'; '.join(keys) or 'none yet'}"
+    )
+
+
+def _is_attempt(path: Path) -> bool:
+    return path.is_dir() and path.suffix[1:].isdigit()
 
 
 def _said(row: dict[str, Any]) -> str:

@@ -1,12 +1,13 @@
 """How a run ended, on stdout, and on stderr what a person can do next."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ..engine import Engine
-from ..types import Check, Contract, ExamplesCheck, Grade, ManualCheck, RunRecord
+from ..types import Check, Contract, ExamplesCheck, Grade, ManualCheck, Requirement, RunRecord
 from ..views import ledger, shown, state_of
 from .house import is_over
 from .terminal import hint, out, print_json
@@ -67,20 +68,25 @@ def contract_lines(
     """The contract as a person reads it before money is spent, or before they give their word."""
     console = console or out()
     for one in contract.requirements:
-        where = f"  ({line(one.source)})" if str(one.source) else ""
-        console.print(Text.assemble((line(one.id), "bold"), f"{where}\n  {line(one.text)}"), soft_wrap=True)
-        if one.covers:
-            console.print(Text(f"  stands for {line(', '.join(one.covers))}"), soft_wrap=True)
-        if not one.checks:
-            console.print(Text("  no check of its own", style="dim"))
-        for check in one.checks:
-            for text in check_lines(check, cases=cases):
-                console.print(Text(f"  {text}", style="dim"), soft_wrap=True)
+        for text in _requirement(one, cases=cases):
+            console.print(text, soft_wrap=True)
     settings = engine.inputs(record.id).settings
     held = "held out" if contract.held_out else "visible"
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
     for role, agent in settings.agents.items():
-        console.print(Text(f"{'every other role' if role == '*' else role}: {line(agent)}"), soft_wrap=True)
+        every = "every other role" if len(settings.agents) > 1 else "every role"
+        console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
+
+
+def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
+    where = f"  ({line(one.source)})" if str(one.source) else ""
+    yield Text.assemble((line(one.id), "bold"), f"{where}\n  {line(one.text)}")
+    if one.covers:
+        yield Text(f"  stands for {line(', '.join(one.covers))}")
+    if not one.checks:
+        yield Text("  no check of its own", style="dim")
+    for check in one.checks:
+        yield from (Text(f"  {text}", style="dim") for text in check_lines(check, cases=cases))
 
 
 def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict[str, Any]:

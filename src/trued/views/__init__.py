@@ -68,22 +68,17 @@ def _called(call: Call, *, at_work: bool) -> dict[str, Any]:
 
 def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
     """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
-    judged = {one.id: one for one in verdict.requirements} if verdict else {}
-    facts = {
-        one.id: one for one in (*(contract.base_facts if contract else ()), *(verdict.evidence if verdict else ()))
-    }
-    rows = [_judged(one, facts, over=over) for one in judged.values()]
-    rows += [
-        _unseen(one.id, one.text, str(one.source))
-        for one in (contract.requirements if contract else ())
-        if one.id not in judged
-    ]
-    complete = verdict is not None and len(rows) == len(judged)
+    verdict = verdict or Verdict.open("nothing yet")
+    facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
+    judged = {one.id: _judged(one, facts, over=over) for one in verdict.requirements}
+    wanted = contract.requirements if contract else ()
+    unseen = [_unseen(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
+    rows = [*judged.values(), *unseen]
     return {
-        "grade": str(verdict.grade) if verdict and complete else min_grade(row["grade"] for row in rows),
-        "commit": verdict.commit if verdict else "",
+        "grade": min_grade(row["grade"] for row in rows),
+        "commit": verdict.commit,
         "requirements": rows,
-        "undecided": list(verdict.undecided) if verdict else [],
+        "undecided": list(verdict.undecided),
     }
 
 
