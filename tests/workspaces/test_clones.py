@@ -275,6 +275,17 @@ async def test_a_half_made_clone_is_made_anew(workspace: GitWorkspace) -> None:
     assert (work / "app.py").read_text() == "print('hello')\n"
 
 
+async def test_state_that_cannot_be_written_is_one_sentence(
+    workspace: GitWorkspace, begin: Begin, tmp_path: Path
+) -> None:
+    (workspace.folder / "clones").write_text("in the way")
+    with pytest.raises(StateFailed, match="free space or make the folder writable"):
+        await workspace.clone("a", workspace.base, token="1")
+    (tmp_path / "state" / "runs" / "r2").write_text("in the way")
+    with pytest.raises(StateFailed, match="cannot write"):
+        await begin(run="r2").begin()
+
+
 async def test_nothing_is_taken_from_a_clone_that_is_elsewhere(workspace: GitWorkspace) -> None:
     await workspace.clone("a", workspace.base, token="1")
     with pytest.raises(StateFailed, match="is not at"):

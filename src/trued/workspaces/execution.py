@@ -41,8 +41,9 @@ class Output:
     async def drain(self, stream: asyncio.StreamReader, into: bytearray) -> None:
         while piece := await stream.read(PIECE_BYTES):
             if len(into) + len(piece) > self.limit:
+                if not self.flooded:
+                    self.stop()
                 self.flooded = True
-                self.stop()
             into += piece[: self.limit - len(into)]
 
 

@@ -5,12 +5,12 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from trued.errors import CannotJudge
+from trued.errors import CannotJudge, StateFailed
 from trued.protocols import Command, Ran, Taken
 from trued.wire import Confinement, Limits
 
@@ -48,9 +48,10 @@ class GitWorkspace:
 
     async def begin(self) -> None:
         """The store holds the base, and what a killed process left half done is gone."""
-        (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
-        await self.store.begin(self.base)
-        await self._sweep()
+        with _writing(self.folder):
+            (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
+            await self.store.begin(self.base)
+            await self._sweep()
 
     def confinement(self) -> Confinement:
         return self._agents
@@ -58,14 +59,17 @@ class GitWorkspace:
     # -- clones -----------------------------------------------------------------------------------------------------
 
     async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
-        clone = await self.clones.provide(folder_name(name), head, token)
+        with _writing(self.folder):
+            clone = await self.clones.provide(folder_name(name), head, token)
         return clone.work, clone.home
 
     async def take(self, name: str, head: str, *, author: str, message: str, when: float) -> Taken:
-        return await self.clones.take(folder_name(name), head, Author(author, when), message)
+        with _writing(self.folder):
+            return await self.clones.take(folder_name(name), head, Author(author, when), message)
 
     async def drop(self, name: str, why: str) -> None:
-        await self.clones.drop(folder_name(name), why)
+        with _writing(self.folder):
+            await self.clones.drop(folder_name(name), why)
 
     async def tidy(self) -> None:
         for name in self.clones.names():
@@ -132,7 +136,8 @@ class GitWorkspace:
         """A fresh checkout without `.git`; whatever happens in it, it is gone afterwards."""
         place = self.folder / "rooms" / secrets.token_hex(6)
         work = place / "work"
-        work.mkdir(parents=True, mode=0o700)
+        with _writing(self.folder):
+            work.mkdir(parents=True, mode=0o700)
         try:
             await self.store.check_out(commit, work, place / "index")
             (place / "index").unlink()
@@ -144,8 +149,9 @@ class GitWorkspace:
         """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
         place = self.folder / "rooms" / f"x{secrets.token_hex(6)}"
         own = {"HOME": place / "home", "TMPDIR": place / "tmp"}
-        for folder in own.values():
-            folder.mkdir(parents=True, mode=0o700)
+        with _writing(self.folder):
+            for folder in own.values():
+                folder.mkdir(parents=True, mode=0o700)
         try:
             return await self._executed(command, {name: str(path) for name, path in own.items()})
         finally:
@@ -206,6 +212,16 @@ class GitWorkspace:
             complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
             raise CannotJudge(f"the sandbox of the agents did not start: {complaint or 'no message'}")
         return said == "open"
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Private state that cannot be written is one sentence, not a traceback."""
+    try:
+        yield
+    except OSError as error:
+        where, why = error.filename or folder, error.strerror or error
+        raise StateFailed(f"cannot write {where}: {why}; free space or make the folder writable") from error
 
 
 async def _run(launch: Launch, *, channel: bool) -> Ended:

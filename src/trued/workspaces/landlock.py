@@ -32,6 +32,7 @@ READ = EXECUTE | READ_FILE | READ_DIR
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # others make no sense for a file: EINVAL
 TCP = 3  # bind and connect
 SCOPES = 3  # abstract unix sockets and signals
+ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 MEND_S = 10.0  # for ending descendants that fork faster than they are ended
 
 
@@ -127,28 +128,32 @@ def keep(policy: dict[str, Any], argv: list[str]) -> int:
     """Run the program as a child, take in its orphans, and end them all with it."""
     libc().prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc().prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
-    for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for one in ENDINGS:
         signal.signal(one, _told)
-    child = os.fork()
-    if child == 0:
-        _become(policy, argv)
-    try:
-        return _wait_for(child)
-    except Told:
-        return 128 + signal.SIGTERM
-    finally:
-        for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(one, signal.SIG_IGN)
-        end_descendants()
+    code = 128 + signal.SIGTERM
+    with contextlib.suppress(Told):
+        child = os.fork()
+        if child == 0:
+            _become(policy, argv)
+        code = _wait_for(child)
+        _hear_nothing()
+    end_descendants()
+    return code
 
 
 def _told(_number: int, _frame: object) -> None:
+    _hear_nothing()  # being told once is enough; a second time must not break into the ending
     raise Told
+
+
+def _hear_nothing() -> None:
+    for one in ENDINGS:
+        signal.signal(one, signal.SIG_IGN)
 
 
 def _become(policy: dict[str, Any], argv: list[str]) -> None:
     try:
-        for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        for one in ENDINGS:
             signal.signal(one, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would inherit that
         os.setsid()
