@@ -11,6 +11,7 @@ from .. import proof
 from ..engine import Engine
 from ..kit import folder_name
 from ..types import Goal, RunRecord, Verdict
+from ..views import state_of
 from .material import Material, Proved, Spooled
 
 DOCUMENTS = 12
@@ -20,6 +21,7 @@ READ = 256 * 1024  # bytes of the end of one event file: more is not shown anywa
 def gather(engine: Engine, run_id: str) -> Material:
     journal = engine.journal
     record = journal.run(run_id)
+    record = record.model_copy(update={"state": state_of(record, journal.driver(record.id))})
     inputs, contract, folder = engine.inputs(record.id), engine.contract(record.id), engine.folder(record.id)
     history = tuple(_history(engine, record.id))
     return Material(

@@ -92,41 +92,46 @@ def rows(material: Material) -> tuple[Row, ...]:
     sealed = {one.id: one for one in contract.requirements} if contract else {}
     judged = {one.id: one for one in verdict.requirements} if verdict else {}
     names = list(dict.fromkeys([*judged, *sealed]))
-    pieces = sum(len(one.verdict.evidence) for one in material.history) + (len(contract.base_facts) if contract else 0)
-    telling = _Telling(contract, material.ended, min(LONGEST, max(SHORTEST, OUTPUTS // max(1, pieces))))
+    telling = _Telling(
+        contract, material.ended, min(LONGEST, max(SHORTEST, OUTPUTS // max(1, len(list(material.facts)))))
+    )
     base: dict[str, list[Trial]] = {}
     for one in contract.base_facts if contract else ():
         base.setdefault(one.requirement, []).append(telling.trial(one))
     stages = _stages(material, telling)
     return tuple(
-        _row(name, number, judged.get(name), sealed.get(name), tuple(stages.get(name, ())), tuple(base.get(name, ())))
+        _row(
+            number,
+            judged.get(name) or _unseen(sealed[name]),
+            sealed.get(name),
+            stages.get(name, ()),
+            base.get(name, ()),
+        )
         for number, name in enumerate(names, 1)
     )
 
 
+def _unseen(sealed: Requirement) -> Judged:
+    why = ("not checked yet",)
+    return Judged(id=sealed.id, text=sealed.text, source=str(sealed.source), grade=Grade.UNPROVEN, why=why, holds=False)
+
+
 def _row(
-    name: str,
-    number: int,
-    judged: Judged | None,
-    sealed: Requirement | None,
-    stages: tuple[Stage, ...],
-    base: tuple[Trial, ...],
+    number: int, judged: Judged, sealed: Requirement | None, stages: Sequence[Stage], base: Sequence[Trial]
 ) -> Row:
-    text = judged.text if judged else sealed.text if sealed else ""
-    source = judged.source if judged else ""
     return Row(
-        id=name,
+        id=judged.id,
         anchor=f"requirement-{number}",
-        text=cut(text, 4000)[0],
-        source=source or (str(sealed.source) if sealed else ""),
-        grade=str(judged.grade if judged else Grade.UNPROVEN),
-        why=judged.why if judged else ("not checked yet",),
-        lacks=judged.lacks if judged else "",
+        text=cut(judged.text, 4000)[0],
+        source=judged.source,
+        grade=str(judged.grade),
+        why=judged.why,
+        lacks=judged.lacks,
         covers=sealed.covers if sealed else (),
         checks=_checks(sealed) if sealed else "",
-        stages=stages,
-        base=base,
-        gaps=judged.gaps if judged else (),
+        stages=tuple(stages),
+        base=tuple(base),
+        gaps=judged.gaps,
     )
 
 

@@ -1,11 +1,11 @@
 """What a report is made of: values out of the journal, gathered once, before anything is laid out."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..types import Approval, Contract, Event, Goal, Question, RunRecord, Settings, Verdict
+from ..types import Approval, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
 from ..views import OVER
 
 
@@ -59,3 +59,10 @@ class Material:
     def ended(self) -> bool:
         """No agent works for such a run again: what was held out may be shown."""
         return self.record.state in OVER
+
+    @property
+    def facts(self) -> Iterator[Evidence]:
+        """Every time that the engine ran a check: on the base first, then in the order of the verdicts."""
+        yield from self.contract.base_facts if self.contract else ()
+        for proved in self.history:
+            yield from proved.verdict.evidence

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from ..types import Evidence, Grade, Outcomes
 from .calls import Call
-from .material import Material
+from .material import Material, Proved
 from .words import agent_name, counted, duration
 
 NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
@@ -123,16 +123,20 @@ def timeline(material: Material, every: Sequence[Call]) -> Timeline:
 
 
 def _agents(every: Sequence[Call]) -> Iterator[Lane]:
-    for role, agent in dict.fromkeys((call.role, call.agent) for call in every):
-        own = [call for call in every if (call.role, call.agent) == (role, agent)]
-        bars = [bar for call in own for bar in _bars(call)]
-        lost = [(call, one) for call in own for one in call.lost]
-        marks = [Mark(one.at, "crash", f"{call.key}: {one.text}", f"#{call.anchor}") for call, one in lost]
-        for call in own:
-            if call.refuted:
-                title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
-                marks.append(Mark(call.ended, "refuted", title, f"#{call.anchor}"))
-        yield Lane(role, agent_name(agent), "agent", tuple(bars), tuple(marks))
+    by_agent: dict[tuple[str, str], list[Call]] = {}
+    for call in every:
+        by_agent.setdefault((call.role, call.agent), []).append(call)
+    for (role, agent), own in by_agent.items():
+        bars = tuple(bar for call in own for bar in _bars(call))
+        yield Lane(role, agent_name(agent), "agent", bars, tuple(mark for call in own for mark in _marks(call)))
+
+
+def _marks(call: Call) -> Iterator[Mark]:
+    for one in call.lost:
+        yield Mark(one.at, "crash", f"{call.key}: {one.text}", f"#{call.anchor}")
+    if call.refuted:
+        title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
+        yield Mark(call.ended, "refuted", title, f"#{call.anchor}")
 
 
 def _bars(call: Call) -> Iterator[Bar]:
@@ -147,16 +151,17 @@ def _bars(call: Call) -> Iterator[Bar]:
 
 
 def _engine(material: Material) -> Iterator[Lane]:
-    facts = [*(material.contract.base_facts if material.contract else ())]
-    facts += [one for proved in material.history for one in proved.verdict.evidence]
-    bars = [_check(one) for one in {one.id: one for one in facts}.values() if one.began]
-    marks = []
-    for proved in material.history:
-        refuted = [one.id for one in proved.verdict.requirements if one.grade is Grade.REFUTED]
-        if refuted:
-            marks.append(Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted)} refuted", "#ledger"))
+    facts = {one.id: one for one in material.facts if one.began}
+    bars = tuple(_check(one) for one in facts.values())
+    marks = tuple(mark for proved in material.history for mark in _verdict(proved))
     if bars or marks:
-        yield Lane("engine", "its own checks", "engine", tuple(bars), tuple(marks))
+        yield Lane("engine", "its own checks", "engine", bars, marks)
+
+
+def _verdict(proved: Proved) -> Iterator[Mark]:
+    refuted = [one.id for one in proved.verdict.requirements if one.grade is Grade.REFUTED]
+    if refuted:
+        yield Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted)} refuted", "#ledger")
 
 
 def _check(one: Evidence) -> Bar:
@@ -223,9 +228,7 @@ def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
 def _placed(lane: Lane, axis: Axis) -> Lane:
     bars = []
     free = [0.0] * TRACKS
-    kinds = [[bar for bar in lane.bars if bar.kind == kind] for kind in dict.fromkeys(bar.kind for bar in lane.bars)]
-    merged = [bar for kind in kinds for bar in _merged(sorted(kind, key=lambda bar: bar.began), axis)]
-    for bar in sorted(merged, key=lambda bar: bar.began):
+    for bar in _drawn(lane.bars, axis):
         x = axis.x(bar.began)
         width = max(NARROW, axis.x(bar.ended) - x)
         track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
@@ -234,6 +237,14 @@ def _placed(lane: Lane, axis: Axis) -> Lane:
     tracks = max((bar.track for bar in bars), default=0) + 1
     marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis))
     return replace(lane, bars=tuple(bars), marks=marks, tracks=tracks)
+
+
+def _drawn(bars: Sequence[Bar], axis: Axis) -> list[Bar]:
+    by_kind: dict[str, list[Bar]] = {}
+    for bar in sorted(bars, key=lambda bar: bar.began):
+        by_kind.setdefault(bar.kind, []).append(bar)
+    merged = [bar for own in by_kind.values() for bar in _merged(own, axis)]
+    return sorted(merged, key=lambda bar: bar.began)
 
 
 def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
