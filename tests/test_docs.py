@@ -42,3 +42,9 @@ def test_make_knows_every_target_that_is_spoken_of() -> None:
         name for page in PAGES for name in re.findall(r"^    make ([a-z-]+)|`make ([a-z-]+)`", page.read_text(), re.M)
     }
     assert {one for pair in spoken for one in pair if one} <= targets
+
+
+def test_the_site_leads_to_every_page() -> None:
+    listed = (ROOT / "mkdocs.yml").read_text()
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES if page.is_relative_to(ROOT / "docs")]
+    assert [page for page in pages if page not in listed] == []
