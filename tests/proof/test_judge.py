@@ -260,6 +260,16 @@ def test_a_runner_that_broke_down_on_base_is_never_red() -> None:
     assert found.grade is Grade.UNJUDGED
 
 
+@pytest.mark.spec("LAW-2", "LAW-6")
+def test_a_runner_that_broke_down_on_base_may_have_lost_guards_so_nothing_beside_it_proves() -> None:
+    both = Requirement(id="r", text="x", checks=(TESTS, EXAMPLES))
+    data = facts_of(EXAMPLES, {"case 1": (RED, (P, P))})
+    base = [evidence(TESTS, "base", turn, {"*": F, "tests/test_a.py::t": F}) for turn in (1, 2, 3)]
+    head = [evidence(TESTS, "head", turn, {"tests/test_a.py::t": P}) for turn in (1, 2)]
+    found = judge(both, replace(data, base=[*data.base, *base], head=[*data.head, *head]))
+    assert (found.grade, found.holds) == (Grade.UNJUDGED, False)
+
+
 @pytest.mark.spec("LAW-6")
 def test_passes_of_a_worthless_run_are_no_passes() -> None:
     facts = facts_of(TESTS, {"tests/test_a.py::t": (RED, (P, P))})

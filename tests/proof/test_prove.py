@@ -1,5 +1,6 @@
 """Proving: what a head, objections and earlier facts make of a sealed contract."""
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +82,14 @@ async def test_the_bases_other_tests_guard_every_requirement(tmp_path: Path) -> 
     assert only(verdict).grade is Grade.REFUTED
     assert any("tests/test_half.py::test_odd" in word for word in only(verdict).why)
     assert any("tests/test_half.py: the base's version was used" in word for word in verdict.undecided)
+
+
+async def test_a_file_that_is_named_counts_whatever_it_is_called(tmp_path: Path) -> None:
+    base = {**BASE, "checks/odd.py": TESTS}
+    trial = Trial(tmp_path, base, required({"kind": "tests", "command": "pytest", "files": ["checks/odd.py"]}))
+    contract = await trial.seal()
+    assert len(contract.base_facts[0].tried) == 4, "the default collection and the named file"
+    assert only(await trial.prove(contract, await trial.head(done()))).grade is Grade.TESTED
 
 
 @pytest.mark.spec("LAW-6")
@@ -206,6 +215,19 @@ async def test_the_project_is_found_in_src_and_where_its_path_says(tmp_path: Pat
     deep = [{"call": "more:double", "args": [1], "returns": 2}]
     other = Trial(tmp_path / "b c é", base, required({"kind": "examples", "cases": deep}), path=("lib/deep",))
     assert success(await other.verdict({"lib/deep/more.py": DONE}))
+
+
+async def test_an_interpreter_with_plugins_of_its_own_is_used_with_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("VIRTUAL_ENV", sys.prefix)
+    plugged = {"pytest.ini": "[pytest]\nrequired_plugins = pytest-xdist\naddopts = -n 2 -x\nasyncio_mode = auto\n"}
+    waits = "import asyncio\nfrom calc import half\n\n\nasync def test_wait():\n    assert half(2) == 1\n"
+    trial = Trial(tmp_path, {**BASE, **plugged, "tests/test_wait.py": waits}, required(COUNTED, EXAMPLES))
+    contract = await trial.seal()
+    assert len(contract.base_facts[0].tried) == 4
+    assert success(await trial.prove(contract, await trial.head(done())))
+    assert not any("supplied by the engine" in fact.versions["pytest"] for fact in contract.base_facts)
 
 
 # -- objections and earlier facts --------------------------------------------------------------------------------------

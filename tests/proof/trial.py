@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import venv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,6 +16,12 @@ from trued.workspaces.git import GitWorkspace
 from trued.workspaces.sandbox import best
 
 Change = Callable[[Path], None] | Mapping[str, str | None]
+
+
+def bare_interpreter(place: Path) -> Path:
+    """A virtual environment with nothing in it."""
+    venv.create(place, with_pip=False, symlinks=True)
+    return place
 
 
 def quiet(kind: str, **data: object) -> None:

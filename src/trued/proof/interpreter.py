@@ -15,7 +15,7 @@ from pathlib import Path
 
 from trued.errors import CannotJudge
 
-RUNNER = ("pytest", "_pytest", "pluggy", "iniconfig", "packaging", "pygments")  # all of a pytest, in pure Python
+RUNNER = ("pytest", "_pytest", "py", "pluggy", "iniconfig", "packaging", "pygments")  # all of a pytest, in pure Python
 OLDEST_FOR_OURS = (3, 11)  # before it pytest needs packages that we do not bring along
 _LOOK = """
 import json, os, sys
@@ -80,7 +80,7 @@ def _probe(python: str) -> Interpreter:
     if not found["pytest"]:
         if tuple(found["version"]) >= OLDEST_FOR_OURS:
             supplied = _ours()
-            versions["pytest"] = f"{version('pytest')} (supplied by the engine)"
+            versions |= {"pytest": f"{version('pytest')} (supplied by the engine)", "pluggy": version("pluggy")}
         else:
             lacks = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
     real = str(Path(found["executable"]).resolve())

@@ -127,8 +127,7 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     elif stood is Base.UNREACHED:
         count.said.append(f"{case} was skipped on the base: not reached")
     elif case == WHOLE:
-        count.blind.append(case)
-        count.unjudged += [(case, bad[0].kind)] if bad else []
+        count.unjudged.append((case, bad[0].kind if bad else "the check did not work on the base"))
     elif not must and stood is not Base.GUARD:
         _doubt(count, case, stood)  # whatever it shows here: it can neither prove nor refute
     elif state is Head.FAILED:

@@ -19,7 +19,11 @@ from .cleanroom import meddled, planted
 from .frozen import below, candidates, configures
 
 SUPPORTED = "python -m pytest … and pytest …"
-NEUTRAL = ("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no")
+# The engine loads plugins itself, so that pytest could not tell which distributions they come from.
+NEUTRAL = (
+    *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
+    *("-o", "required_plugins="),
+)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 _WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "passed")
 
@@ -112,8 +116,10 @@ def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]
     files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
     return {
         "arguments": arguments,
+        "room": str(bench.room),
         "paths": list(bench.roots),
         "supplied": dict(bench.interpreter.supplied),
+        "pluggy": bench.interpreter.versions.get("pluggy", ""),
         "plugins": [list(one) for one in bench.interpreter.plugins],
         "files": files or None,
         "more": list(check.files),

@@ -6,6 +6,7 @@ all that they import are loaded before the project's folders are on the path.
 
 from __future__ import annotations
 
+import fnmatch
 import importlib
 import importlib.util
 import json
@@ -58,46 +59,57 @@ class Registrar:
                 pluginmanager.register(module, name)
 
 
-def counting(order: dict[str, Any], channel: Channel, pytest: Any) -> Any:
-    """The plugin. It is made here because its class needs pytest, which may have to be found first."""
+class Counting:
+    """The plugin: chooses what is run, adds the canary, and reports every outcome."""
 
-    class Counting:
-        def pytest_configure(self, config: Any) -> None:
-            if order["files"] is not None:
-                config.args[:] = order["files"]
-                return
-            known = {argument.split("::")[0] for argument in config.args}
-            config.args.extend(one for one in order["more"] if one not in known)
+    def __init__(self, order: dict[str, Any], channel: Channel, pytest: Any) -> None:
+        self.order, self.channel, self.pytest = order, channel, pytest
+        self.ids = None if order["ids"] is None else frozenset(order["ids"])
 
-        @pytest.hookimpl(trylast=True)  # type: ignore[untyped-decorator]
-        def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
-            first = {item.nodeid: item for item in reversed(items)}
-            kept = [item for item in items if first[item.nodeid] is item and self.wanted(item.nodeid)]
-            channel.say(left_out=[name for name in first if not self.wanted(name)][:1000])
-            if order["reverse"]:
-                kept.reverse()
-            items[:] = [*kept, self.canary(session)]
+    def pytest_configure(self, config: Any) -> None:
+        if self.order["files"] is not None:
+            config.args[:] = self.order["files"]
+            return
+        for one in self.order["more"]:
+            self.include(config, one)
 
-        def wanted(self, name: str) -> bool:
-            return order["ids"] is None or name in order["ids"] or name.split("::")[0] in order["whole"]
+    def include(self, config: Any, named: str) -> None:
+        """A file that the check names is collected whatever it is called. Arguments that overlap are avoided:
+        some versions of pytest then forget the rest of the folder."""
+        file = pathlib.Path(self.order["room"], named)
+        patterns = config.getini("python_files")
+        if file.is_file() and not any(fnmatch.fnmatch(file.name, pattern) for pattern in patterns):
+            patterns.append(file.name)
+        places = [pathlib.Path(self.order["room"], argument.split("::")[0]) for argument in config.args]
+        if not any(place == file or place in file.parents for place in places):
+            config.args.append(named)
 
-        def canary(self, session: Any) -> Any:
-            path = pathlib.Path(order["canary"])
-            module = pytest.Module.from_parent(session, path=path)
-            return pytest.Function.from_parent(module, name=path.stem)
+    def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
+        first = {item.nodeid: item for item in reversed(items)}
+        kept = [item for item in items if first[item.nodeid] is item and self.wanted(item.nodeid)]
+        self.channel.say(left_out=[name for name in first if not self.wanted(name)][:1000])
+        if self.order["reverse"]:
+            kept.reverse()
+        items[:] = [*kept, self.canary(session)]
 
-        def pytest_collectreport(self, report: Any) -> None:
-            if not report.passed:
-                channel.say(collect=report.nodeid, outcome=report.outcome, text=str(report.longrepr)[-MOST_TEXT:])
+    def wanted(self, name: str) -> bool:
+        return self.ids is None or name in self.ids or name.split("::")[0] in self.order["whole"]
 
-        def pytest_runtest_logreport(self, report: Any) -> None:
-            outcome = report.outcome
-            if hasattr(report, "wasxfail"):
-                outcome = "xfailed" if report.skipped else "xpassed"
-            text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
-            channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
+    def canary(self, session: Any) -> Any:
+        path = pathlib.Path(self.order["canary"])
+        module = self.pytest.Module.from_parent(session, path=path)
+        return self.pytest.Function.from_parent(module, name=path.stem)
 
-    return Counting()
+    def pytest_collectreport(self, report: Any) -> None:
+        if not report.passed:
+            self.channel.say(collect=report.nodeid, outcome=report.outcome, text=str(report.longrepr)[-MOST_TEXT:])
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        outcome = report.outcome
+        if hasattr(report, "wasxfail"):
+            outcome = "xfailed" if report.skipped else "xpassed"
+        text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
+        self.channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
 
 
 def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
@@ -121,10 +133,14 @@ def main() -> None:
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     if order["supplied"]:
         sys.meta_path.insert(0, Supplied(order["supplied"]))
+        pluggy: Any = importlib.import_module("pluggy")
+        pluggy.__version__ = order["pluggy"]  # else it looks for metadata that were not brought along
     pytest = importlib.import_module("pytest")
     for name in EARLY:
         importlib.import_module(name)
-    plugins = [Registrar(load(order["plugins"], channel)), counting(order, channel, pytest)]
+    last = pytest.hookimpl(trylast=True)  # after every plugin that chooses tests by name or mark
+    last(Counting.pytest_collection_modifyitems)  # marks the function itself
+    plugins = [Registrar(load(order["plugins"], channel)), Counting(order, channel, pytest)]
     channel.say(started=True)
     sys.path[:0] = order["paths"]
     sys.argv = ["pytest", *order["arguments"]]
