@@ -61,7 +61,7 @@ class Recorder:
             commit=self.commit,
             tree=self.tree,
             interpreter=self.interpreter.said,
-            versions={**self._relevant(), **fact.versions},
+            versions={**self._versions(turn), **fact.versions},
             isolation=fact.isolation or "not run",
             exit_code=fact.exit_code,
             tried=fact.tried,
@@ -72,5 +72,8 @@ class Recorder:
             why_void=fact.void,
         )
 
-    def _relevant(self) -> dict[str, str]:
-        return {"python": ".".join(map(str, self.interpreter.version)), **self.interpreter.versions}
+    def _versions(self, turn: int) -> dict[str, str]:
+        """All that is installed, once; nothing changes between two turns."""
+        installed = self.interpreter.versions
+        listed = installed if turn == 1 else {name: installed[name] for name in ("pytest",) if name in installed}
+        return {"python": ".".join(map(str, self.interpreter.version)), **listed}
