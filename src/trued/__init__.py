@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .decide import Cluster
     from .documents.memory_log import Iteration, Section
-    from .run import Run, Session
+    from .run import Run
+    from .session import Session
     from .types import Answer, Finding, Goal, Grade, Note, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
 
 _HOMES = {
     "decide": ("Cluster",),
     "documents.memory_log": ("Iteration", "Section"),
-    "run": ("Run", "Session"),
+    "run": ("Run",),
+    "session": ("Session",),
     "types": (
         *("Answer", "Finding", "Goal", "Grade", "Note", "Outcome", "Plan"),
         *("Reply", "Severity", "Status", "Task", "Value", "Verdict"),

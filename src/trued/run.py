@@ -1,23 +1,19 @@
 """Run: what a workflow holds in its hand. Every awaited method is one durable step with a name."""
 
 import asyncio
-import uuid
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from copy import copy
-from pathlib import PurePosixPath
-from typing import Generic, TypeAlias, TypeVar
+from collections.abc import Iterable
 
-from pydantic import ValidationError
+from pydantic import Field
 
 from . import durable, proof
-from .briefs import brief
-from .calls import Answered, Ask, answered
 from .decide import Cluster
 from .documents.account import account
 from .documents.memory_log import Section, render
 from .documents.plan import parse_plan
-from .errors import AgentFailed, BadInput, Ended, Stopped, Waiting
-from .kit import Kit, Line, digest, folder_name
+from .errors import BadInput, Ended, Stopped, Waiting
+from .kit import Kit, Line, digest
+from .session import Context, R, Session, Subject
+from .steps import Steps
 from .types import (
     Answer,
     Contract,
@@ -29,16 +25,10 @@ from .types import (
     Plan,
     Question,
     Reply,
-    Role,
     Settings,
     Task,
-    Value,
     Verdict,
 )
-
-Subject: TypeAlias = Goal | Plan | Task
-Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
-R = TypeVar("R", bound=Reply)
 
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
 
@@ -46,7 +36,7 @@ NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
 class Planned(Reply):
     """The tasks that a planner proposes for a goal, in the order of work."""
 
-    tasks: tuple[Task, ...]
+    tasks: tuple[Task, ...] = Field(min_length=1)
 
 
 class PlanOnly(Ended):
@@ -56,10 +46,12 @@ class PlanOnly(Ended):
 
 
 class Run:
-    def __init__(self, kit: Kit, line: Line | None = None) -> None:
+    """The run as a workflow sees it. `scope` names a part of it; everything else is a step."""
+
+    def __init__(self, kit: Kit, steps: Steps | None = None) -> None:
         self.kit = kit
-        self.line = line or Line(head=kit.workspace.base, when=kit.began)
-        self.path = ""
+        self.steps = steps or Steps(kit, Line(head=kit.workspace.base, when=kit.began))
+        self.line = self.steps.line
 
     @property
     def settings(self) -> Settings:
@@ -67,19 +59,17 @@ class Run:
 
     def scope(self, name: str) -> "Run":
         """A named part of the run: its steps carry the name, and are counted per name."""
-        part = copy(self)
-        part.path = f"{self.path}{name}/"
-        return part
+        return Run(self.kit, self.steps.below(name))
 
     # -- agents --------------------------------------------------------------------------------------------------------
 
-    def session(self, role: str, reply: type[R]) -> "Session[R]":
+    def session(self, role: str, reply: type[R]) -> Session[R]:
         """An agent that remembers: every ask continues the same conversation, in the same clone."""
-        return Session(self, role, reply)
+        return Session(self.steps, role, reply)
 
     async def ask(self, role: str, subject: Subject, reply: type[R], **context: Context) -> R:
         """A fresh agent: it knows its role, the subject and this context, nothing else."""
-        session = Session(self, role, reply)
+        session = Session(self.steps, role, reply)
         try:
             return await session.ask(subject, **context)
         finally:
@@ -89,7 +79,7 @@ class Run:
         """Fresh agents side by side, under the one cap; whoever breaks simply has no note."""
 
         async def one(role: str) -> Note | None:
-            session = Session(self.scope(role), role, Note, line=copy(self.line))
+            session = Session(self.steps.below(role).apart(), role, Note, publishes=False)
             return await session.tolerant(subject, **context)
 
         names = list(roles)
@@ -132,13 +122,13 @@ class Run:
                 kit.requirements.environment if kit.requirements else Environment(),
                 held_out=held_out,
                 held_out_why=why,
-                tell=self._tell("seal"),
+                tell=self.steps.tell("seal"),
             )
             number, name = len(contract.requirements), proof.contract_hash(contract)
-            self._tell("seal")("contract sealed", contract=name, requirements=number, held_out=held_out, why=why)
+            self.steps.tell("seal")("contract sealed", contract=name, requirements=number, held_out=held_out, why=why)
             return contract.model_dump_json()
 
-        contract = Contract.model_validate_json(await self._once("seal", inputs, step))
+        contract = Contract.model_validate_json(await self.steps.once(self.steps.key("seal"), inputs, step))
         self.line.contract = contract
         if self.settings.plan_only:
             raise PlanOnly("the contract is sealed")
@@ -166,7 +156,7 @@ class Run:
 
     def open(self, subject: Task | Plan) -> Verdict:
         """Nothing is known yet, but what a person said when they asked for a redo."""
-        comment = self.line.comments.pop(self.path, None)
+        comment = self.line.comments.pop(self.steps.path, None)
         return Verdict.open(_name(subject), *([comment] if comment else []))
 
     async def prove(self, subject: Task | Plan, objections: Iterable[Finding] = ()) -> Verdict:
@@ -190,12 +180,12 @@ class Run:
     def stuck(self, verdict: Verdict) -> bool:
         """No progress: the same gaps and not a line changed, twice running."""
         line, gaps = self.line, tuple(sorted(gap.what for gap in verdict.gaps))
-        before, times = line.standing.get(self.path, (None, 0))
+        before, times = line.standing.get(self.steps.path, (None, 0))
         now = (gaps, line.changes)
-        line.standing[self.path] = (now, times + 1 if now == before else 0)
-        if line.standing[self.path][1] < NO_PROGRESS:
+        line.standing[self.steps.path] = (now, times + 1 if now == before else 0)
+        if line.standing[self.steps.path][1] < NO_PROGRESS:
             return False
-        self.kit.journal.tell("no progress", self.path.rstrip("/"), gaps=list(gaps))
+        self.kit.journal.tell("no progress", self.steps.path.rstrip("/"), gaps=list(gaps))
         return True
 
     async def finish(self, plan: Plan) -> Outcome:
@@ -203,7 +193,7 @@ class Run:
         objections = tuple(finding for findings in self.line.unsettled.values() for finding in findings)
         verdict = await self._proven("finish", plan, objections)
         self.line.live = True
-        await self._publish()
+        await self.steps.publish()
         return proof.concluded(verdict, self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
@@ -225,13 +215,13 @@ class Run:
                 subject=_name(subject),
                 objections=objections,
                 known=tuple(self.line.known),
-                owned=self._owned(),
-                tell=self._tell(name),
+                owned=self.steps.owned,
+                tell=self.steps.tell(name),
             )
-            self._tell(name)("proven", **_summary(verdict))
+            self.steps.tell(name)("proven", **_summary(verdict))
             return verdict.model_dump_json()
 
-        verdict = Verdict.model_validate_json(await self._once(name, inputs, step))
+        verdict = Verdict.model_validate_json(await self.steps.once(self.steps.key(name), inputs, step))
         self.line.known.extend(verdict.evidence)
         return verdict
 
@@ -247,11 +237,11 @@ class Run:
         gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
         state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
         answer = await self._answer("confirm", f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?")
-        await self._close_sessions()
+        await self.steps.close_sessions()
         return answer
 
     async def _answer(self, name: str, text: str) -> Answer:
-        key = self._key(name)
+        key = self.steps.key(name)
         inputs = digest(text)
 
         async def step() -> str:
@@ -268,9 +258,9 @@ class Run:
                 journal.tell("said", key, answer=said[0], comment=said[1], who=said[2])
             return "\n".join((said[0], said[2], said[1]))
 
-        answer, who, comment = (await self._recorded(key, inputs, step)).split("\n", 2)
+        answer, who, comment = (await self.steps.once(key, inputs, step)).split("\n", 2)
         if answer == Answer.REDO and comment:
-            self.line.comments[self.path] = Finding(what=comment, where=f"{who}'s word")
+            self.line.comments[self.steps.path] = Finding(what=comment, where=f"{who}'s word")
         return Answer(answer)
 
     # -- documents -----------------------------------------------------------------------------------------------------
@@ -279,7 +269,7 @@ class Run:
         """One section of MEMORY.md: written by the engine, committed after the work that it tells of."""
         line, workspace = self.line, self.kit.workspace
         line.sections[section.chunk] = section
-        path = self._memory()
+        path = self.steps.memory
         before = await workspace.read(workspace.base, path) if path else None
         existing = (before or b"").decode(errors="surrogateescape")
         text = render(existing, line.sections.values()).encode(errors="surrogateescape")
@@ -291,163 +281,14 @@ class Run:
         async def step() -> str:
             return await workspace.record(head, {path: text}, message=message, when=line.when)
 
-        line.head = await self._once("log", digest(head, section.model_dump(mode="json")), step)
-        await self._publish()
+        line.head = await self.steps.once(self.steps.key("log"), digest(head, section.model_dump(mode="json")), step)
+        await self.steps.publish()
 
     def _live_copy(self, name: str, text: bytes) -> None:
         """For whoever looks while the run goes on: a view, made anew with every replay."""
         folder = self.kit.folder / "files"
         folder.mkdir(parents=True, exist_ok=True)
         durable.write(folder / name, text, sync=False)
-
-    def _memory(self) -> str:
-        """MEMORY.md lies beside the plan; a plan from outside the repository has none."""
-        file = self.kit.goal.source.file
-        outside = not file or PurePosixPath(file).is_absolute() or file.startswith("..")
-        return "" if outside else str(PurePosixPath(file).with_name("MEMORY.md"))
-
-    def _not_theirs(self) -> set[str]:
-        """What an agent may change in its clone to no effect: the plan, frozen files, the engine's own."""
-        frozen = self.line.contract.frozen if self.line.contract else {}
-        return {*self._owned(), self.kit.goal.source.file, *(path for path, blob in frozen.items() if blob)}
-
-    def _owned(self) -> tuple[str, ...]:
-        return (self._memory(),) if self._memory() else ()
-
-    # -- steps ---------------------------------------------------------------------------------------------------------
-
-    def _key(self, name: str) -> str:
-        key = f"{self.path}{name}"
-        self.line.seen[key] += 1  # shared by all scopes: coming back to a scope continues its numbers
-        return f"{key}#{self.line.seen[key]}"
-
-    async def _once(self, name: str, inputs: str, step: Callable[[], Awaitable[str]]) -> str:
-        return await self._recorded(self._key(name), inputs, step)
-
-    async def _recorded(self, key: str, inputs: str, step: Callable[[], Awaitable[str]]) -> str:
-        async def happening() -> str:
-            self.line.live = True
-            return await step()
-
-        return await self.kit.journal.once(key, inputs, happening)
-
-    def _tell(self, name: str) -> Callable[..., None]:
-        key = f"{self.path}{name}"
-
-        def tell(kind: str, /, **data: object) -> None:
-            self.kit.journal.tell(kind, key, **data)
-
-        return tell
-
-    async def _publish(self) -> None:
-        """The run's branch follows every accepted step; whoever else moved it is told of, not overrun."""
-        replayed = (
-            not self.line.live
-        )  # what is only remembered was published when it happened, or will be with the next
-        if replayed or self.line.published == self.line.head or self.line.head == self.kit.workspace.base:
-            return
-        if refused := await self.kit.workspace.publish(self.line.head):
-            self.kit.journal.tell("branch not moved", why=refused)
-        self.line.published = self.line.head
-
-    async def _close_sessions(self) -> None:
-        for clone in [clone for clone, path in self.line.clones.items() if path == self.path]:
-            del self.line.clones[clone]
-            await self.kit.workspace.drop(clone, "the session has ended")
-
-
-class Session(Generic[R]):
-    """One agent's conversation, and the clone that goes with it."""
-
-    def __init__(self, run: Run, role: str, reply: type[R], *, line: Line | None = None) -> None:
-        self.run, self.reply = run, reply
-        self.role = _role(run.kit, role)
-        self.agent = run.settings.agents.get(role) or run.settings.agents.get("*", "")
-        if not self.agent:
-            raise BadInput(f"no agent plays the role {role}", then="name one: --agent 'command:PROGRAM ARGS'")
-        self.line = line or run.line
-        self.line.seen[f"{run.path}{role} session"] += 1
-        name = f"{run.path}{role} session {self.line.seen[f'{run.path}{role} session']}"
-        self.clone = folder_name(name)
-        self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{run.kit.run}/{name}"))
-        self.turns = 0
-
-    async def ask(self, subject: Subject, **context: Context) -> R:
-        got = await self._asked(subject, context)
-        if got.failure:
-            raise AgentFailed(got.failure)
-        try:
-            return self.reply.model_validate(got.reply)
-        except ValidationError as error:
-            raise AgentFailed(f"{self.role.name} broke its contract: {_first(error)}") from error
-
-    async def tolerant(self, subject: Subject, **context: Context) -> R | None:
-        """None for an agent that failed: its failure is a result, and is not tried again on resume."""
-        try:
-            got = await self._asked(subject, context, keep_failure=True)
-            return self.reply.model_validate(got.reply) if got.reply is not None else None
-        except ValidationError:
-            return None
-        finally:
-            await self.close()
-
-    async def close(self) -> None:
-        if self.line.clones.pop(self.clone, None) is not None:
-            await self.run.kit.workspace.drop(self.clone, "the session has ended")
-
-    async def _asked(self, subject: Subject, context: Mapping[str, Context], *, keep_failure: bool = False) -> Answered:
-        run, kit, line = self.run, self.run.kit, self.line
-        can_resume = kit.capabilities(self.agent).resume
-        resumed = self.turns > 0 and can_resume
-        schema = self.reply.model_json_schema()
-        text = brief(self.role, subject, context, instructions=kit.instructions, resumed=resumed, schema=schema)
-        ask = Ask(
-            key=run._key(self.role.name),
-            role=self.role,
-            agent=self.agent,
-            brief=text,
-            reply_schema=schema,
-            session=self.id,
-            resume=resumed,
-            clone=self.clone,
-        )
-        fresh: list[Answered] = []
-
-        async def step() -> str:
-            if self.turns and not can_resume:
-                kit.journal.tell(
-                    "fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again"
-                )
-            got = await answered(kit, line, ask)
-            if got.failure and not keep_failure:
-                raise AgentFailed(got.failure)
-            fresh.append(got)
-            return got.model_dump_json()
-
-        inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
-        got = Answered.model_validate_json(await run._recorded(ask.key, inputs, step))
-        self.turns += 1
-        line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
-        await self._settled(got, live=bool(fresh))
-        return got
-
-    async def _settled(self, got: Answered, *, live: bool) -> None:
-        """After the record: the branch follows, and a clone that is not the session's own goes."""
-        self.line.clones[self.clone] = self.run.path
-        if not live:
-            return
-        if got.clone != self.clone:
-            await self.run.kit.workspace.drop(got.clone, "the call has ended")
-        if edited := sorted(set(got.changed) & self.run._not_theirs()):
-            self.run.kit.journal.tell("sealed file edited", role=self.role.name, files=edited)
-        if self.line is self.run.line:
-            await self.run._publish()
-
-
-def _role(kit: Kit, name: str) -> Role:
-    if name not in kit.roles:
-        raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(kit.roles))}")
-    return kit.roles[name]
 
 
 def _name(subject: Task | Plan) -> str:
@@ -460,8 +301,3 @@ def _summary(verdict: Verdict) -> dict[str, object]:
     gaps = [gap.what for gap in verdict.gaps]
     told = {"subject": verdict.subject, "commit": verdict.commit, "grade": str(verdict.grade), "holds": verdict.holds}
     return {**told, "gaps": gaps, "requirements": judged}
-
-
-def _first(error: ValidationError) -> str:
-    problem = error.errors()[0]
-    return f"{'.'.join(map(str, problem['loc'])) or 'reply'}: {problem['msg']}"

@@ -1,0 +1,118 @@
+"""Session: one agent's conversation, ask by ask, each a durable step."""
+
+import uuid
+from collections.abc import Mapping, Sequence
+from typing import Generic, TypeAlias, TypeVar
+
+from pydantic import ValidationError
+
+from .briefs import brief
+from .calls import Answered, Ask, answered
+from .errors import AgentFailed, BadInput
+from .kit import Kit, digest, folder_name
+from .steps import Steps
+from .types import Goal, Plan, Reply, Role, Task, Value
+
+Subject: TypeAlias = Goal | Plan | Task
+Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
+R = TypeVar("R", bound=Reply)
+
+
+class Session(Generic[R]):
+    """One agent's conversation, and the clone that goes with it."""
+
+    def __init__(self, steps: Steps, role: str, reply: type[R], *, publishes: bool = True) -> None:
+        self.steps, self.reply, self.publishes = steps, reply, publishes
+        self.role, self.agent = _played(steps.kit, role)
+        name = steps.key(f"{role} session")
+        self.clone = folder_name(name)
+        self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.kit.run}/{name}"))
+        self.turns = 0
+
+    async def ask(self, subject: Subject, **context: Context) -> R:
+        return self.reply.model_validate((await self._asked(subject, context)).reply)
+
+    async def tolerant(self, subject: Subject, **context: Context) -> R | None:
+        """None for an agent that failed: its failure is a result, and is not tried again on resume."""
+        try:
+            got = await self._asked(subject, context, keep_failure=True)
+        finally:
+            await self.close()
+        return self.reply.model_validate(got.reply) if not got.failure else None
+
+    async def close(self) -> None:
+        if self.steps.line.clones.pop(self.clone, None) is not None:
+            await self.steps.kit.workspace.drop(self.clone, "the session has ended")
+
+    async def _asked(self, subject: Subject, context: Mapping[str, Context], *, keep_failure: bool = False) -> Answered:
+        steps, kit, line = self.steps, self.steps.kit, self.steps.line
+        can_resume = kit.capabilities(self.agent).resume
+        resumed = self.turns > 0 and can_resume
+        schema = self.reply.model_json_schema()
+        text = brief(self.role, subject, context, instructions=kit.instructions, resumed=resumed, schema=schema)
+        ask = Ask(
+            key=steps.key(self.role.name),
+            role=self.role,
+            agent=self.agent,
+            brief=text,
+            reply_schema=schema,
+            session=self.id,
+            resume=resumed,
+            clone=self.clone,
+        )
+        fresh: list[Answered] = []
+
+        async def step() -> str:
+            if self.turns and not can_resume:
+                kit.journal.tell(
+                    "fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again"
+                )
+            got = await answered(kit, line, ask)
+            got = got.model_copy(update={"failure": got.failure or self._broken(got.reply)})
+            if got.failure and not keep_failure:
+                raise AgentFailed(got.failure)
+            fresh.append(got)
+            return got.model_dump_json()
+
+        inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
+        got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
+        self.turns += 1
+        line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
+        await self._settled(got, live=bool(fresh))
+        return got
+
+    def _broken(self, reply: object) -> str:
+        """The schema was kept, or there would be no reply; the type may ask for more."""
+        try:
+            self.reply.model_validate(reply)
+        except ValidationError as error:
+            return f"{self.role.name} broke its contract: {_first(error)}"
+        return ""
+
+    async def _settled(self, got: Answered, *, live: bool) -> None:
+        """After the record: the branch follows, and a clone that is not the session's own goes."""
+        steps, kit = self.steps, self.steps.kit
+        steps.line.clones[self.clone] = steps.path
+        if not live:
+            return
+        if got.clone != self.clone:
+            await kit.workspace.drop(got.clone, "the call has ended")
+        if edited := sorted(set(got.changed) & steps.not_theirs):
+            kit.journal.tell("sealed file edited", role=self.role.name, files=edited)
+        if self.publishes:
+            await steps.publish()
+
+
+def _played(kit: Kit, name: str) -> tuple[Role, str]:
+    """The role of this name, and the agent that plays it."""
+    if name not in kit.roles:
+        raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(kit.roles))}")
+    agent = kit.settings.agents.get(name) or kit.settings.agents.get("*", "")
+    if not agent:
+        raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
+    return kit.roles[name], agent
+
+
+def _first(error: ValidationError) -> str:
+    problem = error.errors()[0]
+    return f"{'.'.join(map(str, problem['loc'])) or 'reply'}: {problem['msg']}"
