@@ -44,6 +44,7 @@ class Line:
     head: str
     when: float  # of the last accepted work: engine's commits are dated by it, so that a replay makes the same ones
     contract: Contract | None = None
+    contract_hash: str = ""  # computed once: a contract of a thousand requirements is long
     known: list[Evidence] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     sections: dict[str, Section] = field(default_factory=dict)

@@ -129,10 +129,10 @@ class Run:
             return contract.model_dump_json()
 
         contract = Contract.model_validate_json(await self.steps.once(self.steps.key("seal"), inputs, step))
-        self.line.contract = contract
+        self.line.contract, self.line.contract_hash = contract, proof.contract_hash(contract)
         if self.settings.plan_only:
             raise PlanOnly("the contract is sealed")
-        return plan.model_copy(update={"contract": proof.contract_hash(contract)})
+        return plan.model_copy(update={"contract": self.line.contract_hash})
 
     async def _held_out(self) -> tuple[bool, str]:
         """Held out means unreadable, and that is tried, not believed."""
@@ -204,7 +204,7 @@ class Run:
         contract, head = self._contract(), self.line.head
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
         ids = tuple(one.id for one in serving)
-        inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], proof.contract_hash(contract))
+        inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], self.line.contract_hash)
 
         async def step() -> str:
             verdict = await proof.prove(

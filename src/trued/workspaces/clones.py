@@ -18,7 +18,6 @@ from trued.protocols import Taken
 
 from . import commits
 from .content import tree_of
-from .history import History
 from .removal import remove, remove_now
 from .store import ATTRIBUTES, Author, Store
 
@@ -73,7 +72,6 @@ class Clones:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.folder = store, folder
-        self.history = History(store, folder.with_name("history"))
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
@@ -120,7 +118,7 @@ class Clones:
         clone.moving.unlink()
 
     async def _git_folder(self, clone: Clone, head: str, old: State | None = None) -> Path:
-        """A `.git` with the history of `head` and nothing else: no other refs, no remotes, no way into the store."""
+        """A `.git` with the one commit `head`: no history, no other refs, no remotes, no way into the store."""
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
         (made / "refs" / "heads").mkdir(parents=True)
@@ -128,15 +126,20 @@ class Clones:
         if reused:  # the agent's own objects serve nobody but the agent
             (clone.git / "objects").rename(made / "objects")
         pack.mkdir(parents=True, exist_ok=True)
-        await self.history.put(head, pack, present=old.head if old and reused else "")
+        await self._pack(pack, head, old.head if old and reused else "")
         (made / "info").mkdir()
         (made / "info" / "attributes").write_text(ATTRIBUTES)
         (made / "refs" / "heads" / BRANCH).write_text(f"{head}\n")
         (made / "HEAD").write_text(f"ref: refs/heads/{BRANCH}\n")
         (made / "config").write_text(_config(len(head)))
-        if (self.store.folder / "shallow").exists():  # the user's own clone has no older history either
-            shutil.copyfile(self.store.folder / "shallow", made / "shallow")
+        (made / "shallow").write_text(f"{head}\n")
         return made
+
+    async def _pack(self, folder: Path, head: str, present: str) -> None:
+        """The commit and its tree, without what the folder has already; its parents are cut off."""
+        wanted = f"--shallow {head}\n{head}\n" + (f"^{present}\n" if present else "")
+        options = ("--revs", "-q", "--delta-base-offset", "--threads=1", "--window=0")
+        await self.store.git("pack-objects", *options, str(folder / "pack"), stdin=wanted.encode())
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
         shutil.copy2(clone.index, git / "index")

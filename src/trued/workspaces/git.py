@@ -76,7 +76,6 @@ class GitWorkspace:
             await self.clones.drop(name, "the run has ended")
         await self._sweep()
         await remove(self.folder / "clones")
-        await remove(self.folder / "history")
         await remove(self.folder / "rooms")
 
     async def _sweep(self) -> None:
