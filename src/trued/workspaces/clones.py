@@ -84,7 +84,7 @@ class Clones:
     async def provide(self, name: str, head: str, token: str) -> Clone:
         clone = self[name]
         state = clone.state
-        if state and state.token == token:
+        if state and state.token == token and not clone.moving.exists():
             return clone
         if state:
             await self._move(name, clone, state, head, token)
