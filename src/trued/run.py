@@ -77,10 +77,12 @@ class Run:
 
     async def cluster(self, roles: Iterable[str], subject: Subject, **context: Context) -> Cluster:
         """Fresh agents side by side, under the one cap; whoever breaks simply has no note."""
+        soon = asyncio.Semaphore(2 * self.settings.cap)  # those at work, and as many who are being made ready
 
         async def one(role: str) -> Note | None:
             session = Session(self.steps.below(role).apart(), role, Note, publishes=False)
-            return await session.tolerant(subject, **context)
+            async with soon:
+                return await session.tolerant(subject, **context)
 
         names = list(roles)
         return Cluster(dict(zip(names, await asyncio.gather(*map(one, names)), strict=True)))

@@ -2,7 +2,8 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from typing import Generic, TypeAlias, TypeVar
+from functools import cache
+from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
 
@@ -48,7 +49,7 @@ class Session(Generic[R]):
         steps, kit, line = self.steps, self.steps.kit, self.steps.line
         can_resume = kit.capabilities(self.agent).resume
         resumed = self.turns > 0 and can_resume
-        schema = self.reply.model_json_schema()
+        schema = _schema(self.reply)
         text = brief(self.role, subject, context, instructions=kit.instructions, resumed=resumed, schema=schema)
         ask = Ask(
             key=steps.key(self.role.name),
@@ -101,6 +102,11 @@ class Session(Generic[R]):
             kit.journal.tell("sealed file edited", role=self.role.name, files=edited)
         if self.publishes:
             await steps.publish()
+
+
+@cache
+def _schema(reply: type[Reply]) -> dict[str, Any]:
+    return reply.model_json_schema()
 
 
 def _played(kit: Kit, name: str) -> tuple[Role, str]:

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+import os
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import replace
@@ -47,6 +48,7 @@ class Spool:
         self._go = f"go {json.dumps({'secrets': hidden, 'variables': shown})}\n".encode()
         self._slots = Slots(cap)
         self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
+        self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
     @property
     def capabilities(self) -> Capabilities:
@@ -111,10 +113,20 @@ class Spool:
                 if lock is not None and await call.to_start():
                     await self._started(call, lock)
 
+    async def _ready(self, call: Call, lock: BinaryIO) -> Supervisor:
+        """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
+        async with self._starting:
+            keeper = Supervisor(self._supervisor, call.path, lock)
+            try:
+                await keeper.ready()
+            except BaseException:
+                await keeper.ended()
+                raise
+        return keeper
+
     async def _started(self, call: Call, lock: BinaryIO) -> None:
-        keeper = Supervisor(self._supervisor, call.path, lock)
+        keeper = await self._ready(call, lock)
         try:
-            await keeper.ready()
             async with self._slots.free():
                 call.tell("started", pid=keeper.pid)
                 keeper.go(self._go)

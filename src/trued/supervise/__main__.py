@@ -88,4 +88,6 @@ def _handshake() -> dict[str, Any] | None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # all is written and closed: taking the interpreter down would only keep the engine waiting

@@ -6,6 +6,7 @@ clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's
 
 import asyncio
 import json
+import os
 import secrets
 import shutil
 import time
@@ -72,6 +73,7 @@ class Clones:
 
     def __init__(self, store: Store, folder: Path) -> None:
         self.store, self.folder = store, folder
+        self._making = asyncio.Semaphore(os.cpu_count() or 1)  # the first agent need not wait until all are made
 
     def __getitem__(self, name: str) -> Clone:
         return Clone(self.folder / name)
@@ -89,8 +91,9 @@ class Clones:
         if state:
             await self._move(name, clone, state, head, token)
         else:
-            await remove(clone.folder)  # half made: no agent has seen it
-            await self._make(clone, head, token)
+            async with self._making:
+                await remove(clone.folder)  # half made: no agent has seen it
+                await self._make(clone, head, token)
         return clone
 
     async def _make(self, clone: Clone, head: str, token: str) -> None:
