@@ -49,10 +49,12 @@ class Line:
     seen: Counter[str] = field(default_factory=Counter)
     sections: dict[str, Section] = field(default_factory=dict)
     comments: dict[str, Finding] = field(default_factory=dict)  # a redo's comment, by scope
+    shown: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     live: bool = False  # a step has really happened in this process; before that, all is remembered
     published: str = ""
+    unpublished: str = ""  # why the run's branch could not be moved
     changes: int = 0  # asks that changed something
     standing: dict[str, tuple[object, int]] = field(
         default_factory=dict

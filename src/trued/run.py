@@ -163,7 +163,9 @@ class Run:
 
     async def prove(self, subject: Task | Plan, objections: Iterable[Finding] = ()) -> Verdict:
         """Run the subject's checks ourselves, on the last accepted commit. Objections can sink it, never float it."""
-        verdict = await self._proven("prove", subject, self._addressed(subject, objections))
+        shown = self.line.shown.get(_name(subject), ())  # an objection that was run and refuted stays until it passes
+        verdict = await self._proven("prove", subject, _each_once((*self._addressed(subject, objections), *shown)))
+        self.line.shown[_name(subject)] = tuple(one for one in verdict.objections if one.case is not None)
         if isinstance(subject, Task):
             self.line.unsettled[subject.id] = () if verdict.holds else verdict.objections
         return verdict
@@ -295,6 +297,10 @@ class Run:
 
 def _name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
+
+
+def _each_once(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    return tuple({finding.model_dump_json(): finding for finding in findings}.values())
 
 
 def _summary(verdict: Verdict) -> dict[str, object]:

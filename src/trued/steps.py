@@ -46,8 +46,9 @@ class Steps:
         replayed = not line.live  # what is only remembered was published when it happened, or will be with the next
         if replayed or line.published == line.head or line.head == self.kit.workspace.base:
             return
-        if refused := await self.kit.workspace.publish(line.head):
-            self.kit.journal.tell("branch not moved", why=refused)
+        line.unpublished = await self.kit.workspace.publish(line.head)
+        if line.unpublished:
+            self.kit.journal.tell("branch not moved", why=line.unpublished)
         line.published = line.head
 
     async def close_sessions(self) -> None:

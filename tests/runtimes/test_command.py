@@ -184,3 +184,22 @@ async def test_a_script_without_the_roles_function_says_which_one_it_needs(world
     assert "purple_team_a(order, folder)" in report.why
     named = await world.runtime().work(world.order(f"{agent}#builder", "two", role="purple-team-a"), world.tell)
     assert "json" in named.why, "the named function was called"
+
+
+@pytest.mark.spec("USE-6", "LAW-7")
+async def test_nothing_in_the_clone_is_run_or_followed_outside_the_sandbox(tmp_path: Path) -> None:
+    """A program of the repository is the agent's to rewrite: `python` in its name, or a link, must not help it out."""
+    world = World(tmp_path / "w", level="bubblewrap")
+    proof, secret = tmp_path / "ran-outside", tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("the user's own")
+    program = world.clone / "python-agent"
+    program.write_text(f"#!/bin/sh\ntouch {proof}\ncat link/key >&2\necho '{{}}'\n")
+    program.chmod(0o755)
+    (world.clone / "link").symlink_to(secret)
+    (world.clone / "python-link").symlink_to(secret / "key")
+    report = await world.runtime().work(world.order("command:./python-agent", schema={}), world.tell)
+    assert report.state == "done"
+    await world.runtime().work(world.order("command:./python-link", "two", schema={}), world.tell)
+    assert not proof.exists()
+    assert "the user's own" not in world.files()

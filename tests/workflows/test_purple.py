@@ -362,3 +362,51 @@ async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(gro
     assert "⚠" in ground.file(record, "MEMORY.md")
     assert "✅" not in ground.file(record, "MEMORY.md")
     assert (engine.folder(record.id) / "files" / "MEMORY.md").read_text().strip() == ground.file(record, "MEMORY.md")
+
+
+@pytest.mark.spec("PUR-7", "LAW-8")
+async def test_an_objection_that_the_engine_found_true_stays_until_its_case_passes(ground: Ground) -> None:
+    """Team B may fall silent; what its case showed does not."""
+    case = {"call": "tiny:double", "args": [-1.5], "returns": 3.0}  # nobody but B asks for this
+    shown = {**PASSED, "result": "GAPS_REMAIN", "gaps": [{"what": "of a negative number", "case": case}]}
+    told: list[str] = []
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a":
+            return built(order)
+        told.append(chunk_of(order))
+        return shown if told == ["1A"] else PASSED
+
+    engine, _ = ground.engine(script)
+    record = await ground.run(engine)
+    assert (record.state, record.code) == ("not proven", 1)
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.REFUTED
+
+
+@pytest.mark.spec("USE-7", "RUN-4")
+async def test_a_branch_that_stands_in_the_way_is_said_before_anything_begins(ground: Ground) -> None:
+    ground.git("branch", "trued")
+    engine, runtime = ground.engine()
+    with pytest.raises(BadInput, match="a branch called trued"):
+        await ground.run(engine)
+    assert (engine.journal.runs(), runtime.orders) == ([], [])
+
+
+@pytest.mark.spec("RUN-4", "LAW-9")
+async def test_work_that_could_not_be_handed_over_is_no_success_until_it_is(ground: Ground) -> None:
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-b" and chunk_of(order) == "1B":
+            ground.git("branch", "-f", f"trued/{order.run}", "main~0")
+            ground.git("checkout", "-q", f"trued/{order.run}")
+        return honest(order)
+
+    engine, _ = ground.engine(script)
+    record = await ground.run(engine)
+    assert (record.state, record.code) == ("waiting", 3)
+    assert "checked out" in record.why
+    ground.git("checkout", "-q", "main")
+    again = await engine.resume(record.id)
+    assert (again.state, again.grade) == ("done", Grade.PROVEN)
+    assert ground.git("rev-parse", record.branch) == again.head

@@ -220,3 +220,15 @@ async def test_a_command_may_write_in_all_of_its_room(begin: Begin, level: str) 
         ran = await workspace.execute(Command(["sh", "-c", "pwd; echo x > ../made"], room / "lib"))
         assert (ran.exit_code, ran.stdout.decode().strip()) == (0, str(room / "lib"))
         assert (room / "made").read_text() == "x\n"
+
+
+@leveled
+@pytest.mark.spec("LAW-6")
+async def test_a_command_cannot_pass_its_failure_off_as_the_sandboxes(begin: Begin, level: str) -> None:
+    """Else a failed check would be tried again until it passes."""
+    workspace = begin(level)
+    await workspace.begin()
+    words = "import sys; print('bwrap: cannot mount', file=sys.stderr); sys.exit(1)"
+    assert (await python(workspace, words)).exit_code == 1
+    words = "import sys; print('trued: cannot confine x: y', file=sys.stderr); sys.exit(126)"
+    assert (await python(workspace, words)).exit_code == 126

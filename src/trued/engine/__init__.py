@@ -9,7 +9,7 @@ from pathlib import Path
 from .. import durable, proof
 from ..documents.plan import parse_plan
 from ..documents.ticks import ticked
-from ..errors import BadInput, Busy, Cancelled
+from ..errors import BadInput, Busy, Cancelled, Waiting
 from ..journals.sqlite import RunJournal, SqliteJournal
 from ..kit import Kit, Person
 from ..protocols import Capabilities, Runtime
@@ -117,6 +117,8 @@ class Engine:
             run = Run(self._kit(record, inputs, spool, workspace))
             end = await driven(run, self._cancelled(record))
             record = record.model_copy(update={"head": run.line.head})
+            if end.outcome and run.line.unpublished:  # proven or not, it has not been handed over
+                return self._ended(record, End("waiting", Waiting.code, run.line.unpublished))
             if end.outcome or end.state == "cancelled":
                 await workspace.tidy()
             return self._concluded(record, end.outcome) if end.outcome else self._ended(record, end)

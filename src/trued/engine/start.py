@@ -53,6 +53,9 @@ class Inputs(Value):
 def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_agent: bool = False) -> Inputs:
     """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at."""
     repository = open_repository(request.repository)
+    if repository.taken:
+        what = f"{repository.root} has a branch called trued, so there can be no branch trued/<run>"
+        raise BadInput(what, then="rename it: git branch -m trued another-name")
     _trusted(repository.root, home, request.trust)
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)

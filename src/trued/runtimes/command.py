@@ -1,6 +1,7 @@
 """Any program as an agent: the order as JSON on stdin, the reply as JSON on stdout, its log on stderr."""
 
 import json
+import os
 import shlex
 import shutil
 import subprocess
@@ -33,8 +34,8 @@ class CommandRuntime:
         found = _found(words[0], Path(order.folder)) if any(words[:1]) else ""
         if not found:
             return failed(order, "missing", _missing(words, order))
-        found, folders = _python(found)
-        program = Program((found, *words[1:]), _order(order), (*folders, *_readable(found, words[1:])))
+        found, seen = _seen(found, words[1:], Path(order.folder))
+        program = Program((found, *words[1:]), _order(order), seen)
         ended = await self._launch(order, program, lambda line: tell("log", text=line))
         if report := not_well(order, ended):
             return report
@@ -75,11 +76,22 @@ def _missing(words: list[str], order: Order) -> str:
     return f"there is no program {words[0]} on PATH; install it, or write an absolute path"
 
 
-def _readable(program: str, arguments: list[str]) -> tuple[str, ...]:
-    """The program and every file or folder that its arguments name."""
+def _seen(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
+    """What to start, and what it may see: itself and every file or folder that the user's command line names.
+
+    What lies in the clone is the agent's to write: it is neither run here, outside the sandbox, nor followed anywhere.
+    """
     values = [word.rpartition("=")[2] if word.startswith("-") else word for word in arguments]
-    named = [value for value in values if value.startswith("/") and Path(value).exists()]
-    return (program, str(Path(program).resolve()), *named)
+    named = [value for value in values if value.startswith("/") and Path(value).exists() and not _within(value, clone)]
+    if _within(program, clone):
+        return program, tuple(named)
+    program, folders = _python(program)
+    return program, (*folders, program, str(Path(program).resolve()), *named)
+
+
+def _within(path: str, clone: Path) -> bool:
+    written, real = Path(os.path.abspath(path)), Path(os.path.realpath(path))  # noqa: PTH100 (links stay as written)
+    return written.is_relative_to(clone) or real.is_relative_to(Path(os.path.realpath(clone)))
 
 
 def _python(program: str) -> tuple[str, tuple[str, ...]]:

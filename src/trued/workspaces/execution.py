@@ -53,6 +53,7 @@ class Ended:
     output: Output
     seconds: float
     timed_out: bool
+    started: bool  # the sandbox came up, and the command was begun: told by the sandbox, out of the command's reach
 
 
 async def run(launch: Launch, *, channel: bool) -> Ended:
@@ -60,9 +61,13 @@ async def run(launch: Launch, *, channel: bool) -> Ended:
     began = time.monotonic()
     async with contextlib.AsyncExitStack() as stack:
         answers, handles, variables = await _channel(stack) if channel else (None, (), {})
+        status, telling = os.pipe()
+        stack.callback(os.close, status)
+        argv, variables = _with_status(launch, telling, variables)
+        handles = (*handles, telling)
         try:
             process = await asyncio.create_subprocess_exec(
-                *launch.argv,
+                *argv,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -81,8 +86,25 @@ async def run(launch: Launch, *, channel: bool) -> Ended:
             timed_out = await _until_its_end(process, launch, output, answers)
         finally:
             await _end(process, launch.gentle)
+        started = _started(launch, status)
     code = None if timed_out or output.flooded else process.returncode
-    return Ended(code, output, time.monotonic() - began, timed_out)
+    return Ended(code, output, time.monotonic() - began, timed_out, started)
+
+
+def _with_status(launch: Launch, telling: int, variables: dict[str, str]) -> tuple[list[str], dict[str, str]]:
+    """Bubblewrap and our own keeper each tell what became of the command, over a pipe that it does not inherit."""
+    if launch.gentle:
+        return launch.argv, {**variables, "TRUED_STATUS": str(telling)}
+    program, *rest = launch.argv
+    return [program, "--json-status-fd", str(telling), *rest], variables
+
+
+def _started(launch: Launch, status: int) -> bool:
+    os.set_blocking(status, False)
+    with contextlib.suppress(BlockingIOError):
+        told = os.read(status, PIECE_BYTES)
+        return b"failed" not in told if launch.gentle else b'"exit-code"' in told
+    return launch.gentle
 
 
 async def _until_its_end(

@@ -14,7 +14,6 @@ from trued.errors import CannotJudge, StateFailed
 from trued.protocols import Command, Ran, Taken
 from trued.wire import Confinement, Limits
 
-from . import landlock
 from .clones import Clones
 from .execution import Ended, Launch, run
 from .gitcall import SENT, Git
@@ -226,12 +225,9 @@ def _writing(folder: Path) -> Iterator[None]:
 async def _run(launch: Launch, *, channel: bool) -> Ended:
     """A sandbox that did not come up is no result of the command."""
     ended = await run(launch, channel=channel)
-    complaint = bytes(ended.output.stderr[:2000])
-    failed = (ended.code == 1 and complaint.startswith(b"bwrap: ")) or (
-        ended.code == landlock.FAILED and complaint.startswith(b"trued: cannot confine ")
-    )
-    if failed:
-        raise CannotJudge(f"the sandbox did not start: {complaint.decode(errors='replace').strip()}")
+    if not ended.started and ended.code is not None:
+        complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
+        raise CannotJudge(f"the sandbox did not start: {complaint}")
     return ended
 
 

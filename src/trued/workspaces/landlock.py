@@ -152,7 +152,10 @@ def _hear_nothing() -> None:
 
 
 def _become(policy: dict[str, Any], argv: list[str]) -> None:
+    status = int(os.environ.pop("TRUED_STATUS", "-1"))
     try:
+        if status >= 0:
+            os.set_inheritable(status, False)  # the program must not be able to speak for its sandbox
         for one in ENDINGS:
             signal.signal(one, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would inherit that
@@ -164,6 +167,8 @@ def _become(policy: dict[str, Any], argv: list[str]) -> None:
             restrict(policy)
     except OSError as error:
         os.write(2, f"trued: cannot confine {argv[0]}: {error}\n".encode())
+        if status >= 0:
+            os.write(status, b"failed\n")
         os._exit(FAILED)
     try:
         os.execvpe(argv[0], argv, os.environ)  # noqa: S606

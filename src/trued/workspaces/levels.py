@@ -46,7 +46,8 @@ def _unconfined(level: str) -> tuple[str, ...]:
     if level == BUBBLEWRAP:
         return ("number of processes",) if os.getuid() == 0 else ()
     version = landlock.abi()
-    left = ["UDP", "unix sockets by path", "names of the host's processes", "number of processes"]
+    left = ["UDP", "unix sockets by path", "System V shared memory", "names of the host's processes"]
+    left += ["number of processes"]
     left += ["TCP"] if version < 4 else []
     left += ["abstract unix sockets", "signals"] if version < 6 else []
     return tuple(left)

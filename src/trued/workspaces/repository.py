@@ -17,6 +17,7 @@ class Repository:
     head: str
     branch: str  # "" when the head is detached
     common: Path  # the .git that all worktrees share
+    taken: bool = False  # a branch called "trued" stands where ours would go
     dirty: tuple[str, ...] = ()  # paths with uncommitted changes; the run starts from HEAD, without them
 
     @property
@@ -38,7 +39,8 @@ def open_repository(path: str | Path) -> Repository:
             raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
-    return Repository(root, head.strip(), branch.strip(), common, _dirty(root))
+    taken, _, _ = _git(root, "show-ref", "--verify", "--quiet", "refs/heads/trued")
+    return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root))
 
 
 def _places(folder: Path) -> tuple[Path, Path]:
