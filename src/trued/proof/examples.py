@@ -4,6 +4,7 @@ import builtins
 import json
 import re
 import shutil
+from collections.abc import Iterable
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,9 +13,13 @@ from trued.types import CallCase, Case, ExamplesCheck, Outcomes, RunCase, Tried
 
 from .bench import INSIDE, SYSTEM_PATH, Bench, Fact, Wanted, capped, clean, nonce, records
 from .cleanroom import scratch
-from .rendering import equal, shown, sound
+from .inside.answer import Malformed, build
+from .rendering import equal, flaw, shown, sound
 
 START_S = 30.0  # for the interpreter itself, on a busy machine; the cases have their own limits
+BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says
+LONGEST_NAME, LONGEST_PATH = 255, 1000
+LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux takes a little more
 _TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 
@@ -33,12 +38,13 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
     tried: list[Tried] = []
     rans: list[Ran] = []
     files: set[str] = set()
-    calls = [(name, case) for name, case in chosen if isinstance(case, CallCase)]
-    if calls:
-        rans.append(await _calls(calls, bench, tried, files))
     for name, case in chosen:
-        if isinstance(case, RunCase):
-            rans.append(await _run(name, case, bench, tried))
+        if why := malformed(case):
+            tried.append(Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=_told(why)))
+        elif isinstance(case, CallCase):
+            rans.append(await _call(name, case, bench, tried, files))
+        else:
+            rans += await _run(name, case, bench, tried)
     return Fact(
         tried=tuple(tried),
         command=f"{len(chosen)} cases by {bench.interpreter.path}",
@@ -50,59 +56,128 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
     )
 
 
+def bounded(case: Case) -> Case:
+    """The same case with a time limit that the engine can wait for: for cases that an agent wrote down."""
+    return case if 0 < case.within_s <= BOUND_S else case.model_copy(update={"within_s": BOUND_S})
+
+
+# -- is it a case at all? Asked here, as data, so that no answer from the sandbox can say that it is none --------------
+
+
+def malformed(case: Case) -> str:
+    """Why the case cannot be run at all, or ""."""
+    if not 0 < case.within_s < float("inf"):
+        return "within_s must be a number of seconds above zero"
+    return _call_flaw(case) if isinstance(case, CallCase) else _run_flaw(case)
+
+
+def _call_flaw(case: CallCase) -> str:
+    if not _TARGET.fullmatch(case.call):
+        return f"`{case.call}` does not name a function as module:function"
+    given = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
+    for name, value in given.items():
+        if why := flaw(value):
+            return f"{name}: {why}"
+    try:
+        build([list(case.args), dict(case.kwargs)])
+    except (Malformed, TypeError, ValueError, OverflowError) as error:
+        return f"the arguments cannot be made: {error}"
+    return ""
+
+
+def _run_flaw(case: RunCase) -> str:
+    if not case.run or not case.run[0]:
+        return "the command line is empty"
+    if why := flaw(case.stdout_json):
+        return f"stdout_json: {why}"
+    if not all(map(_encodable, (*case.run, *case.files, *case.files.values(), case.stdin, case.stdout or ""))):
+        return "it holds half of a character (a lone surrogate)"
+    words = [one.replace("{files}", "x" * LONGEST_NAME).encode() for one in case.run]
+    if any(b"\0" in one for one in words):
+        return "the command line holds a NUL"
+    if max(map(len, words)) > LONGEST_WORD or sum(map(len, words)) > LONGEST_LINE:
+        return "the command line is too long"
+    return _names_flaw(case.files)
+
+
+def _names_flaw(names: Iterable[str]) -> str:
+    paths = {PurePosixPath(one) for one in names}
+    for path in paths:
+        if path.is_absolute() or ".." in path.parts or not path.parts:
+            return "files must be named relative to the scratch folder"
+        if "\0" in str(path) or len(str(path).encode()) > LONGEST_PATH:
+            return "a file's name is too long or holds a NUL"
+        if any(len(part.encode()) > LONGEST_NAME for part in path.parts):
+            return "a file's name is too long"
+        if not paths.isdisjoint(path.parents):
+            return f"{path} cannot lie in a file"
+    return ""
+
+
+def _encodable(text: str) -> bool:
+    return not re.search("[\ud800-\udfff]", text)
+
+
+def _told(text: str) -> str:
+    """Whatever a head says, as text that can be kept."""
+    return clean(text[:4000].encode("utf-8", "replace").decode())[:2000]
+
+
 # -- calls -------------------------------------------------------------------------------------------------------------
 
 
-async def _calls(cases: list[tuple[str, CallCase]], bench: Bench, tried: list[Tried], files: set[str]) -> Ran:
+async def _call(name: str, case: CallCase, bench: Bench, tried: list[Tried], files: set[str]) -> Ran:
+    """An execution for each call: nothing that it can reach has ever held another one's arguments."""
     token = nonce()
-    order = {
-        "nonce": token,
+    told = {
+        "call": case.call,
+        "args": list(case.args),
+        "kwargs": dict(case.kwargs),
         "paths": list(bench.roots),
-        "cases": [
-            {
-                "n": place,
-                "call": case.call,
-                "args": list(case.args),
-                "kwargs": dict(case.kwargs),
-                "within_s": case.within_s,
-            }
-            for place, (_, case) in enumerate(cases)
-            if _TARGET.fullmatch(case.call)
-        ],
+        "within_s": case.within_s,
     }
+    order = json.dumps({"nonce": token, "case": told}).encode()
     argv = (bench.interpreter.path, "-I", "-B", str(INSIDE / "answer.py"))
-    within = START_S + sum(case.within_s for _, case in cases)
-    ran = await bench.execute(argv, stdin=json.dumps(order).encode(), channel=True, within_s=within)
-    said, stray = records(ran.answers, token)
-    for place, (name, case) in enumerate(cases):
-        mine = [one for one in said if one.get("n") == place]
-        outcome, kind, detail = _called(case, bench, mine, stray)
-        files.update(_files(mine))
-        seconds = float(mine[0]["seconds"]) if mine else 0.0
-        tried.append(Tried(id=name, outcome=outcome, kind=kind, detail=clean(detail)[:2000], seconds=seconds))
+    ran = await bench.execute(argv, stdin=order, channel=True, within_s=START_S + case.within_s)
+    said = _said_by_the_script(ran, token)
+    answer = _parsed(str(said.get("said", "")))
+    outcome, kind, detail = _called(case, bench, said, answer)
+    files.update(_files(answer))
+    seconds = float(said.get("seconds", ran.seconds))
+    tried.append(Tried(id=name, outcome=outcome, kind=_told(kind), detail=_told(detail), seconds=seconds))
     return ran
 
 
-def _called(case: CallCase, bench: Bench, said: list[dict[str, Any]], stray: bool) -> tuple[Outcomes, str, str]:
-    if not _TARGET.fullmatch(case.call):
-        return Outcomes.BROKEN, "malformed", f"`{case.call}` does not name a function as module:function"
+def _said_by_the_script(ran: Ran, token: str) -> dict[str, Any]:
+    """Its one record, if it came to its own end and nobody else spoke."""
+    said, stray = records(ran.answers, token)
+    if ran.timed_out:
+        return {"late": True}
     if stray:
-        return Outcomes.FAILED, "no answer", "something else wrote to the engine's channel"
-    if len(said) != 1:
-        return Outcomes.FAILED, "no answer", f"{len(said)} answers came"
-    if said[0]["late"]:
+        return {"why": "something else wrote to the engine's channel"}
+    if ran.exit_code != 0 or ran.flooded or len(said) != 1:
+        return {"why": f"{len(said)} answers came, and the exit code is {ran.exit_code}"}
+    return said[0]
+
+
+def _called(
+    case: CallCase, bench: Bench, said: dict[str, Any], answer: dict[str, Any] | None
+) -> tuple[Outcomes, str, str]:
+    if "unable" in said:
+        return Outcomes.UNJUDGED, "interpreter", str(said["unable"])
+    if "why" in said:
+        return Outcomes.FAILED, "no answer", str(said["why"])
+    if said["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
-    answer = _parsed(str(said[0]["said"]))
     if answer is None:
-        return Outcomes.FAILED, "no answer", f"the process ended with {said[0]['exit']} and no single answer"
+        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and no single answer"
     return _compared(case, bench, answer)
 
 
-def _files(said: list[dict[str, Any]]) -> list[str]:
+def _files(answer: dict[str, Any] | None) -> list[str]:
     """The files that a call says took part: they tell whether the guards of a kept requirement reach the diff."""
-    answer = _parsed(str(said[0]["said"])) if len(said) == 1 else None
     listed = answer.get("ran") if answer else None
-    return [one for one in listed if isinstance(one, str)] if isinstance(listed, list) else []
+    return [one for one in listed if isinstance(one, str) and _encodable(one)] if isinstance(listed, list) else []
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
@@ -119,8 +194,6 @@ def _parsed(text: str) -> dict[str, Any] | None:
 
 
 def _compared(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
-    if "broken" in answer:
-        return Outcomes.BROKEN, "malformed", str(answer["broken"])
     if "missing" in answer:
         return Outcomes.MISSING, "missing", str(answer["missing"])
     if "raised" in answer:
@@ -174,26 +247,23 @@ def _left_alone(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, 
 # -- command lines -----------------------------------------------------------------------------------------------------
 
 
-async def _run(name: str, case: RunCase, bench: Bench, tried: list[Tried]) -> Ran:
-    if why := _malformed(case):
-        tried.append(Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=why))
-        return Ran(None, b"", b"", b"", 0.0, timed_out=False, flooded=False, isolation="")
+async def _run(name: str, case: RunCase, bench: Bench, tried: list[Tried]) -> list[Ran]:
+    try:
+        ran = await _executed(case, bench)
+    except (ValueError, OSError) as error:
+        tried.append(Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=_told(f"not run: {error}")))
+        return []
+    outcome, kind, detail = _ran(case, bench, ran)
+    tried.append(Tried(id=name, outcome=outcome, kind=_told(kind), detail=_told(detail), seconds=ran.seconds))
+    return [ran]
+
+
+async def _executed(case: RunCase, bench: Bench) -> Ran:
     with scratch(bench.room, case.files) as folder:
         argv = [one.replace("{files}", str(folder)) for one in case.run]
         if _PYTHON.fullmatch(argv[0]):
             argv[0] = bench.interpreter.path
-        ran = await bench.execute(argv, stdin=case.stdin.encode(), within_s=case.within_s)
-    outcome, kind, detail = _ran(case, bench, ran)
-    tried.append(Tried(id=name, outcome=outcome, kind=kind, detail=clean(detail)[:2000], seconds=ran.seconds))
-    return ran
-
-
-def _malformed(case: RunCase) -> str:
-    if not case.run:
-        return "the command line is empty"
-    if any(PurePosixPath(one).is_absolute() or ".." in PurePosixPath(one).parts for one in case.files):
-        return "files must be named relative to the scratch folder"
-    return ""
+        return await bench.execute(argv, stdin=case.stdin.encode(), within_s=case.within_s)
 
 
 def _ran(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
@@ -230,10 +300,9 @@ def _path(bench: Bench) -> str:
 
 def _same_json(expected: Any, stdout: bytes) -> bool:
     try:
-        found = json.loads(stdout)
-    except ValueError:
+        return equal(expected, _node(json.loads(stdout)))
+    except (ValueError, RecursionError):
         return False
-    return equal(expected, _node(found))
 
 
 def _node(data: Any) -> Any:

@@ -6,10 +6,13 @@ number), an object for a dict (JSON's way: its keys as text). {"$tuple": …}, {
 """
 
 import re
+from collections.abc import Iterable
 from typing import Any
 
 _TAGS = {"$tuple": "t", "$iterator": "g"}
 DEEPEST = 80  # deeper than the script in the sandbox goes
+DEEPEST_WISH = 50  # an answer is never shown deeper than a little more than that
+LONGEST_KEY = 2000  # hexadecimal digits: Python refuses to write longer numbers as decimals
 _SCALARS = {
     "i": re.compile(r"-?[0-9a-f]+"),
     "f": re.compile(r"-?(inf|nan|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"),
@@ -98,8 +101,11 @@ def _key(node: Any) -> str | None:
         return "true" if node else "false"
     if node is None:
         return "null"
-    number = _number(node)
-    return node if isinstance(node, str) else str(number) if number is not None else None
+    if isinstance(node, str):
+        return node
+    if _number(node) is None or len(node[1]) > LONGEST_KEY:
+        return None
+    return str(_number(node))
 
 
 def _shown(node: Any) -> str:
@@ -120,6 +126,41 @@ def _shown(node: Any) -> str:
 
 def _digits(node: list[Any]) -> str:
     return str(_number(node)) if len(node[1]) < 100 else f"0x{node[1][:100]}…"
+
+
+# -- is it a value that can be expected at all? An agent may have written it -------------------------------------------
+
+
+def flaw(expected: Any, depth: int = 0) -> str:
+    """What is wrong with a value that is written down, or "". After that, comparing it cannot fail."""
+    if expected is None or isinstance(expected, bool | str | int | float):
+        return ""
+    if depth > DEEPEST_WISH:
+        return f"it is nested more than {DEEPEST_WISH} deep"
+    if isinstance(expected, list | tuple):
+        return _first_flaw(expected, depth)
+    if not isinstance(expected, dict) or not all(isinstance(key, str) for key in expected):
+        return f"{type(expected).__name__} is no kind of data here"
+    tag = next(iter(expected)) if len(expected) == 1 else ""
+    wrong = _tag_flaw(tag, expected.get(tag))
+    return wrong or _first_flaw(expected.values(), depth)
+
+
+def _first_flaw(values: Iterable[Any], depth: int) -> str:
+    return next((wrong for wrong in (flaw(one, depth + 1) for one in values) if wrong), "")
+
+
+def _tag_flaw(tag: str, inner: Any) -> str:
+    if tag in _TAGS or tag in _BAGS:
+        return "" if isinstance(inner, list | tuple) else f"{tag} needs a list"
+    try:
+        if tag == "$float":
+            float(inner)
+        if tag in ("$bytes", "$object"):
+            str.encode(inner)
+    except (TypeError, ValueError, OverflowError):
+        return f"{tag} cannot be made of {str(inner)[:50]!r}" if isinstance(inner, str) else f"{tag} needs text"
+    return ""
 
 
 # -- is it an answer at all? The head's process may say anything -------------------------------------------------------

@@ -1,6 +1,7 @@
 """A role's answer: exactly one JSON object that fits the schema; asked for once more when it does not."""
 
 import json
+import math
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +34,8 @@ def parsed(said: bytes) -> dict[str, Any]:
         json.dumps(value, ensure_ascii=False).encode("utf-8")
     except UnicodeEncodeError as error:
         raise Broken("it holds half of a character (a lone surrogate), which cannot be kept as text") from error
+    except RecursionError as error:
+        raise Broken("its JSON is nested too deeply") from error
     return value
 
 
@@ -48,7 +51,7 @@ def _text(said: bytes) -> str:
 
 def _decoded(text: str) -> tuple[Any, int]:
     try:
-        return json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant).raw_decode(text)
+        return json.JSONDecoder(object_pairs_hook=_once, parse_constant=_constant, parse_float=_finite).raw_decode(text)
     except Broken:
         raise
     except RecursionError as error:
@@ -138,6 +141,13 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 def _constant(name: str) -> Any:
     raise Broken(f"it holds {name}, which JSON does not have")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise Broken(f"it holds {digits[:EXCERPT]}, which is too large to be kept as a number")
+    return number
 
 
 def _named(value: object) -> str:
