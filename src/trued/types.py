@@ -208,6 +208,7 @@ class Plan(Value):
     title: str = ""
     tasks: tuple[Task, ...] = ()
     criteria: tuple[Criterion, ...] = ()
+    unread: tuple[Criterion, ...] = ()  # words that are neither task, criterion nor background: nothing is lost
     context: str = ""  # problem, goals, non-goals: what every agent may know
     source: Source = Source()
     text: str = ""  # the whole source, byte for byte
@@ -291,6 +292,7 @@ class Evidence(Value):
     began: float = 0.0
     seconds: float = 0.0
     held_out: bool = False
+    tainted: bool = False  # taken where held-out cases had run before: what it printed may quote them
     why_void: str = ""  # why this run of the check is worth nothing: a canary that passed, nothing collected, …
 
 
@@ -348,6 +350,7 @@ class Contract(Value):
     held_out: bool = False  # nobody but the engine can read the cases: probed
     held_out_why: str = ""
     users_own: bool = True  # the cases are the user's own words
+    interpreter: str = ""  # with which red was taken: green is taken with the same
     base_facts: tuple[Evidence, ...] = ()  # red taken three times
 
     def serving(self, subject: str) -> tuple[Requirement, ...]:

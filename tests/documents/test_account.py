@@ -145,5 +145,30 @@ def test_no_word_of_a_paragraph_is_lost_between_sentences(text: str) -> None:
 
 
 @pytest.mark.spec("LAW-12")
-def test_a_users_file_stands_alone_beside_plain_text() -> None:
-    assert [one.id for one in account(None, Goal(text="Do it. Well."), users(own("f", "anything")))] == ["f"]
+def test_sentences_of_plain_text_that_the_users_file_does_not_cover_stand_beside_it() -> None:
+    goal = Goal(text="Do it.  Do it well. Tell Ann.")
+    found = account(None, goal, users(own("f", "Do it."), own("text-3", "text: Do it  well.")))
+    assert [(one.id, one.text) for one in found] == [("f", "t"), ("text-3", "t"), ("text-3-2", "Tell Ann.")]
+    assert [one.text for one in account(None, goal, users(own("f")))] == ["t", "Do it.", "Do it well.", "Tell Ann."]
+    assert not any(one.checks for one in found)
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("entry", ["goal", "Do it. Well."])
+def test_a_requirement_may_cover_the_whole_of_plain_text(entry: str) -> None:
+    assert [one.id for one in account(None, Goal(text="Do it. Well."), users(own("f", entry)))] == ["f"]
+
+
+@pytest.mark.spec("LAW-12", "USE-7")
+def test_covering_what_plain_text_does_not_say_is_refused() -> None:
+    with pytest.raises(BadInput, match="the goal has nothing of that name") as caught:
+        account(None, Goal(text="Do it. Well."), users(own("f", "zzzzzzzz")))
+    assert caught.value.then
+
+
+@pytest.mark.spec("LAW-12")
+def test_what_a_plan_says_besides_tasks_and_criteria_is_a_requirement_unless_it_is_covered() -> None:
+    plan = parse_plan("| Chunk | Scope |\n|-|-|\n| 1A | x |\n\n## Speed\n\nIt is fast.\n\n- at night, too\n", "PLAN.md")
+    found = account(plan, Goal(text=plan.text), users(own("f", "1A", "text: It is fast.")))
+    assert [(one.id, one.text, str(one.source)) for one in found[1:]] == [("text-2", "at night, too", "PLAN.md:9")]
+    assert [one.id for one in account(plan, GOAL, None)] == ["1A", "text-1", "text-2", "plan"]

@@ -108,8 +108,11 @@ def test_a_plan_with_everything_around_it_is_read_verbatim_with_file_and_line() 
     lines = PLAN.splitlines()
     assert plan.title == "Plan: Points that add up"
     assert plan.text == PLAN
-    assert ids(plan) == ["1A", "1B"]
-    first, second = plan.tasks
+    assert ids(plan) == ["1A", "1B", "2A"]
+    first, second, third = plan.tasks
+    assert first.scope == "add `total(points)` | and *round* it\nNotes: careful"
+    assert third.scope == "Phase 2: Test on the shop\nRun it for a week."
+    assert [(one.kind, one.text) for one in plan.unread] == [("text", "First make it add up.")]
     assert first.title == "add `total(points)` | and *round* it"
     assert first.files == ("src/sum.py", "tests/test_sum.py")
     assert second.files == ()

@@ -14,18 +14,21 @@ PREFIXES = ("ship", "goal", "constraint", "text")
 def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
     """What must hold when the goal is met.
 
-    The user's requirements stand as they are; whatever of the plan they do not cover stands beside them, without a
-    check, and ends unproven. Without a requirements file the whole source is a requirement, too.
+    The user's requirements stand as they are; whatever of the plan or text they do not cover stands beside them,
+    without a check, and ends unproven. Without a requirements file the whole source is a requirement, too.
     """
     given = requirements.requirements if requirements else ()
     if plan is None:
-        return given or tuple(_of_text(goal))
-    words = _Words(plan)
+        if not given:
+            return tuple(_of_text(goal))
+        words = _Words(_as_plan(goal), "the goal", goal)
+    else:
+        words = _Words(plan)
     given = tuple(
         one.model_copy(update={"covers": tuple(words.covered(entry, one) for entry in one.covers)}) for one in given
     )
     taken = {one.id for one in given}
-    whole = [] if given else [_whole_plan(plan)]
+    whole = [] if given or plan is None else [_whole_plan(plan)]
     return (*given, *_unique([*words.left(taken), *whole], taken))
 
 
@@ -40,6 +43,17 @@ def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
 def _whole_plan(plan: Plan) -> Requirement:
     name = PurePosixPath(plan.source.file).name or "the plan"
     return Requirement(id="plan", text=f"the whole of {name}", source=plan.source)
+
+
+def _as_plan(goal: Goal) -> Plan:
+    """Plain text as a plan without tasks: each of its sentences is to be covered."""
+    return Plan(
+        source=goal.source,
+        unread=tuple(
+            Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line))
+            for text, line in sentences(goal.text) or [(goal.text.strip(), goal.source.line)]
+        ),
+    )
 
 
 def _of_text(goal: Goal) -> Iterator[Requirement]:
@@ -62,11 +76,13 @@ def _unique(wanted: list[Requirement], taken: set[str]) -> Iterator[Requirement]
 class _Words:
     """The plan's words by id and by text; remembers which of them are covered."""
 
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
+    def __init__(self, plan: Plan, name: str = "the plan", whole: Goal | None = None) -> None:
+        self.plan, self.name = plan, name
+        self.words = tuple(_named((*plan.criteria, *plan.unread)))
+        self.whole = {_plain(whole.text), whole.id} if whole else set()
         self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
         self.criteria: dict[str, list[tuple[str, str]]] = {}
-        for name, criterion in _named(plan.criteria):
+        for name, criterion in self.words:
             self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
         self.done: set[str] = set()  # ids of tasks
         self.met: set[str] = set()  # names of criteria
@@ -79,7 +95,7 @@ class _Words:
         names = self._matching(entry)
         if not names:
             raise BadInput(
-                f'requirement {by.id} covers "{entry}", and the plan has nothing of that name or wording',
+                f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
                 str(by.source),
                 self._nearest(entry),
             )
@@ -91,11 +107,13 @@ class _Words:
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken:
                 yield Requirement(id=task.id, text=task.scope or task.title, source=task.source)
-        for name, criterion in _named(self.plan.criteria):
+        for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
 
     def _matching(self, entry: str) -> list[str]:
+        if _plain(entry) in self.whole:
+            return [name for name, _ in self.words]
         names = [name for name, _ in self.criteria.get(_plain(entry), ())]
         kind, _, text = entry.partition(":")
         if not names and kind.strip().lower() in PREFIXES:
@@ -111,7 +129,9 @@ class _Words:
             **{one: one for one in self.tasks.values()},
         }
         close = difflib.get_close_matches(words, list(known), 1, 0.3)
-        return f'did you mean "{close[0]}"?' if close else f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
+        if close or not self.tasks:
+            return f'did you mean "{close[0]}"?' if close else "name one of its sentences, word for word"
+        return f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
 
 
 def _plain(text: str) -> str:

@@ -11,19 +11,37 @@ def _set(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-GOAL = _set("goal goals objective objectives aim aims requirement requirements features")
-CONSTRAINT = _set("constraint constraints invariant invariants")
-PROBLEM = _set("problem background motivation overview summary context introduction why")
-FILLER = _set(
-    "the a an and or of our for this key main core hard project primary secondary high level overall "
-    "statement list technical functional nonfunctional user business product plan must have nice to"
+GOAL = _set("goal goals objective objectives aim aims requirement requirements features must musts should")
+CONSTRAINT = _set(
+    "constraint constraints invariant invariants rule rules restriction restrictions guarantee guarantees guardrails"
 )
-SHIP = ("done when", "ship when", "definition of done", "acceptance", "acceptance tests", "done if", "ready when")
-# Sections that speak about the work and ask for none.
+SHIP = _set(
+    "criteria criterion acceptance success dod verification validation gate gates outcome outcomes metric metrics "
+    "kpi kpis expected testing"
+)
+SHIP_PHRASES = ("done when", "ship when", "definition of done", "done if", "ready when", "test plan", "tests to pass")
+NOT_ASKED = ("nongoal", "non goal", "anti goal", "not goal", "out of scope", "not in scope", "future work")
+# Sections that speak about the work and ask for none: by one of their words, or by all of them.
 ASIDE = _set(
     "question questions research reference references risk risks changelog history glossary appendix "
-    "alternatives decisions links resources"
+    "alternatives decisions links resources notes note rationale approach architecture comparison diagram "
+    "stakeholders timeline schedule estimates"
 )
+PROBLEM = _set("problem background motivation overview summary context introduction why design assumptions status tldr")
+OPENERS = _set("problem background motivation context why")
+FILLER = _set(
+    "the a an and or of our for this key main core hard project primary secondary high level overall "
+    "statement list technical functional nonfunctional user business product plan have nice to current"
+)
+# About the state of the work, wherever it stands; and what a header may say besides.
+STANDING = _set(
+    "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
+    "reviewers due sprint team why rationale depends on last by"
+)
+FIELDS = STANDING | _set(
+    "feature version branch ticket issue epic tags type name project repo repository lead link pr id"
+)
+PURE = GOAL | CONSTRAINT | SHIP | FILLER | _set("done when ship definition if ready exit quality test tests")
 WORK = _set(
     "chunk chunks task tasks step steps implementation work breakdown milestones todo todos roadmap "
     "phases checklist stories deliverables backlog plan"
@@ -36,6 +54,8 @@ FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "fi
 
 STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: nobody writes that by chance
 WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
+JOINTS = re.compile(r"\s+and\s+|\s+or\s+|\s*[&/,+;]\s*")
+ABOUT = re.compile(r"\s(?:about|for|on|behind)\s")
 SEPARATORS = ":.)–—-|"
 NO_FILES = _set("- – — n/a none tbd ?")
 
@@ -69,23 +89,48 @@ def words_of(title: str) -> list[str]:
 
 
 def kind_of(title: str) -> str:
-    """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title."""
-    words = words_of(title)
-    line = " ".join(words)
-    core = set(words) - FILLER
-    if not words:
+    """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title.
+
+    What asks for something outweighs what tells: "Constraints and assumptions" are constraints. Steps stay steps.
+    """
+    parts = [part for part in JOINTS.split(title.lower()) if words_of(part)]
+    kinds = [_kind_of_part(part) for part in parts]
+    if any(not kind and is_work(part) for kind, part in zip(kinds, parts, strict=True)):
         return ""
-    if (core & GOAL) and (core - {"nongoals", "nongoal"}) <= (GOAL | CONSTRAINT):
-        return "goal"
-    if "nongoal" in line or "non goal" in line or "out of scope" in line or "not in scope" in line:
+    return next((kind for kind in ("goal", "constraint", "ship", "nongoal", "aside", "problem") if kind in kinds), "")
+
+
+def _kind_of_part(part: str) -> str:
+    line = " ".join(words_of(part))
+    if any(phrase in line for phrase in NOT_ASKED):
         return "nongoal"
-    if words[-1] in ("criteria", "criterion") or "criteria" in words[:3] or line in SHIP:
-        return "ship"
-    if core and core <= CONSTRAINT:
-        return "constraint"
-    if core & ASIDE:
+    words = words_of(ABOUT.split(part)[0])
+    core = set(words) - FILLER
+    if words[-1:] and words[-1] in ASIDE:
         return "aside"
-    return "problem" if core and core <= PROBLEM else ""
+    if core & SHIP or any(phrase in line for phrase in SHIP_PHRASES):
+        return "ship"
+    for kind, known in (("goal", GOAL), ("constraint", CONSTRAINT), ("aside", ASIDE)):
+        if core & known:
+            return kind
+    return "problem" if core and (core <= PROBLEM or words[0] in OPENERS) else ""
+
+
+def is_field(label: str) -> bool:
+    """Whether it names a header field: status, owner, branch."""
+    words = set(words_of(label))
+    return bool(words) and words <= FIELDS
+
+
+def is_standing(label: str) -> bool:
+    """Whether it names a field or column about the state of the work, not about what is asked."""
+    words = set(words_of(label))
+    return bool(words) and words <= STANDING
+
+
+def is_pure(label: str) -> bool:
+    """Whether the label says no more than that criteria follow: "Done when", not "Latency goal"."""
+    return set(words_of(label)) <= PURE - {"must", "should"}
 
 
 def is_phase(title: str) -> bool:

@@ -1,5 +1,6 @@
 """Markdown as a flat list of blocks, each with the lines that it stands on and the words as they were written."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,6 +10,10 @@ from markdown_it.token import Token
 from markdown_it.tree import SyntaxTreeNode
 
 BREAKS = ("<br>", "<br/>", "<br />")
+COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+TEXTS = ("inline", "fence", "code_block", "html_block")
+BOLD_LABEL = re.compile(r"(?:\*\*|__)[^*\n]{1,60}(?::(?:\*\*|__)|(?:\*\*|__):)")
+PLAIN_LABEL = re.compile(r"[A-Z][\w /-]{0,40}:(?:\s|$)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +40,21 @@ class Paragraph:
     words: Words
     line: int
     end: int
+    text: str = ""  # with its line ends
+
+    def fields(self) -> "list[Paragraph]":
+        """The paragraph, cut where lines begin with a label: people write header fields without blank lines."""
+        lines = self.text.split("\n")
+        plain = all(PLAIN_LABEL.match(line) for line in lines)
+        starts = [n for n, line in enumerate(lines) if n and (plain or BOLD_LABEL.match(line))]
+        if not starts or "<!--" in self.text:
+            return [self]
+        parts = []
+        for start, end in zip([0, *starts], [*starts, len(lines)], strict=True):
+            token = _markdown().parseInline("\n".join(lines[start:end]))[0]
+            words = _of(token.content, token.children or [])
+            parts.append(Paragraph(words, self.line + start, self.line + end - 1, token.content))
+        return parts
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +109,7 @@ class Other:
 
     line: int
     end: int
-    comment: bool = False
+    text: str = ""  # empty: a comment, or a line across the page
 
 
 Block = Heading | Paragraph | List | Table | Other
@@ -141,14 +161,24 @@ def _blocks(node: SyntaxTreeNode) -> Iterator[Block]:
     if node.type == "heading":
         yield Heading(int(node.tag[1:]), _words(node), line, end)
     elif node.type == "paragraph":
-        yield Paragraph(_words(node), line, end)
+        yield Paragraph(_words(node), line, end, node.children[0].content if node.children else "")
     elif node.type in ("bullet_list", "ordered_list"):
         yield List(tuple(_item(child) for child in node.children), line, end)
     elif node.type == "table":
         yield _table(node, line, end)
     else:
-        comment = node.type == "html_block" and node.content.lstrip().startswith("<!--")
-        yield Other(line, end, comment)
+        yield Other(line, end, _verbatim(node))
+
+
+def _verbatim(node: SyntaxTreeNode) -> str:
+    """All words of a block that is not looked into; the cells of a table's row on one line."""
+    if node.type == "tr":
+        return " | ".join(_words(cell).raw for cell in node.children)
+    if node.type == "html_block":
+        return COMMENT.sub("", node.content).strip()
+    if node.type in TEXTS:
+        return node.content.strip("\n")
+    return "\n".join(text for child in node.children if (text := _verbatim(child)))
 
 
 def _span(node: SyntaxTreeNode) -> tuple[int, int]:
@@ -172,8 +202,8 @@ def _item(node: SyntaxTreeNode) -> Item:
                 line = _span(child)[0]
             else:
                 more.append(_words(child).raw)
-        elif child.type != "html_block":
-            more += [_words(one).raw for one in child.walk() if one.type == "paragraph"]
+        elif text := _verbatim(child):
+            more.append(text)
         first = False
     number = node.info if node.info.isdigit() else ""
     return Item(words, line, end, own_end, number, checked, tuple(more), tuple(nested))

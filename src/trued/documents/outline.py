@@ -7,7 +7,11 @@ from . import headings
 from .headings import clean, column, cut_files, kind_of, named, split_files
 from .markdown import Block, Heading, Item, List, Other, Paragraph, Row, Table, Words
 
+NUMBERING = headings.ID_COLUMNS - {"chunk", "step", "key", "ref"}
 CRITERIA = ("ship", "goal", "constraint")
+TOLD = ("problem", "aside")  # background, unless it stands among criteria
+BACKGROUND = (*TOLD, "nongoal")
+LABEL_WORDS = 5
 BOLD_PHASE = 7  # a bold line that names a phase ranks below every heading
 TEACH = 'write a table with the columns Chunk, Scope and Files, or list items such as "- 1A: what to do"'
 
@@ -23,6 +27,14 @@ class Section:
     work: bool = False
     end: int = 0
     chunk: "Draft | None" = None  # the heading is a chunk of its own
+    empty: bool = True  # nothing stands below the heading
+
+    @property
+    def background(self) -> bool:
+        """Under a heading that asks for nothing, whatever the headings between are called."""
+        if self.phase or self.chunk or self.kind in CRITERIA:
+            return False
+        return self.kind in BACKGROUND or (self.parent is not None and self.parent.background)
 
 
 @dataclass(eq=False, slots=True)
@@ -56,7 +68,8 @@ class Outline:
     drafts: list[Draft] = field(default_factory=list)
     details: list[Draft] = field(default_factory=list)  # headings that name a chunk
     found: list[Found] = field(default_factory=list)
-    loose: list[tuple[Section, List]] = field(default_factory=list)
+    unread: list[Found] = field(default_factory=list)  # words that nothing else has taken
+    loose: list[tuple[Section, List | Table]] = field(default_factory=list)
     spans: list[tuple[Section, int, int]] = field(default_factory=list)  # what is no chunk
     sections: list[Section] = field(default_factory=list)
     label: str = ""
@@ -68,13 +81,18 @@ class Outline:
             if isinstance(block, Heading):
                 self._heading(block)
             elif isinstance(block, Paragraph):
-                self._paragraph(block, follower)
+                fields = block.fields()
+                for at, one in enumerate(fields, 1):
+                    self._paragraph(one, follower if at == len(fields) else None)
             elif isinstance(block, List):
                 self._list(block)
             elif isinstance(block, Table):
                 self._table(block)
-            elif isinstance(block, Other) and not block.comment:
+            elif isinstance(block, Other) and block.text:
                 self._keep(block.line, block.end)
+                if self.label_used:
+                    self.label, self.label_used = "", False
+                self._take(block.text, block.line)
         self._close(0, last + 1)
 
     # -- headings and labels
@@ -82,6 +100,7 @@ class Outline:
     def _heading(self, block: Heading) -> None:
         title = clean(block.words.plain)
         self._close(block.level, block.line)
+        self.section.empty = False
         if block.level == 1 and not self.title and not self.sections:
             self.title = title
             self._open(Section(1, title, block.line, self.section, work=True))
@@ -98,7 +117,7 @@ class Outline:
             section.work = section.work or (self.section.work and self.section.level > 1 and not section.kind)
         self._open(section)
         if not section.phase and not section.chunk:
-            self._keep(block.line, block.end)
+            self.spans.append((section, block.line, block.end))
 
     def _open(self, section: Section) -> None:
         self.section, self.label = section, ""
@@ -106,8 +125,11 @@ class Outline:
 
     def _close(self, level: int, line: int) -> None:
         while self.section.parent is not None and self.section.level >= level:
-            self.section.end = line - 1
-            self.section = self.section.parent
+            closed, self.section = self.section, self.section.parent
+            closed.end = line - 1
+            named_so = closed.phase or headings.is_work(closed.title) or closed.chunk or kind_of(closed.title)
+            if closed.empty and closed.level > 1 and closed.title and not named_so and not closed.background:
+                self._take(closed.title, closed.line)
 
     def _chunk(self) -> "Draft | None":
         """The chunk whose heading the current section stands under."""
@@ -123,33 +145,41 @@ class Outline:
             self._open(Section(BOLD_PHASE, clean(words.label), block.line, self.section, phase=True))
             return
         self._keep(block.line, block.end)
-        leads = words.raw.endswith(":") or (bool(words.label) and not words.rest)
-        label, rest = words.label, words.rest
-        if label and (label.endswith(":") or rest.startswith(":") or not rest):
-            rest = rest.removeprefix(":").strip()
-        elif leads and isinstance(follower, List | Table):
-            label, rest = words.raw, ""
-        else:
-            label = ""
+        label, rest = _label(words, follower)
         kind = kind_of(label) or ("files" if headings.words_of(label) in (["files"], ["file"]) else "")
-        if label and kind:
+        if kind and not (kind in TOLD and self.section.kind in CRITERIA):
             self._labelled(kind, rest, words, block.line)
             return
         if label or self.label_used:
             self.label, self.label_used = "", False
-        kind = self.label or self.section.kind
-        if kind in CRITERIA and words.raw and not leads:
-            self.found.append(Found(kind, words.raw, self.section, block.line))
+        if words.raw and not (label and not rest and _is_title(words)) and not self._is_field(label):
+            self._take(words.raw, block.line)
+
+    def _is_field(self, label: str) -> bool:
+        return headings.is_field(label) if self.section.level <= 1 else headings.is_standing(label)
 
     def _labelled(self, kind: str, rest: str, words: Words, line: int) -> None:
-        self.label, self.label_used = kind, False
+        self.label, self.label_used = kind, bool(rest)
         if kind == "files" and self.section.chunk:
             self.section.chunk.files += split_files(Words(plain=rest, codes=words.codes)) if rest else ()
-        elif kind in CRITERIA and rest:
-            self.found.append(Found(kind, rest, self.section, line))
-            self.label_used = True
+        elif kind in CRITERIA and (rest or not _is_title(words)):
+            text = rest if rest and headings.is_pure(words.label or words.raw.partition(":")[0]) else words.raw
+            self.found.append(Found(kind, text, self.section, line))
+
+    def _take(self, text: str, line: int) -> None:
+        """Words that are no list and no table: a criterion, background, part of a chunk, or left over."""
+        kind, chunk = self.label or self.section.kind, self._chunk()
+        if kind in CRITERIA:
+            self.found.append(Found(kind, text, self.section, line))
+        elif kind or self.section.background:
+            return
+        elif chunk:
+            chunk.scope = f"{chunk.scope or chunk.title}\n{text}"
+        else:
+            self.unread.append(Found("text", text, self.section, line))
 
     def _keep(self, line: int, end: int) -> None:
+        self.section.empty = False
         self.spans.append((self.section, line, end))
 
     # -- lists
@@ -165,8 +195,7 @@ class Outline:
         elif kind:
             self._keep(block.line, block.end)
         elif chunk:
-            steps = [f"- {item.words.raw}" for item in block.items]
-            chunk.scope = "\n".join([chunk.scope or chunk.title, *steps])
+            self._take("\n".join(line for item in block.items for line in _outline(item, 0)), block.line)
         elif not self._chunks(block.items):
             self._keep(block.line, block.end)
             self.loose.append((self.section, block))
@@ -181,7 +210,10 @@ class Outline:
                 self.drafts.append(self._draft(item, chunk.id, chunk.title))
             elif not self._chunks(item.items):
                 others.append(item)
+            elif item.text and not (headings.is_phase(clean(item.words.plain)) or headings.is_work(item.words.plain)):
+                self._take(item.text, item.line)
         found = len(self.drafts) > before
+        self.section.empty = self.section.empty and not found
         if found and others:
             self.loose.append((self.section, List(tuple(others), others[0].line, others[-1].end)))
         return found
@@ -201,16 +233,38 @@ class Outline:
         scope = "\n".join([title, *details]) if details else ""
         return Draft(name, title, scope, files, self.section, item.line, [(item.line, item.end)])
 
-    def from_loose(self, section: Section, block: List) -> None:
-        """List items without ids, taken as chunks because the plan names none."""
+    def from_loose(self, section: Section, block: List | Table) -> None:
+        """Items or rows without ids, taken as chunks because their part of the plan names none."""
         self.section = section
-        self.drafts += [self._draft(item, "", item.words.raw) for item in block.items if item.words.raw]
+        if isinstance(block, List):
+            self.drafts += [self._draft(item, "", item.words.raw) for item in block.items if item.text.strip()]
+            return
+        for row in block.rows:
+            if text := _row_text(block, row):
+                spans = [(block.line, block.line + 1), (row.line, row.line)]
+                self.drafts.append(Draft("", text, "", (), section, row.line, spans))
 
-    def checklist(self, section: Section, block: List) -> None:
-        """A checklist that is no list of chunks, in a plan that has chunks: something to be ticked off."""
+    def left_over(self, section: Section, block: List | Table, kind: str = "text") -> None:
+        """What is no list of chunks, in a plan that has chunks: to be ticked off where it has boxes, else unread."""
+        if isinstance(block, Table):
+            rows = [
+                (row.line, _row_text(block, row))
+                for row in block.rows
+                if section.level > 1 or kind != "text" or not headings.is_field(row.cells[0].plain)
+            ]
+            if not block.rows:
+                rows = [(block.line, " | ".join(cell.raw for cell in block.header if cell.raw))]
+            self._leave([Found(kind, text, section, line) for line, text in rows if text])
+            return
         for item in block.walk():
-            if item.checked is not None and item.text:
-                self.found.append(Found("ship", item.text, section, item.line))
+            of = "ship" if item.checked is not None else kind
+            label = _label(item.words, None)[0]
+            if item.text.strip() and not (section.level <= 1 and headings.is_field(label)):
+                self._leave([Found(of, item.text, section, item.line)])
+
+    def _leave(self, some: list[Found]) -> None:
+        for one in some:
+            (self.unread if one.kind == "text" else self.found).append(one)
 
     # -- tables
 
@@ -230,10 +284,12 @@ class Outline:
             return
         self._keep(block.line, block.end)
         if kind in CRITERIA:
-            at = _criterion_column(block)
-            self.found += [
-                Found(kind, row.cells[at].raw, self.section, row.line) for row in block.rows if row.cells[at].raw
-            ]
+            self.left_over(self.section, block, kind)
+        elif self._chunk() and not kind:
+            for row in block.rows:
+                self._take(_row_text(block, row), row.line)
+        elif not kind:
+            self.loose.append((self.section, block))
 
     def _row(self, block: Table, row: Row, columns: tuple[int | None, int | None, int | None]) -> None:
         if not any(cell.raw for cell in row.cells):
@@ -251,10 +307,39 @@ class Outline:
             raise BadInput("a chunk has no id", where, "write one such as 1A in its first column")
         spans = [(block.line, block.line + 1), (row.line, row.line)]
         listed = split_files(row.cells[files]) if files is not None else ()
-        self.drafts.append(Draft(identity, title, "", listed, self.section, row.line, spans))
+        more = []
         for number, cell in enumerate(row.cells):
-            if number not in columns and cell.raw and kind_of(block.header[number].plain) == "ship":
-                self.found.append(Found("ship", cell.raw, self.section, row.line))
+            header = block.header[number].plain
+            if number in columns or not cell.raw:
+                continue
+            if (kind := kind_of(header)) in CRITERIA:
+                self.found.append(Found(kind, cell.raw, self.section, row.line))
+            elif not headings.is_standing(header):
+                more.append(f"{header}: {cell.raw}" if header else cell.raw)
+        text = "\n".join([title, *more]) if more else ""
+        self.drafts.append(Draft(identity, title, text, listed, self.section, row.line, spans))
+
+
+def _label(words: Words, follower: Block | None) -> tuple[str, str]:
+    """The label that a paragraph begins with or is, and what follows it: "Done when: x", "**Goals**"."""
+    if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
+        return words.label, words.rest.removeprefix(":").strip()
+    if words.raw.endswith(":") and isinstance(follower, List | Table | Other):
+        return words.raw, ""
+    label, colon, rest = words.raw.partition(":")
+    short = colon and rest[:1].isspace() and len(label.split()) <= LABEL_WORDS
+    if not words.label and short and (kind_of(label) in CRITERIA or headings.is_field(label)):
+        return label, rest.strip()
+    return "", ""
+
+
+def _is_title(words: Words) -> bool:
+    """A line over what follows, rather than a sentence that asks for something itself."""
+    bold = bool(words.label) and not words.rest.strip(":")
+    known = kind_of(words.label or words.raw) or headings.is_work(words.label or words.raw)
+    limit = LABEL_WORDS if known else LABEL_WORDS - 2 + bold
+    led = words.raw.rstrip("*_").endswith(":") or (bold and bool(known))
+    return led and len(words.raw.split()) <= limit
 
 
 def _outline(item: Item, depth: int) -> list[str]:
@@ -273,11 +358,11 @@ def _looks_like_ids(block: Table) -> bool:
     return all(headings.WEAK_ID.fullmatch(clean(row.cells[0].plain)) for row in block.rows)
 
 
-def _criterion_column(block: Table) -> int:
-    for number, cell in enumerate(block.header):
-        if {"criterion", "criteria", "goal", "constraint", "requirement", "what", "description"} & set(
-            headings.words_of(cell.plain)
-        ):
-            return number
-    first = clean(block.header[0].plain).lower().rstrip(".")
-    return 1 if len(block.header) > 1 and first in headings.ID_COLUMNS else 0
+def _row_text(block: Table, row: Row) -> str:
+    """What the row says, without its number and without columns that speak about the work."""
+    said = [
+        cell.raw
+        for head, cell in zip(block.header, row.cells, strict=False)
+        if cell.raw and clean(head.plain).lower().rstrip(".") not in NUMBERING and not headings.is_standing(head.plain)
+    ]
+    return " | ".join(said or [cell.raw for cell in row.cells if cell.raw])

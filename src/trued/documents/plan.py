@@ -7,7 +7,8 @@ from ..errors import BadInput
 from ..located import read_text
 from ..types import Criterion, Plan, Source, Task
 from .markdown import List, parse, split_lines
-from .outline import TEACH, Draft, Outline, Section
+from .outline import TEACH, Draft, Found, Outline, Section
+from .settle import chunks_of
 
 PHASE_LIMIT = 4000  # characters of a phase that go with each of its chunks
 OWN_LIMIT = 12000  # of a chunk's own lines
@@ -30,7 +31,7 @@ def parse_plan(text: str, file: str) -> Plan:
     lines = split_lines(text)
     outline = Outline(file)
     outline.read(parse(text), len(lines))
-    drafts = _chunks_of(outline)
+    drafts = chunks_of(outline)
     if not drafts:
         raise BadInput("the plan has no chunks", f"{file}:1", TEACH)
     phases = _Phases(outline, drafts)
@@ -40,15 +41,18 @@ def parse_plan(text: str, file: str) -> Plan:
     return Plan(
         title=outline.title,
         tasks=tuple(_task(draft, phases, excerpts, lines, file) for draft in drafts),
-        criteria=tuple(
-            Criterion(
-                text=one.text, kind=one.kind, phase=phases.name(one.section), source=Source(file=file, line=one.line)
-            )
-            for one in sorted(outline.found, key=lambda one: one.line)
-        ),
+        criteria=_criteria(outline.found, phases, file),
+        unread=_criteria(outline.unread, phases, file),
         context=_context(outline, phases, lines),
         source=Source(file=file, line=1),
         text=text,
+    )
+
+
+def _criteria(found: list[Found], phases: "_Phases", file: str) -> tuple[Criterion, ...]:
+    return tuple(
+        Criterion(text=one.text, kind=one.kind, phase=phases.name(one.section), source=Source(file=file, line=one.line))
+        for one in sorted(found, key=lambda one: one.line)
     )
 
 
@@ -79,28 +83,6 @@ def _harmless(note: str) -> str:
 
 
 # -- chunks
-
-
-def _chunks_of(outline: Outline) -> list[Draft]:
-    """Chunks by id; where the plan names none, the items of its lists of work, else of its checklists."""
-    known = {draft.id.casefold(): draft for draft in outline.drafts if draft.id}
-    for detail in outline.details:
-        span = (detail.section.line, detail.section.end)
-        if (draft := known.get(detail.id.casefold())) is not None:
-            draft.spans.append(span)
-            draft.files = draft.files or detail.files
-        else:
-            detail.spans.append(span)
-            outline.drafts.append(detail)
-    checklists = [(section, block) for section, block in outline.loose if block.items[0].checked is not None]
-    if not outline.drafts:
-        work = [(section, block) for section, block in outline.loose if section.work or section.phase]
-        for section, block in work or checklists:
-            outline.from_loose(section, block)
-    else:
-        for section, block in outline.loose:
-            outline.checklist(section, block)
-    return sorted(outline.drafts, key=lambda draft: draft.line)
 
 
 def _check(drafts: list[Draft], file: str) -> None:
@@ -210,13 +192,15 @@ def _within_chunk(section: Section | None) -> bool:
 
 
 def _context(outline: Outline, phases: _Phases, lines: list[str]) -> str:
-    """Problem, goals, non-goals, constraints: what every agent may know."""
+    """Problem, goals, non-goals, constraints, and what else asks for something: what every agent may know."""
     parts: list[str] = []
+    unread = {one.line for one in outline.unread}
     size = 0
     for section, start, end in outline.spans:
         if size > CONTEXT_LIMIT:
             break
-        if section.kind in ("problem", "goal", "nongoal", "constraint", "ship") and not phases.name(section):
+        told = section.kind in ("problem", "goal", "nongoal", "constraint", "ship")
+        if (told or not unread.isdisjoint(range(start, end + 1))) and not phases.name(section):
             part = _slice(lines, start, end)
             parts.append(part)
             size += len(part)

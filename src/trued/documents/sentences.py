@@ -22,7 +22,7 @@ def sentences(text: str) -> list[tuple[str, int]]:
             found += [(item.text, item.line) for item in block.walk() if item.text.strip()]
         elif isinstance(block, Table):
             found += [(lines[row.line - 1].strip(), row.line) for row in block.rows if any(c.raw for c in row.cells)]
-        elif isinstance(block, Other) and not block.comment:
+        elif isinstance(block, Other) and block.text:
             quoted = "".join(lines[block.line - 1 : block.end]).rstrip()
             if found:  # code that a sentence speaks of is part of it
                 before, line = found.pop()
