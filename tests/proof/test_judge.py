@@ -43,7 +43,8 @@ Turns = tuple[Outcomes, ...]
 
 
 def evidence(check: Check, side: Any, turn: int, tried: dict[str, Outcomes], kind: str = "returned") -> Evidence:
-    shown = tuple(Tried(id=name, outcome=one, kind="" if one is P else kind) for name, one in tried.items())
+    kinds = {P: "", U: "environment" if kind == "returned" else kind}
+    shown = tuple(Tried(id=name, outcome=one, kind=kinds.get(one, kind)) for name, one in tried.items())
     return Evidence(
         id=f"{side}{turn}",
         requirement="r",
@@ -213,18 +214,19 @@ def test_a_test_of_another_file_that_is_red_on_both_sides_is_neither() -> None:
 def test_a_file_that_base_could_not_collect_passes_by_all_that_it_turns_out_to_hold() -> None:
     base = [evidence(TESTS, "base", turn, {"tests/test_a.py": F}, "collection") for turn in (1, 2, 3)]
 
-    def heads(*outcomes: Outcomes) -> list[Evidence]:
+    def heads(*outcomes: Outcomes, kind: str) -> list[Evidence]:
         tried = {f"tests/test_a.py::t{place}": one for place, one in enumerate(outcomes)}
-        return [evidence(TESTS, "head", turn, tried) for turn in (1, 2)]
+        return [evidence(TESTS, "head", turn, tried, kind) for turn in (1, 2)]
 
-    def grade(*outcomes: Outcomes) -> Grade:
+    def grade(*outcomes: Outcomes, kind: str = "failed") -> Grade:
         requirement = Requirement(id="r", text="it works", checks=(TESTS,))
-        return judge(requirement, Facts(base=base, head=heads(*outcomes))).grade
+        return judge(requirement, Facts(base=base, head=heads(*outcomes, kind=kind))).grade
 
     assert grade(P, P) is Grade.TESTED
     assert grade(P, F) is Grade.REFUTED
-    assert grade(P, S) is Grade.TESTED  # skipped in a file of the user's own: not reached
-    assert grade(S, S) is Grade.REFUTED
+    assert grade(P, S, kind="marked in setup") is Grade.TESTED  # skipped by the user's own file: not reached
+    assert grade(P, S, kind="skipped") is Grade.REFUTED  # raised while it ran: it may be the head's
+    assert grade(S, S, kind="marked in setup") is Grade.REFUTED
     assert grade() is Grade.REFUTED
 
 
@@ -276,6 +278,39 @@ def test_passes_of_a_worthless_run_are_no_passes() -> None:
     void = [one.model_copy(update={"why_void": "the canary passed"}) for one in facts.head]
     found = judge(Requirement(id="r", text="x", checks=(TESTS,)), Facts(base=facts.base, head=void))
     assert found.grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-2", "LAW-8")
+@pytest.mark.parametrize("kind", ["module numpy", "program made", "prepare"])
+def test_what_a_head_says_is_missing_is_its_failure_unless_the_base_lacked_the_same(kind: str) -> None:
+    requirement = Requirement(id="r", text="x", checks=(EXAMPLES,))
+    head = [evidence(EXAMPLES, "head", turn, {"case 1": U}, kind) for turn in (1, 2)]
+    red = facts_of(EXAMPLES, {"case 1": (RED, ())}).base
+    found = judge(requirement, Facts(base=red, head=head, held_out=True))
+    assert found.grade is Grade.REFUTED
+    assert "numpy" not in str([found.why, found.gaps])
+    lacking = [evidence(EXAMPLES, "base", turn, {"case 1": U}, kind) for turn in (1, 2, 3)]
+    assert judge(requirement, Facts(base=lacking, head=head, held_out=True)).grade is Grade.UNJUDGED
+
+
+@pytest.mark.spec("LAW-7")
+def test_what_a_visible_check_printed_after_held_out_cases_ran_is_told_by_kind_only() -> None:
+    requirement = Requirement(id="r", text="x", checks=(COMMAND,))
+    tried = Tried(id="command", outcome=F, kind="exit 77", detail="SECRET")
+    base = facts_of(COMMAND, {"command": ((P,), ())}).base
+    clean = [evidence(COMMAND, "head", turn, {"command": F}).model_copy(update={"tried": (tried,)}) for turn in (1, 2)]
+    (told,) = judge(requirement, Facts(base=base, head=clean)).gaps
+    assert "SECRET" in told.what
+    tainted = [one.model_copy(update={"tainted": True}) for one in clean]
+    (hushed,) = judge(requirement, Facts(base=base, head=tainted)).gaps
+    assert not any(word in hushed.what for word in ("SECRET", "77"))
+
+
+@pytest.mark.spec("LAW-8")
+def test_what_tests_alone_show_to_be_held_already_is_tested() -> None:
+    found = judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))})
+    assert (found.grade, found.holds, found.lacks) == (Grade.TESTED, True, "attest")
+    assert found.why[0].startswith("held already")
 
 
 # -- objections --------------------------------------------------------------------------------------------------------

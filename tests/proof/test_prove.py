@@ -108,7 +108,7 @@ async def test_tests_that_the_head_adds_are_listed_and_not_run(tmp_path: Path) -
         done(tests__test_more="x", **{"tests__test_more.py": "def test_x():\n    assert 0\n"})
     )
     assert success(verdict), only(verdict).why
-    assert "tests/test_more.py: added by the head, left out of evidence" in verdict.undecided
+    assert "tests/test_more.py: added by the head, taken out" in verdict.undecided
 
 
 @pytest.mark.spec("LAW-5")
@@ -264,8 +264,11 @@ async def test_facts_are_kept_by_tree_and_the_worst_stands(tmp_path: Path) -> No
         update={"tried": tuple(one.model_copy(update={"outcome": "failed"}) for one in good.evidence[0].tried)}
     )
     assert only(await trial.prove(contract, head, known=(bad,))).grade is Grade.REFUTED
-    elsewhere = bad.model_copy(update={"tree": "0" * 40})
-    assert only(await trial.prove(contract, head, known=(elsewhere,))).grade is Grade.PROVEN
+    other = await trial.head({**dict(BASE), "calc.py": DONE + HALF + "\n"})
+    assert only(await trial.prove(contract, other, known=(bad,))).grade is Grade.PROVEN
+    noted = await trial.head({**dict(BASE), "calc.py": DONE + HALF, "MEMORY.md": "round 2"})
+    assert only(await trial.prove(contract, noted, known=(bad,), owned=("MEMORY.md",))).grade is Grade.REFUTED
+    assert only(await trial.prove(contract, noted, known=(bad,))).grade is Grade.PROVEN
 
 
 @pytest.mark.spec("LAW-7")

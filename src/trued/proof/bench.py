@@ -38,14 +38,25 @@ class Bench:
     variables: Mapping[str, str]
     modules: frozenset[str]  # top-level modules that the project itself has, on base or here
     broken: str = ""  # why no check can be run here: a preparation that failed
-    guarded: Mapping[str, str] = field(default_factory=dict)  # frozen code → hash of its bytes; must outlive the run
+    frozen: Mapping[str, str] = field(default_factory=dict)  # frozen file → hash of its bytes, put back before a check
+    guarded: frozenset[str] = frozenset()  # … of which these must outlive a run: code, and files that a check names
+    settled: frozenset[str] = frozenset()  # configuration that was there when the room was ready
+    plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
 
-    async def execute(self, argv: Sequence[str], *, within_s: float, stdin: bytes = b"", channel: bool = False) -> Ran:
+    async def execute(
+        self,
+        argv: Sequence[str],
+        *,
+        within_s: float,
+        stdin: bytes = b"",
+        channel: bool = False,
+        variables: Mapping[str, str] | None = None,
+    ) -> Ran:
         command = Command(
             argv=tuple(argv),
             folder=self.room,
             stdin=stdin,
-            variables=self.variables,
+            variables=self.variables if variables is None else variables,
             readable=(*self.interpreter.readable, str(INSIDE)),
             within_s=within_s,
             channel=channel,

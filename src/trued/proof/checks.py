@@ -8,6 +8,7 @@ from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, 
 
 from . import command, examples, tests
 from .bench import Bench, Fact, Wanted, check_hash, unjudged, void
+from .cleanroom import put_back
 from .interpreter import Interpreter
 
 TRIES = 3  # of an environment that broke; never of a check that failed
@@ -19,6 +20,7 @@ async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
     fact = unjudged(bench.broken, "prepare", wanted)
     for _ in range(TRIES if not bench.broken else 0):
         try:
+            await put_back(bench)
             fact = await _taken(check, bench, wanted)
         except CannotJudge as error:
             fact = unjudged(str(error), "environment", wanted)
@@ -49,7 +51,7 @@ class Recorder:
     def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
         self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
 
-    def record(self, requirement: str, check: Check, fact: Fact, *, turn: int) -> Evidence:
+    def record(self, requirement: str, check: Check, fact: Fact, *, turn: int, tainted: bool = False) -> Evidence:
         return Evidence(
             id=secrets.token_hex(6),
             requirement=requirement,
@@ -69,6 +71,7 @@ class Recorder:
             began=time.time() - fact.seconds,
             seconds=fact.seconds,
             held_out=self.contract.held_out and check.kind == "examples",
+            tainted=tainted,
             why_void=fact.void,
         )
 

@@ -4,19 +4,21 @@ import contextlib
 import hashlib
 import os
 import shutil
+import stat
 from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from trued.protocols import Workspace
-from trued.types import Contract
+from trued.types import CommandCheck, Contract, TestsCheck
 
 from .bench import SYSTEM_PATH, Bench, capped, nonce
-from .frozen import is_compiled, is_configuration, is_test
+from .frozen import among_tests, is_compiled, is_configuration, is_customizing, is_test
 from .interpreter import Interpreter
 
 PREPARE_S = 600.0
+MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,8 +26,13 @@ class Graft:
     """How a head's tests differ from the base's. Said, never held against it."""
 
     restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
-    removed: tuple[str, ...] = ()  # added by the head: configuration and compiled code; taken out
-    added: tuple[str, ...] = ()  # added by the head: tests; not run
+    removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
+    added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Changes of the head that no check has seen."""
+        return frozenset((*self.restored, *self.removed, *self.added))
 
 
 @asynccontextmanager
@@ -35,7 +42,7 @@ async def clean_room(
     on_base = await workspace.blobs(contract.base)
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
-        graft = await _graft(workspace, contract, here, room)
+        graft = await _graft(workspace, contract, (on_base, here), room)
         roots = _roots(room, contract.environment.path)
         bench = Bench(
             workspace=workspace,
@@ -45,17 +52,32 @@ async def clean_room(
             roots=roots,
             variables=_variables(interpreter, roots, contract.environment.variables),
             modules=_modules([*on_base, *here], contract.environment.path),
-            guarded=_guarded(room, contract.frozen),
+            plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
         )
-        yield replace(bench, broken=await _prepared(bench, contract.environment.prepare)), graft
+        broken = await _prepared(bench, contract.environment.prepare)
+        frozen = {path: digest(room / path) for path, blob in contract.frozen.items() if blob}
+        yield (
+            replace(
+                bench,
+                broken=broken,
+                frozen=frozen,
+                guarded=_guarded(contract),
+                settled=frozenset(_configuration(room)),
+            ),
+            graft,
+        )
 
 
-async def _graft(workspace: Workspace, contract: Contract, here: Mapping[str, str], room: Path) -> Graft:
+async def _graft(
+    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+) -> Graft:
+    on_base, here = sides
     frozen = contract.frozen
     restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
     strange = [path for path in here if frozen and path not in frozen]
     surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
-    surplus += [path for path in strange if is_configuration(path) or _makes_package(path, frozen)]
+    surplus += [path for path in strange if is_configuration(path) or among_tests(path) or _makes_package(path, frozen)]
+    surplus += [path for path in here if is_customizing(path) and path not in on_base]
     for path in surplus:
         _unlink(room, path)
     if restored:
@@ -127,7 +149,8 @@ def scratch(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
 @contextmanager
 def planted(room: Path, name: str, content: str) -> Iterator[Path]:
     """One file of the engine's in the room, gone afterwards."""
-    place = room / name
+    pure = PurePosixPath(name)
+    place = _real_folder(room, pure.parts[:-1]) / pure.name
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
         file.write(content)
     try:
@@ -140,22 +163,54 @@ def planted(room: Path, name: str, content: str) -> Iterator[Path]:
 # -- what must still be as it was when a run is over -------------------------------------------------------------------
 
 
-def _guarded(room: Path, frozen: Mapping[str, str]) -> dict[str, str]:
-    return {path: digest(room / path) for path, blob in frozen.items() if blob and path.endswith(".py")}
+def _guarded(contract: Contract) -> frozenset[str]:
+    """Code, and what a check names. Data beside tests may be written by them: it is only put back."""
+    checks = [
+        one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)
+    ]
+    named = {name.removeprefix("./") for check in checks for name in check.files}
+    drivers = {path for path in contract.frozen if not among_tests(path)}
+    return frozenset(
+        path for path, blob in contract.frozen.items() if blob and (path.endswith(".py") or path in named | drivers)
+    )
 
 
 def digest(place: Path) -> str:
+    """What a file holds now. The head may have put anything in its place: no link is followed, no pipe waited for."""
     try:
         if place.is_symlink():
             return f"link {place.readlink()}"
-        return hashlib.sha256(place.read_bytes()).hexdigest()
+        with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return "no file"
+            return f"{found.st_size} {hashlib.sha256(file.read(MOST_BYTES)).hexdigest()}"
     except OSError as error:
         return f"unreadable: {error.strerror}"
 
 
 def meddled(bench: Bench) -> list[str]:
     """Frozen code that the run itself changed."""
-    return [path for path, before in bench.guarded.items() if digest(bench.room / path) != before]
+    return [path for path in sorted(bench.guarded) if digest(bench.room / path) != bench.frozen.get(path)]
+
+
+async def put_back(bench: Bench) -> None:
+    """Before a check: frozen files as they were, and no test configuration that an earlier check left behind."""
+    for path in _configuration(bench.room) - bench.settled:
+        _unlink(bench.room, path)
+    changed = [path for path, before in bench.frozen.items() if digest(bench.room / path) != before]
+    if changed:
+        async with bench.workspace.room(bench.base) as original:
+            for path in changed:
+                _copy(original, bench.room, path)
+
+
+def _configuration(room: Path) -> set[str]:
+    found = set()
+    for folder, _, names in os.walk(room):
+        inner = PurePosixPath(folder).relative_to(room)
+        found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
+    return found
 
 
 # -- surroundings ------------------------------------------------------------------------------------------------------
@@ -166,11 +221,16 @@ def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(str(room / one) if one != "." else str(room) for one in named)
 
 
+def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
+    """A command's own tools must not find the head's modules first, unless the contract says so."""
+    return _roots(room, contract.environment.path) if contract.environment.path else ()
+
+
 def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[str, str]) -> dict[str, str]:
     return {
         "PATH": f"{Path(interpreter.path).parent}:{SYSTEM_PATH}",
         "LANG": "C.UTF-8",
-        "PYTHONPATH": ":".join(roots),  # for programs that checks start; our own start isolated
+        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our own start isolated
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }

@@ -1,11 +1,12 @@
 """A command of the user's own: its exit code, in the sandbox, with its files frozen."""
 
 import shlex
+import shutil
 
 from trued.protocols import Ran
 from trued.types import CommandCheck, Outcomes, Tried
 
-from .bench import Bench, Fact, Wanted, capped
+from .bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
 from .cleanroom import meddled
 
 ID = "command"
@@ -13,7 +14,7 @@ NOT_FOUND = 127  # how a shell says that there is no such program
 
 
 async def take(check: CommandCheck, bench: Bench, wanted: Wanted) -> Fact:
-    ran = await bench.execute(("sh", "-c", check.command), within_s=check.within_s)
+    ran = await bench.execute(("sh", "-c", check.command), within_s=check.within_s, variables=bench.plain)
     output = capped(ran.stdout, ran.stderr)
     outcome, kind, detail = _outcome(check, bench, ran, output)
     return Fact(
@@ -35,11 +36,16 @@ def _outcome(check: CommandCheck, bench: Bench, ran: Ran, output: str) -> tuple[
         return Outcomes.FAILED, "meddled", f"changed frozen code: {', '.join(changed[:5])}"
     if ran.exit_code == 0:
         return Outcomes.PASSED, "", ""
-    if ran.exit_code == NOT_FOUND and "/" not in _program(check.command):
-        return Outcomes.UNJUDGED, f"program {_program(check.command)}", output[-600:]
+    program = _program(check.command)
+    if ran.exit_code == NOT_FOUND and "/" not in program and not shutil.which(program, path=_path(bench)):
+        return Outcomes.UNJUDGED, f"program {program}", output[-600:]
     if foreign := bench.foreign(output):
         return Outcomes.UNJUDGED, f"module {foreign}", output[-600:]
     return Outcomes.FAILED, f"exit {ran.exit_code}", output[-2000:]
+
+
+def _path(bench: Bench) -> str:
+    return bench.variables.get("PATH", SYSTEM_PATH)
 
 
 def _program(command: str) -> str:

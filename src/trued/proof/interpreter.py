@@ -1,6 +1,7 @@
 """The interpreter of evidence: resolved once, outside every checkout, and recorded."""
 
 import asyncio
+import hashlib
 import importlib.util
 import json
 import os
@@ -51,6 +52,12 @@ class Interpreter:
     lacks: str = ""  # why there is no pytest at all
 
     @property
+    def identity(self) -> str:
+        """Which one it is, with what is installed in it: red and green are taken with the same."""
+        installed = json.dumps(dict(self.versions), sort_keys=True)
+        return f"{self.path} → {self.said}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
+
+    @property
     def said(self) -> str:
         return f"{self.real} (Python {'.'.join(map(str, self.version))})"
 
@@ -84,11 +91,13 @@ def _probe(python: str) -> Interpreter:
         else:
             lacks = f"pytest is not installed in {found['executable']}, and the engine's own needs Python 3.11"
     real = str(Path(found["executable"]).resolve())
+    # An editable install names the user's working tree: evidence is taken from the checkout and from nothing beside it.
+    inside = [one for one in found["path"] if any(Path(one).is_relative_to(prefix) for prefix in found["prefixes"])]
     return Interpreter(
         path=found["executable"],
         real=real,
         version=tuple(found["version"]),
-        readable=_folders([*found["prefixes"], *found["path"], str(Path(real).parent), *supplied.values()]),
+        readable=_folders([*found["prefixes"], *inside, str(Path(real).parent), *supplied.values()]),
         standard=frozenset(found["standard"]),
         versions=versions,
         plugins=tuple((name, module) for name, module in found["plugins"]) if found["pytest"] else (),

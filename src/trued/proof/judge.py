@@ -15,6 +15,7 @@ from trued.types import (
     Grade,
     Judged,
     ManualCheck,
+    Outcomes,
     Requirement,
     TestsCheck,
     Tried,
@@ -22,8 +23,10 @@ from trued.types import (
 
 from .bench import WHOLE, check_hash
 from .frozen import below
-from .gaps import gap, reason
-from .standing import Base, Head, on_base, on_head
+from .gaps import NO_WORK, gap, reason, word
+from .standing import Base, Head, lacking, on_base, on_head
+
+HELD_ALREADY = "held already"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +63,7 @@ class _Count:
     guarding: list[str] = field(default_factory=list)
     held: list[str] = field(default_factory=list)  # guards that are the requirement's own cases
     failed: list[tuple[str, Tried]] = field(default_factory=list)
-    unjudged: list[tuple[str, str]] = field(default_factory=list)
+    unjudged: list[tuple[str, Tried]] = field(default_factory=list)
     broken: list[tuple[str, str]] = field(default_factory=list)
     blind: list[str] = field(default_factory=list)  # could not be judged on the base
     unstable: list[str] = field(default_factory=list)
@@ -104,7 +107,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     name = check_hash(check)
     base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands = on_base(base, facts.own_modules)
+    stands, lacks = on_base(base, facts.own_modules), lacking(base)
     if not stands:
         count.broken.append((WHOLE, "it was never run on the base"))
     for case, stood in stands.items():
@@ -114,7 +117,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if case in facts.order_bound:
             count.said.append(f"{case} fails in another order on the base, too: not counted")
             continue
-        _place(count, case, stood, on_head(case, head), must=_must(requirement, check, case))
+        _place(count, case, stood, on_head(case, head, lacks), must=_must(requirement, check, case))
     _whole(count, base)
     return count
 
@@ -127,13 +130,13 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
     elif stood is Base.UNREACHED:
         count.said.append(f"{case} was skipped on the base: not reached")
     elif case == WHOLE:
-        count.unjudged.append((case, bad[0].kind if bad else "the check did not work on the base"))
+        count.unjudged.append((case, bad[0] if bad else _NO_WORK))
     elif not must and stood is not Base.GUARD:
         _doubt(count, case, stood)  # whatever it shows here: it can neither prove nor refute
     elif state is Head.FAILED:
         count.failed.append((case, bad[0]))
     elif state is Head.UNJUDGED:
-        count.unjudged.append((case, bad[0].kind))
+        count.unjudged.append((case, bad[0]))
     elif stood is Base.GUARD:
         count.guarding.append(case)
         count.held += [case] if must else []
@@ -141,6 +144,9 @@ def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried
         count.proving.append(case)
     else:
         _doubt(count, case, stood)
+
+
+_NO_WORK = Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
 def _doubt(count: _Count, case: str, stood: Base) -> None:
@@ -185,9 +191,9 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         return Grade.REFUTED, tuple(dict.fromkeys(reason(*one) for one in failed)), "nothing"
-    unjudged = [(case, kind) for _, count in counts for case, kind in count.unjudged]
+    unjudged = [word(check, tried.kind) for check, count in counts for _, tried in count.unjudged]
     if unjudged:
-        return Grade.UNJUDGED, tuple(dict.fromkeys(f"could not be judged: {kind}" for _, kind in unjudged)), "nothing"
+        return Grade.UNJUDGED, tuple(dict.fromkeys(f"could not be judged: {one}" for one in unjudged)), "nothing"
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
         steps = "; ".join(step for check in manual for step in check.steps)
         return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
@@ -210,9 +216,17 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
         return _red_to_green(proving, guards, facts)
     if guards and _all_green(counts):
         if facts.users_own:
-            return Grade.PROVEN, (f"held already: all {guards} cases passed on the base and pass here",), ""
+            return _held_already(counts, guards)
         return Grade.UNPROVEN, ("already met, or its checks prove nothing: all cases are green on the base",), "attest"
     return _nothing(counts, guards)
+
+
+def _held_already(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:
+    words = f"{HELD_ALREADY}: all {guards} cases passed on the base and pass here"
+    kinds = {check.kind for check, _ in counts}
+    if "tests" in kinds and "examples" not in kinds:
+        return Grade.TESTED, (words, "its tests share a process with the code that they test"), "attest"
+    return Grade.PROVEN, (words,), ""
 
 
 def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
@@ -247,7 +261,7 @@ def _nothing(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]
 def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -> list[Finding]:
     failed = [gap(requirement, check, case, tried, held_out=facts.held_out) for case, tried in count.failed]
     environment = [
-        Finding(what=f"{requirement.id}: could not be judged: {kind}", requirement=requirement.id)
-        for _, kind in count.unjudged
+        Finding(what=f"{requirement.id}: could not be judged: {word(check, tried.kind)}", requirement=requirement.id)
+        for _, tried in count.unjudged
     ]
     return list(dict.fromkeys([*failed, *environment]))

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterable, Sequence
 
+from trued.errors import CannotJudge
 from trued.protocols import Tell, Workspace
 from trued.types import (
-    CommandCheck,
     Contract,
     Evidence,
     ExamplesCheck,
@@ -15,15 +15,17 @@ from trued.types import (
     Outcomes,
     Requirement,
     TestsCheck,
+    Tried,
     Verdict,
 )
 
 from .bench import Bench, Wanted
 from .checks import Recorder, distinct, take
 from .cleanroom import Graft, clean_room
+from .examples import bounded
 from .interpreter import Interpreter, trusted
-from .judge import Facts, Objected, judge
-from .standing import GREEN_TURNS, Base, on_base
+from .judge import HELD_ALREADY, Facts, Objected, judge
+from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
 EMPTY = "the diff is empty: nothing was done"
@@ -44,12 +46,11 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff."""
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
-    tree = await workspace.tree(commit)
     changed = [path for path in await workspace.changed(contract.base, commit) if path not in owned]
     trial = _Trial(contract, due, objections)
     if distinct(due) or trial.runnable:
-        await trial.hold(workspace, commit, tree, await trusted(), tell)
-    evidence = (*(one for one in known if one.side == "head" and one.tree == tree), *trial.evidence)
+        await trial.hold(workspace, commit, await _same_interpreter(contract), tell)
+    evidence = (*await _standing(workspace, known, commit, owned), *trial.evidence)
     judged = tuple(judge(one, trial.facts(one, evidence, changed)) for one in due)
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
     for one in judged:
@@ -57,13 +58,32 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     return Verdict(
         subject=subject,
         commit=commit,
-        tree=tree,
+        tree=await workspace.tree(commit),
         requirements=judged,
         evidence=tuple(trial.evidence),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(dict.fromkeys([*trial.undecided, *_undecided(due, judged)])),
     )
+
+
+async def _same_interpreter(contract: Contract) -> Interpreter:
+    interpreter = await trusted()
+    if contract.interpreter and contract.interpreter != interpreter.identity:
+        raise CannotJudge(
+            f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "
+            "activate the same environment and resume, or start a new run"
+        )
+    return interpreter
+
+
+async def _standing(
+    workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
+) -> list[Evidence]:
+    """Earlier facts about the same work: the engine's own files do not make it another."""
+    earlier = {one.commit for one in known if one.side == "head"}
+    same = {one for one in earlier if set(await workspace.changed(one, commit)) <= set(owned)}
+    return [one for one in known if one.side == "head" and one.commit in same]
 
 
 class _Trial:
@@ -78,20 +98,28 @@ class _Trial:
         self.own_modules: frozenset[str] = frozenset()
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
+        self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
 
-    async def hold(self, workspace: Workspace, commit: str, tree: str, interpreter: Interpreter, tell: Tell) -> None:
-        recorder = Recorder(self.contract, interpreter, commit, tree)
+    async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
+        recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
+        # What is visible comes first: once a held-out case ran in the room, nothing printed there is told to agents.
+        checks = sorted(distinct(self.due).items(), key=lambda one: isinstance(one[1], ExamplesCheck))
+        tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
             self.undecided += _said(graft)
+            self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
-                for name, check in distinct(self.due).items():
+                for name, check in checks:
                     owners = [one for one in self.due if name in distinct((one,))]
                     wanted = Wanted(self._ids(name), second=turn > 1)
                     fact = await take(check, bench, wanted)
                     self.undecided += fact.notes
                     self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
-                    self.evidence += [recorder.record(one.id, check, fact, turn=turn) for one in owners]
+                    tainted = tainted or (self.contract.held_out and isinstance(check, ExamplesCheck))
+                    self.evidence += [
+                        recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners
+                    ]
                     tell("checked", check=name[:12], sort=check.kind, turn=turn, void=fact.void)
             await self._objections(bench, recorder, tell)
         await self._another_order(workspace, interpreter)
@@ -128,22 +156,26 @@ class _Trial:
         """An objection that can be run is a check: it closes itself or it refutes."""
         for finding in self.runnable:
             assert finding.case is not None  # noqa: S101  (that is how they were chosen)
-            check = ExamplesCheck(cases=(finding.case,))
+            check = ExamplesCheck(cases=(bounded(finding.case),))
             passed = True
             broken = False
             for turn in range(1, GREEN_TURNS + 1):
                 fact = await take(check, bench, Wanted(second=turn > 1))
                 self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
-                outcomes = {one.outcome for one in fact.tried}
-                passed = passed and outcomes == {Outcomes.PASSED}
-                broken = broken or bool(outcomes & {Outcomes.BROKEN, Outcomes.UNJUDGED})
+                passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
+                broken = broken or any(self._beyond(one) for one in fact.tried)
             self.objected.append(Objected(finding, refutes=not passed and not broken, closed=passed))
             tell("objection", what=finding.what, passed=passed)
+
+    def _beyond(self, one: Tried) -> bool:
+        """It shows nothing of the head: the case is malformed, or the base's environment lacks the same."""
+        if one.outcome is not Outcomes.UNJUDGED:
+            return one.outcome is Outcomes.BROKEN
+        return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.contract.base_facts)}
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         contract = self.contract
         ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct((requirement,))))
-        commands = any(isinstance(check, CommandCheck) for check in requirement.checks)  # they may run anything
         return Facts(
             base=[one for one in contract.base_facts if one.requirement == requirement.id],
             head=[one for one in evidence if one.requirement == requirement.id],
@@ -151,7 +183,7 @@ class _Trial:
             held_out_why=contract.held_out_why,
             users_own=contract.users_own,
             changed=bool(changed),
-            touched=bool(changed) and (commands or not ran.isdisjoint(changed)),
+            touched=not ran.isdisjoint(set(changed) - self.unseen),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
             order_bound=self.order_bound,
@@ -175,7 +207,7 @@ async def _own_modules(workspace: Workspace, contract: Contract, bench: Bench) -
 
 
 def _held_already(judged: Sequence[Judged]) -> bool:
-    return bool(judged) and all(one.grade is Grade.PROVEN for one in judged)
+    return bool(judged) and all(one.grade is Grade.PROVEN or one.why[0].startswith(HELD_ALREADY) for one in judged)
 
 
 def _said(graft: Graft) -> list[str]:

@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 
 from trued.protocols import Tell, Workspace
-from trued.types import Check, Contract, Environment, Evidence, Outcomes, Requirement, Tried
+from trued.types import Check, CommandCheck, Contract, Environment, Evidence, Outcomes, Requirement, Tried
 
 from .bench import Bench, Fact, Wanted
 from .checks import Recorder, distinct, take
 from .cleanroom import clean_room
-from .frozen import frozen
+from .frozen import collected, frozen, holds_tests, named_like_a_test
 from .interpreter import Interpreter, trusted
 from .standing import RED_TURNS, Base, on_base
 
@@ -24,17 +24,32 @@ async def seal(
     tell: Tell,
 ) -> Contract:
     """The contract, with what every check showed on the base. No agent may be running."""
+    blobs = await workspace.blobs(workspace.base)
+    interpreter = await trusted() if distinct(requirements) else None
     contract = Contract(
         base=workspace.base,
         requirements=requirements,
         environment=environment,
-        frozen=frozen(requirements, await workspace.blobs(workspace.base)),
+        frozen=frozen(requirements, blobs) | await _beside(workspace, requirements, blobs),
         held_out=held_out,
         held_out_why=held_out_why,
         users_own=users_own,
+        interpreter=interpreter.identity if interpreter else "",
     )
-    facts = await _facts(workspace, contract, await trusted(), tell) if distinct(requirements) else ()
-    return contract.model_copy(update={"base_facts": facts})
+    facts = await _facts(workspace, contract, interpreter, tell) if interpreter else ()
+    ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
+    judging = dict(sorted((contract.frozen | collected(ids, blobs)).items()))
+    return contract.model_copy(update={"base_facts": facts, "frozen": judging})
+
+
+async def _beside(
+    workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
+) -> dict[str, str]:
+    """Tests beside the code: a command does not tell which files it collects."""
+    if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
+        return {}
+    named = [path for path in blobs if named_like_a_test(path)]
+    return {path: blobs[path] for path in named if holds_tests(path, await workspace.read(workspace.base, path) or b"")}
 
 
 async def _facts(

@@ -9,7 +9,10 @@ from .bench import WHOLE
 
 RED_TURNS = 3  # once can be chance, twice can be two chances
 GREEN_TURNS = 2
+MARKED = "marked"
+_OPEN_ENDED = ("exit", "module", "program")  # kinds that go on with a word of the project's
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
+ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
 _NOT_OUR_FAILURE = ("time", "memory")  # on base they show the machine, not the project
 
 
@@ -44,8 +47,8 @@ def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dic
 def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
     if one.id == WHOLE and one.outcome in _FAILING:
         return Outcomes.UNJUDGED, one.kind  # a runner that broke down shows nothing: it is never red
-    lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
-    if lacking and one.kind.removeprefix("module ").split(".")[0] in own:
+    absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
+    if absent and one.kind.removeprefix("module ").split(".")[0] in own:
         return Outcomes.MISSING, "missing"
     return one.outcome, one.kind
 
@@ -65,9 +68,19 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
     return Base.RED if alike else Base.UNSTABLE
 
 
-def on_head(name: str, facts: Iterable[Evidence]) -> tuple[Head, list[Tried]]:
+def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
+    """Id and kind of what the base, too, could not be judged by: a module, a program, a preparation."""
+    tried = [one for fact in facts for one in fact.tried]
+    return frozenset((one.id, one.kind) for one in tried if one.outcome is Outcomes.UNJUDGED)
+
+
+def on_head(
+    name: str, facts: Iterable[Evidence], lacks: frozenset[tuple[str, str]] = frozenset()
+) -> tuple[Head, list[Tried]]:
     """The worst that was seen of one id, and the times that it did not pass.
 
+    A head that says that something is missing has failed, unless the base lacked the same: its own words never make it
+    unjudged.
     An id that stands for a whole file (base could not collect it) passes if every test that the file turns out to hold
     passes, and there is one.
     """
@@ -77,8 +90,8 @@ def on_head(name: str, facts: Iterable[Evidence]) -> tuple[Head, list[Tried]]:
         for one in _of(name, fact):
             if one.outcome is Outcomes.PASSED:
                 continue
-            bad.append(one)
-            worst = Head.UNJUDGED if _unjudged(one) and worst is not Head.FAILED else Head.FAILED
+            bad.append(_hushed(one) if fact.tainted else one)
+            worst = Head.UNJUDGED if _unjudged(one, name, lacks) and worst is not Head.FAILED else Head.FAILED
     return (worst, bad) if turns >= GREEN_TURNS else (Head.FAILED, [_missing(name, "not run twice")])
 
 
@@ -88,15 +101,28 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
         return exact
     if not exact and "::" not in name:
         inside = [one for one in fact.tried if one.id.startswith(f"{name}::")]
-        exact = [one for one in inside if one.outcome is not Outcomes.SKIPPED]
+        exact = [one for one in inside if not _set_aside(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
     general = [one for one in fact.tried if one.id == WHOLE]
     return exact or general or [_missing(name, fact.why_void or "not reported")]
 
 
-def _unjudged(one: Tried) -> bool:
-    return one.outcome is Outcomes.UNJUDGED
+def _set_aside(one: Tried) -> bool:
+    """Skipped by a mark in the user's own file. A skip that is raised while the test runs may be the head's."""
+    return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
+
+
+def _hushed(one: Tried) -> Tried:
+    """By kind only: words and numbers that the head chose after held-out cases ran may quote them."""
+    first = one.kind.split(" ")[0]
+    return one.model_copy(update={"detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
+
+
+def _unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
+    if one.outcome is not Outcomes.UNJUDGED:
+        return False
+    return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE, one.kind)})
 
 
 def _missing(name: str, why: str) -> Tried:

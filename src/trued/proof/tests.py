@@ -25,7 +25,7 @@ NEUTRAL = (
     *("-o", "required_plugins="),
 )
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-_WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "passed")
+_WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "marked", "passed")
 
 
 async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
@@ -143,6 +143,7 @@ class _Counted:
     version: str
     started: bool  # our pytest was loaded; what went wrong later is not the environment's
     left_out: tuple[str, ...]
+    doctests: bool
     ran: tuple[str, ...]
     plugins: tuple[str, ...]
 
@@ -163,6 +164,7 @@ class _Counted:
             version=str(last.get("pytest", "")),
             started=any("started" in one for one in said),
             left_out=tuple(name for one in said for name in one.get("left_out", ())),
+            doctests=any(one.get("doctests") for one in said),
             ran=tuple(str(name) for one in said for name in one.get("ran", ())),
             plugins=tuple(f"{one['plugin']}: {one['text']}" for one in said if "plugin" in one),
         )
@@ -244,6 +246,7 @@ _OUTCOMES = {
     "failed": Outcomes.FAILED,
     "error": Outcomes.FAILED,
     "skipped": Outcomes.SKIPPED,
+    "marked": Outcomes.SKIPPED,  # by the test file itself, not while the test ran
     "xfailed": Outcomes.SKIPPED,  # expected to fail: it shows nothing
     "xpassed": Outcomes.SKIPPED,
 }
@@ -266,6 +269,8 @@ def _notes(bench: Bench, counted: _Counted) -> tuple[str, ...]:
     notes = [f"the pytest plugin {one} could not be loaded" for one in counted.plugins]
     if bench.interpreter.supplied:
         notes.append(f"pytest {bench.interpreter.versions['pytest']}: {bench.interpreter.path} has none")
+    if counted.doctests:
+        notes.append("doctests in modules were not counted: they stand in the code under test")
     if counted.left_out:
         notes.append(f"{len(counted.left_out)} tests that the base does not have were not run")
     return tuple(notes)

@@ -65,8 +65,11 @@ class Counting:
     def __init__(self, order: dict[str, Any], channel: Channel, pytest: Any) -> None:
         self.order, self.channel, self.pytest = order, channel, pytest
         self.ids = None if order["ids"] is None else frozenset(order["ids"])
+        self.marked: set[str] = set()
+        self.collectors: dict[str, set[str]] = {}
 
     def pytest_configure(self, config: Any) -> None:
+        self.channel.say(doctests=bool(config.getoption("doctestmodules", False)))
         if self.order["files"] is not None:
             config.args[:] = self.order["files"]
             return
@@ -85,6 +88,11 @@ class Counting:
             config.args.append(named)
 
     def pytest_collection_modifyitems(self, session: Any, items: list[Any]) -> None:
+        # They are written in the code under test, and cannot be frozen.
+        doctests = [item for item in items if type(item).__name__ == "DoctestItem" and str(item.path).endswith(".py")]
+        items[:] = [item for item in items if item not in doctests]
+        marks = ("skip", "skipif", "xfail")
+        self.marked = {item.nodeid for item in items if any(item.get_closest_marker(mark) for mark in marks)}
         first = {item.nodeid: item for item in reversed(items)}
         kept = [item for item in items if first[item.nodeid] is item and self.wanted(item.nodeid)]
         self.channel.say(left_out=[name for name in first if not self.wanted(name)][:1000])
@@ -100,14 +108,21 @@ class Counting:
         module = self.pytest.Module.from_parent(session, path=path)
         return self.pytest.Function.from_parent(module, name=path.stem)
 
+    def pytest_collectstart(self, collector: Any) -> None:
+        self.collectors.setdefault(collector.nodeid, set()).add(type(collector).__name__)
+
     def pytest_collectreport(self, report: Any) -> None:
-        if not report.passed:
+        if not report.passed and self.collectors.get(report.nodeid) != {"DoctestModule"}:
             self.channel.say(collect=report.nodeid, outcome=report.outcome, text=str(report.longrepr)[-MOST_TEXT:])
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         outcome = report.outcome
         if hasattr(report, "wasxfail"):
             outcome = "xfailed" if report.skipped else "xpassed"
+        if report.skipped and report.nodeid in self.marked:
+            outcome = "marked"
+        elif report.skipped:
+            outcome = "skipped"  # also what is declared a failure to be expected while it runs
         text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
         self.channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
 
