@@ -153,3 +153,36 @@ def test_the_starter_says_the_defaults(places: tuple[Path, Path]) -> None:
     defaults = Settings().model_dump(mode="json")
     assert written == {key: defaults[key] for key in written}
     assert len(written) == 9
+
+
+@pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e400", "0"])
+@pytest.mark.parametrize("key", ["wall_s", "idle_s"])
+def test_a_limit_that_is_no_finite_time_is_refused_wherever_it_stands(
+    places: tuple[Path, Path], key: str, number: str
+) -> None:
+    with pytest.raises(BadInput, match="greater than 0") as caught:
+        load_settings({}, {f"TRUED_{key.upper()}": number}, *places)
+    assert caught.value.where == f"TRUED_{key.upper()}"
+    with pytest.raises(BadInput, match="greater than 0"):
+        load_settings({key: float(number)}, {}, *places)
+    write(places[0], f"{key} = {number}\n")
+    with pytest.raises(BadInput, match="greater than 0|finite") as caught:
+        load_settings({}, {}, *places)
+    assert caught.value.where == "trued.toml:1"
+
+
+@pytest.mark.parametrize("agent", ['command:"unbalanced', "command: ", "command:\udcff", "scripted:~nobody-here/x.py"])
+def test_an_agent_that_could_never_be_begun_is_refused_wherever_it_stands(
+    places: tuple[Path, Path], agent: str
+) -> None:
+    with pytest.raises(BadInput) as caught:
+        load_settings({"agents": {"*": agent}}, {}, *places)
+    assert caught.value.where == "--agent"
+    with pytest.raises(BadInput) as caught:
+        load_settings({}, {"TRUED_AGENT": agent}, *places)
+    assert caught.value.where == "TRUED_AGENT"
+
+
+def test_a_home_folder_that_nobody_knows_is_one_sentence() -> None:
+    with pytest.raises(BadInput, match="nobody knows the home folder"):
+        home({"TRUED_HOME": "~nobody-here/state"})

@@ -1,6 +1,8 @@
 """Settings: flag > environment > project file > user file > default. The environment is read here and nowhere else."""
 
 import json
+import math
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +25,7 @@ ALL_ROLES = "*"
 def home(environ: Mapping[str, str]) -> Path:
     """The folder of all private state."""
     if given := environ.get("TRUED_HOME"):
-        return Path(given).expanduser().absolute()
+        return _expanded(given, "TRUED_HOME").absolute()
     state = environ.get("XDG_STATE_HOME") or str(_home(environ) / ".local" / "state")
     return Path(state) / "trued"
 
@@ -35,7 +37,14 @@ def user_config(environ: Mapping[str, str]) -> Path:
 
 
 def _home(environ: Mapping[str, str]) -> Path:
-    return Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    return Path(environ["HOME"]) if environ.get("HOME") else _expanded("~", "HOME")
+
+
+def _expanded(path: str, where: str) -> Path:
+    try:
+        return Path(path).expanduser()
+    except RuntimeError:
+        raise BadInput(f"nobody knows the home folder that {path!r} means", where, "write the whole path") from None
 
 
 def load_settings(
@@ -111,7 +120,9 @@ def _checked(located: Located, at: tuple[str, ...], known: tuple[str, ...], fold
             raise BadInput(f"unknown setting {key}", where, nearest(key, known))
         found[key] = _agents(value, located, (*at, key)) if key == "agents" else _valid(key, value, where)
     if "readable" in found:
-        found["readable"] = tuple(str(folder / Path(path).expanduser()) for path in found["readable"])
+        found["readable"] = tuple(
+            str(folder / _expanded(path, located.where(*at, "readable"))) for path in found["readable"]
+        )
     return found
 
 
@@ -121,7 +132,24 @@ def _agents(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, str]
     for role, agent in value.items():
         if not isinstance(agent, str) or not agent.strip():
             raise BadInput(f"the agent of {role} is no name", located.where(*at, role), 'write "command:PROGRAM ARGS"')
+        _agent(agent, located.where(*at, role))
     return {ALL_ROLES if role == "default" else role: agent for role, agent in value.items()}
+
+
+def _agent(agent: str, where: str) -> str:
+    """An agent that could be begun: found out before a run is stored that nobody could work on."""
+    kind, _, rest = agent.partition(":")
+    try:
+        agent.encode()
+        words = shlex.split(rest) if kind == "command" else [rest]
+    except ValueError as error:
+        what = "is not UTF-8" if isinstance(error, UnicodeError) else "has a quotation mark that is never closed"
+        raise BadInput(f"the agent {agent!a} {what}", where, "write command:PROGRAM ARGS") from None
+    if "\0" in rest or (kind == "command" and not (words and words[0])):
+        raise BadInput(f"the agent {agent!a} names no program", where, "write command:PROGRAM ARGS")
+    if kind == "scripted":
+        _expanded(rest, where)
+    return agent
 
 
 def _valid(key: str, value: Any, where: str) -> Any:
@@ -134,8 +162,8 @@ def _valid(key: str, value: Any, where: str) -> Any:
 
 
 def _bounds(key: str, value: Any, where: str) -> None:
-    if key in ("idle_s", "wall_s") and value <= 0:
-        raise BadInput(f"{key} should be greater than 0", where, "give a time in seconds")
+    if key in ("idle_s", "wall_s") and not (math.isfinite(value) and value > 0):
+        raise BadInput(f"{key} should be a number greater than 0", where, "give a time in seconds")
     if key == "accept" and value not in ACCEPTABLE:
         raise BadInput(f"{value} can never be enough", where, f"accept one of {', '.join(ACCEPTABLE)}")
 
@@ -157,7 +185,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
         value: Any = [part for part in text.split(":" if key == "readable" else ",") if part]
         found[key] = _lax(key, value if key in ("readable", "variables") else text, name)
     if agent := environ.get("TRUED_AGENT", ""):
-        found["agents"] = {ALL_ROLES: agent}
+        found["agents"] = {ALL_ROLES: _agent(agent, "TRUED_AGENT")}
     return found
 
 
@@ -169,6 +197,9 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
         if key not in Settings.model_fields:
             raise BadInput(f"unknown setting {key}", then=nearest(key, Settings.model_fields))
         found[key] = _lax(key, value, f"--{key.replace('_', '-')}")
+        if key == "agents":
+            for agent in found[key].values():
+                _agent(agent, "--agent")
     return found
 
 
