@@ -1,5 +1,6 @@
 """Where a run can start, and one sentence where it cannot."""
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -68,3 +69,23 @@ def test_hooks_and_monitors_of_the_repository_do_not_run_when_it_is_opened(repo:
     assert not (tmp_path / "sprung").exists()
     subprocess.run(["git", "-C", str(repo), "status"], check=False, capture_output=True)
     assert (tmp_path / "sprung").exists(), "the trap itself works"
+
+
+def test_a_file_whose_name_is_not_utf_8_is_listed_readably(repo: Path) -> None:
+    Path(os.fsdecode(os.fsencode(repo) + b"/caf\xe9.txt")).write_text("new\n")
+    assert open_repository(repo).dirty == ("caf\\xe9.txt",)
+
+
+@pytest.mark.parametrize("name", [b"r\xe9po", b"re\npo"])
+def test_a_path_that_cannot_be_stored_is_one_clear_sentence(repo: Path, tmp_path: Path, name: bytes) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    repo.rename(odd)
+    with pytest.raises(BadInput, match="has a line break in it, or is not UTF-8") as caught:
+        open_repository(odd)
+    assert str(caught.value).isascii()
+    assert "\n" not in str(caught.value)
+
+
+def test_the_home_of_nobody_is_one_clear_sentence() -> None:
+    with pytest.raises(BadInput, match="nobody knows the folder"):
+        open_repository("~nobody-here/project")

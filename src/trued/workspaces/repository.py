@@ -1,5 +1,6 @@
 """The user's repository, looked at and never written: is there something that a run can start from?"""
 
+import contextlib
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ class Repository:
 
 def open_repository(path: str | Path) -> Repository:
     """The repository around `path`, or one sentence that says why a run cannot start there."""
-    where = Path(path).expanduser().resolve()
+    where = _named(path)
     if not where.exists():
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
     folder = where if where.is_dir() else where.parent
@@ -41,6 +42,15 @@ def open_repository(path: str | Path) -> Repository:
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
     taken, _, _ = _git(root, "show-ref", "--verify", "--quiet", "refs/heads/trued")
     return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root))
+
+
+def _named(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser().resolve()
+    except RuntimeError:
+        raise BadInput(f"nobody knows the folder {str(path)!a}", then="name a folder inside a git repository") from None
+    except FileNotFoundError:
+        raise BadInput("the current folder does not exist any more", then="go to another one") from None
 
 
 def _places(folder: Path) -> tuple[Path, Path]:
@@ -59,20 +69,30 @@ def _places(folder: Path) -> tuple[Path, Path]:
         raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
     if code != 0:
         raise BadInput(f"{folder} is not in a git repository", then="git init, commit, and try again")
+    if len(answers) != 4 or _readable(out) != out:
+        raise BadInput(
+            f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
+        )
     return Path(answers[2]), Path(answers[1])
 
 
 def _dirty(root: Path) -> tuple[str, ...]:
     # the user's own filters may run here, as in any `git status` of theirs; nothing is written, not even the index
     code, out, _ = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
-    return tuple(entry[3:] for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+    return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+
+
+def _readable(name: str) -> str:
+    """A name that can be stored and shown, whatever its bytes."""
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
 def _git(folder: Path, *arguments: str) -> tuple[int, str, str]:
     variables = environment()
     for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
         variables.pop(name)
-    variables["HOME"] = str(Path.home())
+    with contextlib.suppress(RuntimeError):  # no HOME, and nobody whom the system knows
+        variables["HOME"] = str(Path.home())
     words = [word for word in command(arguments) if word != "core.excludesFile=/dev/null"]
     words = _without_empty_options(words)
     try:
