@@ -79,14 +79,14 @@ def slow(x):
     os.kill(parent, signal.SIGCONT)
     return sum(x)
 """
-ANSWERS_ITSELF = """import gc, json, os, signal, sys
+ANSWERS_ITSELF = """import gc, json, os, re, signal, sys
 
 
 def slow(x):
     parent = os.getppid()
     os.kill(parent, signal.SIGSTOP)
     said = json.dumps({"returned": ["i", "3"], "args": ["l", ["l", ["i", "1"], ["i", "2"]]], "kwargs": ["d"]})
-    record = {"said": said, "exit": 0, "late": False, "seconds": 0.01}
+    record = {"n": 0, "said": said, "exit": 0, "late": False, "seconds": 0.01}
     words = {one for kept in gc.get_objects() if type(kept) is dict for one in kept.values() if type(one) is str}
     frame = sys._getframe()
     while frame:
@@ -98,7 +98,7 @@ def slow(x):
             try:
                 with open(f"/proc/{pid}/fd/{number}", "wb", buffering=0) as pipe:
                     for word in words:
-                        if len(word) == 32:
+                        if re.fullmatch("[0-9a-f]{32}", word):
                             pipe.write((word + " " + json.dumps(record) + chr(10)).encode())
             except OSError:
                 pass
