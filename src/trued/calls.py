@@ -1,6 +1,7 @@
 """One agent call: a clone, an order, a report, and the commit of what was left."""
 
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from .errors import AgentFailed
@@ -9,7 +10,7 @@ from .protocols import Taken
 from .types import Role, Value
 from .wire import Limits, Order, Report
 
-ATTEMPTS = 20  # only deaths from outside count, so this ends a machine that kills everything, and nothing else
+DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
 
 
 class Ask(Value):
@@ -58,10 +59,14 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
 
 
 async def _reported(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str]:
+    deaths = 0
+
     def tell(kind: str, /, **data: object) -> None:
+        nonlocal deaths
+        deaths += kind == "died"  # attempts of earlier resumes that ended badly do not count again
         kit.journal.tell(kind, ask.key, **data)
 
-    for attempt in range(1, ATTEMPTS + 1):
+    for attempt in count(1):
         clone = ask.clone if attempt == 1 else f"{ask.clone}.{attempt}"
         call = folder_name(ask.key)
         work, home = await kit.workspace.clone(clone, line.head, token=f"{call}.{attempt}")
@@ -86,9 +91,11 @@ async def _reported(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str]:
         report = await kit.runtime.work(order, tell)
         if report.state != "died":
             return report, clone
+        if deaths >= DEATHS:
+            raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine ends it")
         await kit.workspace.drop(clone, f"attempt {attempt} died")
         tell("run again", attempt=attempt + 1, why=report.why)
-    raise AgentFailed(f"{ask.key}: the call died {ATTEMPTS} times; something on this machine ends it")
+    raise AssertionError("there is always a next attempt")
 
 
 async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> Taken:
@@ -115,7 +122,7 @@ def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:
         resumed=report.resumed,
         reaped=report.reaped,
         commit=taken.commit,
-        changed=list(taken.changed),
+        changed=kit.redact(list(taken.changed)),
         tokens={
             "in": usage.tokens_in,
             "out": usage.tokens_out,

@@ -71,6 +71,10 @@ class Workspace(Protocol):
 
     base: str
 
+    async def begin(self) -> None:
+        """Once a process: the base is there, and what a killed process left half done is gone."""
+        ...
+
     def confinement(self) -> Confinement:
         """What agents of this run may see; clone and HOME are added by the order."""
         ...
@@ -128,4 +132,6 @@ class Journal(Protocol):
         """The answer, comment and name that a person gave; None while nobody has."""
         ...
 
-    def answer(self, key: str, answer: str, comment: str, who: str) -> None: ...
+    def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
+        """The first answer stands; whether it is this one."""
+        ...

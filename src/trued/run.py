@@ -223,7 +223,7 @@ class Run:
                 tell=self.steps.tell(name),
             )
             self.steps.tell(name)("proven", **_summary(verdict))
-            return verdict.model_dump_json()
+            return str(self.kit.redact(verdict.model_dump_json()))
 
         verdict = Verdict.model_validate_json(await self.steps.once(self.steps.key(name), inputs, step))
         self.line.known.extend(verdict.evidence)
@@ -258,7 +258,8 @@ class Run:
                 said = await self.kit.person(Question(key=key, text=text, options=tuple(options)))
                 if said is None:
                     raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
-                journal.answer(key, *said)
+                if not journal.answer(key, *said):  # somebody answered from elsewhere meanwhile
+                    said = journal.question(key, text, options) or said
                 journal.tell("said", key, answer=said[0], comment=said[1], who=said[2])
             return "\n".join((said[0], said[2], said[1]))
 

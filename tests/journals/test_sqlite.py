@@ -185,3 +185,21 @@ async def test_a_clock_that_goes_backwards_gives_no_negative_time(tmp_path: Path
         await journal.of("r-one").once("a#1", "h", Counting(["x"]))
         ((_, began, ended),) = journal.steps("r-one")
         assert ended == began
+
+
+@pytest.mark.spec("RUN-8")
+def test_the_first_answer_stands_and_the_second_is_told_so(journal: SqliteJournal) -> None:
+    run = journal.of("r-one")
+    run.question("confirm#1", "Go on?", ["yes", "stop"])
+    assert run.answer("confirm#1", "stop", "", "ann") is True
+    assert run.answer("confirm#1", "yes", "", "bob") is False
+
+
+@pytest.mark.spec("RUN-3")
+def test_a_number_that_another_process_has_now_is_no_driver(journal: SqliteJournal) -> None:
+    lock = journal.path.parent / "runs" / "r-one" / "lock"
+    lock.parent.mkdir(parents=True)
+    lock.write_text(f"{os.getpid()}:1")  # this process's number, and not its birth
+    assert journal.driver("r-one") == 0
+    lock.write_text("rubbish")
+    assert journal.driver("r-one") == 0

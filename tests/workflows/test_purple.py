@@ -410,3 +410,25 @@ async def test_work_that_could_not_be_handed_over_is_no_success_until_it_is(grou
     again = await engine.resume(record.id)
     assert (again.state, again.grade) == ("done", Grade.PROVEN)
     assert ground.git("rev-parse", record.branch) == again.head
+
+
+@pytest.mark.spec("RUN-3", "RUN-5")
+async def test_a_run_that_somebody_began_to_cancel_is_cancelled_and_not_driven_on(ground: Ground) -> None:
+    engine, _ = ground.engine()
+    record = await ground.run(engine, yes=False)
+    (engine.folder(record.id) / "cancelled").touch()
+    restarted, runtime = ground.engine()
+    assert (await restarted.resume(record.id, yes=True)).state == "cancelled"
+    assert runtime.orders == []
+
+
+@pytest.mark.spec("USE-6")
+async def test_instructions_that_are_a_link_out_of_the_repository_are_not_the_projects(ground: Ground) -> None:
+    (ground.folder / "credentials").write_text("hunter2 is the password")
+    (ground.repository / "AGENTS.md").symlink_to(ground.folder / "credentials")
+    ground.write("CLAUDE.md", "Use tabs.")
+    ground.commit()
+    engine, runtime = ground.engine()
+    await ground.run(engine, rounds=1)
+    assert "Use tabs." in runtime.orders[0].brief
+    assert all("hunter2" not in order.brief for order in runtime.orders)

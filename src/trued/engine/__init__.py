@@ -1,12 +1,11 @@
 """Engine: starts, resumes and ends runs; one of the two places where adapters are chosen."""
 
 import asyncio
-import os
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from .. import durable, proof
+from .. import durable, processes, proof
 from ..documents.plan import parse_plan
 from ..documents.ticks import ticked
 from ..errors import BadInput, Busy, Cancelled, Waiting
@@ -17,6 +16,7 @@ from ..redact import Redactor, secrets_in
 from ..run import Run
 from ..runtimes import capabilities_of
 from ..spool import SUPERVISOR, Spool
+from ..spool.folder import held
 from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, open_repository
@@ -86,26 +86,37 @@ class Engine:
             return record
         self.folder(record.id).mkdir(parents=True, exist_ok=True)
         self._cancelled(record).touch()
-        if self.journal.driver(record.id):
-            return await self._driver_ended(record)
+        await self._driver_ended(record)
         with self.journal.claim(record.id):
-            inputs = self.inputs(record.id)
-            await self._spool(record, inputs).stop_all()
-            await self._workspace(record, inputs).tidy()
-            return self._ended(record, End("cancelled", Cancelled.code, "cancelled by the user"))
+            return await self._cancel(self.journal.run(record.id))
 
-    async def _driver_ended(self, record: RunRecord) -> RunRecord:
-        driver = self.journal.driver(record.id)
-        if driver:
-            os.kill(driver, signal.SIGTERM)
+    async def _cancel(self, record: RunRecord) -> RunRecord:
+        """With the claim in hand; a driver may have done it already."""
+        if record.state in FINISHED:
+            return record
+        inputs = self.inputs(record.id)
+        await self._spool(record, inputs).stop_all()
+        await self._workspace(record, inputs).tidy()
+        return self._ended(record, End("cancelled", Cancelled.code, "cancelled by the user"))
+
+    async def _driver_ended(self, record: RunRecord) -> None:
+        """Ask whoever drives the run to end, and wait for that."""
+        if not (driver := self.journal.driver(record.id)):
+            return
+        processes.send(driver, signal.SIGTERM, still=lambda: self.journal.driver(record.id) == driver)
         for _ in range(int(CANCEL_S * 10)):
             if not self.journal.driver(record.id):
-                return self.journal.run(record.id)
+                return
             await asyncio.sleep(0.1)
         raise Busy(f"process {driver}, which drives run {record.id}, does not end; kill it, and cancel again")
 
     async def _drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
         with self.journal.claim(record.id):
+            record = self.journal.run(record.id)  # it may have been ended before the claim was ours
+            if record.state in FINISHED:
+                return record
+            if self._cancelled(record).exists():
+                return await self._cancel(record)
             spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
             if record.state != "running" or self.journal.steps(record.id):
                 self._of(record).tell("resumed", after=record.state)
@@ -113,7 +124,6 @@ class Engine:
                 spool.retire_failed()
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
             self.journal.update(record)
-            await workspace.begin()
             run = Run(self._kit(record, inputs, spool, workspace))
             end = await driven(run, self._cancelled(record))
             record = record.model_copy(update={"head": run.line.head})
@@ -251,13 +261,18 @@ class Engine:
         known = [one.id for one in contract.requirements]
         if requirement and requirement not in known:
             raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(known)}")
-        if self.inputs(record.id).level == "none" and self.journal.driver(record.id):
-            what = f"run {record.id} is at work without a sandbox: its agents could speak for you"
-            raise BadInput(what, then="wait for its end")
+        self._spoken_by_a_person(record)
         if verdict and any(one.id == requirement and one.grade is Grade.REFUTED for one in verdict.requirements):
             what = f"{requirement} is refuted by a check"
             raise BadInput(what, then="mend the work, or start anew with another requirement")
         return contract
+
+    def _spoken_by_a_person(self, record: RunRecord) -> None:
+        """No word is taken while an agent could give it: one that nothing confines, and that is at work."""
+        at_work = any(held(folder) for folder in (self.folder(record.id) / "spool").glob("*"))
+        if self.inputs(record.id).level == "none" and at_work:
+            what = f"run {record.id} is at work without a sandbox: its agents could speak for you"
+            raise BadInput(what, then="wait until they have ended, or cancel the run")
 
     def answer(self, run_id: str, answer: str, *, comment: str, who: str) -> Question:
         """Answer the open question of a run; `resume` goes on from there."""
@@ -268,7 +283,9 @@ class Engine:
         question = questions[0]
         if answer not in question.options:
             raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
-        self._of(record).answer(question.key, answer, comment, who)
+        self._spoken_by_a_person(record)
+        if not self._of(record).answer(question.key, answer, comment, who):
+            raise BadInput(f"the question of run {record.id} has just been answered by somebody else")
         self._of(record).tell("said", question.key, answer=answer, comment=comment, who=who)
         return question.model_copy(update={"answer": answer, "comment": comment, "who": who})
 

@@ -37,6 +37,7 @@ async def driven(run: Run, cancelled: Path) -> End:
     """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good."""
     try:
         with _told_to_stop(cancelled):
+            await run.kit.workspace.begin()
             outcome = await workflow(run.settings.workflow)(run, run.kit.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
         return End(STATES[type(end)], end.code, str(end))

@@ -148,8 +148,10 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
 
 
 def _instructions(root: Path) -> str:
-    texts = [(name, root / name) for name in INSTRUCTIONS]
-    return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in texts if path.is_file())
+    """The project's own words to agents; a link that leads out of the repository is not the project's."""
+    texts = [(name, (root / name).resolve()) for name in INSTRUCTIONS]
+    inside = [(name, path) for name, path in texts if path.is_file() and path.is_relative_to(root.resolve())]
+    return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in inside)
 
 
 def _blobs(content: bytes) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from .. import processes
 from ..errors import BadInput, Busy, Diverged, StateFailed
 from ..protocols import Step
 from ..types import Approval, Event, Question, RunRecord
@@ -138,35 +139,33 @@ class SqliteJournal:
     @contextmanager
     def claim(self, run: str) -> Iterator[None]:
         """Only one process drives a run. The kernel gives the claim back however that process ends."""
-        folder = self.path.parent / "runs" / run
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        lock = self._lock(run)
+        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError as error:
-                raise Busy(
-                    f"run {run} is driven by process {_number(handle)}; follow it with `trued logs -f {run}`"
-                ) from error
+                who = self.driver(run) or "that is just ending"
+                raise Busy(f"run {run} is driven by process {who}; follow it with `trued logs -f {run}`") from error
             os.ftruncate(handle, 0)
-            os.pwrite(handle, str(os.getpid()).encode(), 0)
+            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
             yield
+            os.ftruncate(handle, 0)
         finally:
             os.close(handle)
 
     def driver(self, run: str) -> int:
-        """The process that drives a run now; 0 for none."""
-        path = self.path.parent / "runs" / run / "lock"
-        if not path.exists():
-            return 0
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        """The process that drives a run now; 0 for none. Looking takes no lock, so nobody is in anybody's way."""
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            who = self._lock(run).read_text()
         except OSError:
-            return _number(handle)
-        finally:
-            os.close(handle)
-        return 0
+            return 0
+        pid = processes.number(who) if who.partition(":")[0].isdigit() else 0
+        return pid if pid and processes.identity(pid) == who else 0
+
+    def _lock(self, run: str) -> Path:
+        return self.path.parent / "runs" / run / "lock"
 
     # -- what people read and say --------------------------------------------------------------------------------------
 
@@ -247,22 +246,19 @@ class RunJournal:
             return None
         return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
 
-    def answer(self, key: str, answer: str, comment: str, who: str) -> None:
-        """The first answer stands."""
+    def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
+        """The first answer stands; whether it is this one."""
+        values = (answer, comment, who, self.journal.clock(), self.run, key)
         sets = "answer = ?, comment = ?, who = ?, answered_at = ?"
-        self.journal._write(
-            f"update question set {sets} where run = ? and key = ? and answer = ''",  # noqa: S608
-            (answer, comment, who, self.journal.clock(), self.run, key),
-        )
-
-
-def _number(handle: int) -> int:
-    text = os.pread(handle, 32, 0)
-    return int(text) if text.isdigit() else 0
+        with self.journal.writing(self.journal._synced) as db:
+            statement = f"update question set {sets} where run = ? and key = ? and answer = ''"  # noqa: S608
+            return db.execute(statement, values).rowcount == 1
 
 
 def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
     words = str(error)
+    if "UNIQUE" in words:
+        return Busy("another process drives this run, too: its lock was removed; end one of them")
     if "locked" in words or "busy" in words:
         return Busy(f"{path} is busy: another process has held it for {BUSY_S:.0f} s; try again")
     what = {
