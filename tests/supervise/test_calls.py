@@ -37,6 +37,17 @@ async def test_another_brief_under_the_same_call_is_refused(world: World) -> Non
         await world.runtime().work(replace(order, brief="Build something else."), world.tell)
 
 
+@pytest.mark.spec("RUN-3")
+@pytest.mark.parametrize(("first", "then"), [("password", ""), ("", "password"), ("password", "dialog-of")])
+async def test_a_secret_that_comes_goes_or_changes_makes_no_other_order(world: World, first: str, then: str) -> None:
+    order = world.order(world.program(DONE), brief="Build the password dialog-of it.")
+    report = await world.runtime(secrets={"DB_PASSWORD": first} if first else {}).work(order, world.tell)
+    again = world.runtime(secrets={"DB_PASSWORD": then} if then else {})
+    assert await again.work(order, world.tell) == report
+    with pytest.raises(Diverged, match="another brief"):
+        await again.work(replace(order, brief="Build the password door."), world.tell)
+
+
 async def test_another_place_is_no_other_order(world: World) -> None:
     order = world.order(world.program(DONE))
     await world.runtime().work(order, world.tell)
