@@ -297,6 +297,90 @@ def test_folder_names_are_safe_and_tell_names_apart() -> None:
 
 # -- crashes ---------------------------------------------------------------------------------------------------------
 
+
+# -- damage ----------------------------------------------------------------------------------------------------------
+
+DAMAGE = {
+    "empty": b"",
+    "garbage": b"\xff\x00garbage {[\n",
+    "json": b'{"head": 1, "packs": []}',
+    "cut": None,
+    "gone": None,
+}
+
+
+def damage(file: Path, how: str) -> None:
+    if how == "gone":
+        file.unlink()
+    elif how == "cut":
+        file.write_bytes(file.read_bytes()[:-7])
+    else:
+        file.write_bytes(DAMAGE[how] or b"")
+
+
+@pytest.mark.spec("RUN-4")
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("file", ["state.json", "index"])
+async def test_a_damaged_clone_is_set_aside_and_made_anew(
+    workspace: GitWorkspace, begin: Begin, file: str, how: str
+) -> None:
+    work, home = await workspace.clone("a", workspace.base, token="1")
+    (work / "mine").write_text("precious")
+    (home / "notes").write_text("mine too")
+    damage(work.parent / file, how)
+    restarted = begin()
+    await restarted.begin()
+    anew, _ = await restarted.clone("a", workspace.base, token="1")
+    assert git_in(anew, "status", "--porcelain") == ""
+    (anew / "new").write_text("1")
+    assert (await take(restarted, "a", workspace.base))[1] == ("new",)
+    (aside,) = (restarted.folder / "damaged").iterdir()
+    assert (aside / "work" / "mine").read_text() == "precious"
+    assert (aside / "home" / "notes").read_text() == "mine too"
+
+
+@pytest.mark.spec("RUN-4")
+@pytest.mark.parametrize("how", DAMAGE)
+@pytest.mark.parametrize("file", ["state.json", "index"])
+async def test_dropping_and_tidying_go_on_past_a_damaged_clone(workspace: GitWorkspace, file: str, how: str) -> None:
+    for name in ("a", "b", "c"):
+        work, _ = await workspace.clone(name, workspace.base, token="1")
+        (work / "mine").write_text(name)
+    for name in ("a", "b"):
+        damage(workspace.folder / "clones" / name / file, how)
+    await workspace.drop("a", "its call died")
+    await workspace.tidy()
+    assert not (workspace.folder / "clones").exists()
+    kept = sorted((workspace.folder / "damaged").iterdir())
+    assert [(one / "work" / "mine").read_text() for one in kept] == ["a", "b"]
+    assert list(await rescued(workspace)) == ["c-1"]
+
+
+async def test_a_clone_that_was_never_whole_leaves_nothing(workspace: GitWorkspace) -> None:
+    half = workspace.folder / "clones" / "a"
+    (half / "work").mkdir(parents=True)
+    (half / "making").touch()
+    work, _ = await workspace.clone("a", workspace.base, token="1")
+    assert git_in(work, "status", "--porcelain") == ""
+    assert not (work.parent / "making").exists()
+    assert not (workspace.folder / "damaged").exists()
+
+
+@pytest.mark.spec("RUN-4")
+async def test_a_rescue_never_takes_the_place_of_another(workspace: GitWorkspace) -> None:
+    for number in range(2):
+        work, _ = await workspace.clone("a", workspace.base, token=str(number))
+        (work / "mine").write_text(str(number))
+        await workspace.drop("a", "gone")
+    second = (await rescued(workspace))["a-2"]
+    await workspace.store.git("update-ref", "-d", workspace.store.ref("rescue/a-1"))
+    work, _ = await workspace.clone("a", workspace.base, token="3")
+    (work / "mine").write_text("3")
+    await workspace.drop("a", "gone")
+    assert (await rescued(workspace))["a-2"] == second
+    assert len(await rescued(workspace)) == 2
+
+
 CRASH = """
 import asyncio, os, sys
 from pathlib import Path

@@ -1,12 +1,16 @@
 """Clones for agents: made from the store, taken from by content, and gone only when nothing in them would be lost.
 
 clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's, as the work tree was handed over)
-                 state.json (there when the clone is whole) · taken.json · moving (while it is brought to another head)
+                 state.json (there when the clone is whole) · taken.json · making (until then)
+                 moving (while it is brought to another head)
+damaged/         clones whose state or index cannot be read any more: nobody uses them, nobody removes them
 """
 
 import asyncio
+import hashlib
 import json
 import os
+import re
 import secrets
 import shutil
 import time
@@ -23,6 +27,7 @@ from .removal import remove, remove_now
 from .store import ATTRIBUTES, Author, Store
 
 BRANCH = "work"  # the one branch of a clone
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +47,27 @@ class Clone:
     def __init__(self, folder: Path) -> None:
         self.folder, self.work, self.home = folder, folder / "work", folder / "home"
         self.git, self.index = self.work / ".git", folder / "index"
-        self.moving = folder / "moving"
+        self.making, self.moving = folder / "making", folder / "moving"
 
     @property
     def state(self) -> State | None:
+        """What it began with; None when that cannot be told, and then the clone is of no use."""
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
-            return State(**{**read, "packs": tuple((name, size) for name, size in read["packs"])})
-        except (FileNotFoundError, NotADirectoryError):
+            state = State(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
+            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _whole(self.index, state.head)
+            return state if whole and state.when >= 0 else None
+        except (OSError, ValueError, TypeError, KeyError):
             return None
-        except (ValueError, TypeError, KeyError) as error:
-            raise StateFailed(f"{self.folder / 'state.json'} is corrupted: {error}") from error
+
+    @property
+    def half_made(self) -> bool:
+        """No agent has seen it."""
+        return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
 
     def begin(self, state: State) -> None:
         durable.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
+        self.making.unlink(missing_ok=True)
 
     @property
     def taken_tree(self) -> str:
@@ -87,24 +99,36 @@ class Clones:
         clone = self[name]
         state = clone.state
         if state and state.token == token and not clone.moving.exists():
+            clone.making.unlink(missing_ok=True)
             return clone
         if state:
             await self._move(name, clone, state, head, token)
         else:
             async with self._making:
-                await remove(clone.folder)  # half made: no agent has seen it
+                await self._clear(clone)
                 await self._make(clone, head, token)
         return clone
 
     async def _make(self, clone: Clone, head: str, token: str) -> None:
+        clone.folder.mkdir(parents=True)
+        clone.making.touch()
         for folder in (clone.work, clone.home):
-            folder.mkdir(parents=True, mode=0o700)
+            folder.mkdir(mode=0o700)
         tree, _, git = await asyncio.gather(
             self.store.tree(head),
             self.store.check_out(head, clone.work, clone.index),
             self._git_folder(clone, head),
         )
         clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
+
+    async def _clear(self, clone: Clone) -> None:
+        """Room for a new clone: what cannot be used may still hold somebody's work, and is kept."""
+        if clone.half_made:
+            await remove(clone.folder)
+        elif os.path.lexists(clone.folder):
+            kept = self.folder.with_name("damaged")
+            kept.mkdir(exist_ok=True, mode=0o700)
+            clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
 
     async def _move(self, name: str, clone: Clone, old: State, head: str, token: str) -> None:
         """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
@@ -197,14 +221,19 @@ class Clones:
         commit = await self.store.commit(tree, [state.head, *own], author, f"rescued from {name}: {why}")
         kept = await self.store.refs("rescue/")
         if commit not in kept.values():
-            number = 1 + sum(ref.startswith(self.store.ref(f"rescue/{name}-")) for ref in kept)
+            number = 1
+            while self.store.ref(f"rescue/{name}-{number}") in kept:
+                number += 1
             await self.store.keep(f"rescue/{name}-{number}", commit)
         clone.took(tree)
         return commit
 
     async def drop(self, name: str, why: str) -> None:
         clone = self[name]
-        if not clone.folder.exists():
+        if not os.path.lexists(clone.folder):
+            return
+        if not clone.state:
+            await self._clear(clone)
             return
         if not clone.moving.exists():
             await self.rescue(name, why)
@@ -212,6 +241,14 @@ class Clones:
         gone.parent.mkdir(exist_ok=True)
         clone.folder.rename(gone)  # one step: a clone is whole, or it is not there
         await remove(gone)
+
+
+def _whole(index: Path, head: str) -> bool:
+    """Whether an index is as git wrote it: it ends with the hash of itself."""
+    content = memoryview(index.read_bytes())
+    made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
+    made.update(content[: -made.digest_size])
+    return bytes(content[:4]) == b"DIRC" and content[-made.digest_size :] == made.digest()
 
 
 def _has_all(packs: Path, state: State) -> bool:
