@@ -1,5 +1,7 @@
 """The run's branch in the user's repository: moved forward, and nothing else there touched."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
@@ -88,6 +90,79 @@ async def test_after_a_crash_between_branch_and_note_it_is_still_ours(workspace:
     restarted = begin()
     await restarted.begin()
     assert await restarted.publish(await work_on(restarted, head, b"two")) == ""
+
+
+@pytest.mark.spec("RUN-4")
+@pytest.mark.parametrize("content", [b"", b"\xff\x00garbage {[\n"])
+@pytest.mark.parametrize("names", [("base",), ("head",), ("published",), ("base", "head", "published")])
+async def test_a_broken_ref_of_the_store_stops_nothing(
+    workspace: GitWorkspace, begin: Begin, repo: Path, content: bytes, names: tuple[str, ...]
+) -> None:
+    def damage() -> None:
+        for name in names:
+            (workspace.store.folder / workspace.store.ref(name)).write_bytes(content)
+
+    head = await work_on(workspace, workspace.base, b"one")
+    assert await workspace.publish(head) == ""
+    damage()
+    second = await work_on(workspace, head, b"two")
+    assert await workspace.publish(second) == ""
+    damage()
+    restarted = begin()
+    await restarted.begin()
+    assert (await restarted.store.refs("base")) == {restarted.store.ref("base"): workspace.base}
+    third = await work_on(restarted, second, b"three")
+    assert await restarted.publish(third) == ""
+    assert git_in(repo, "rev-parse", BRANCH) == third
+
+
+@pytest.mark.spec("RUN-4")
+async def test_a_broken_ref_gives_nobody_elses_work_away(workspace: GitWorkspace, repo: Path) -> None:
+    head = await work_on(workspace, workspace.base, b"one")
+    assert await workspace.publish(head) == ""
+    theirs = git_in(repo, "commit-tree", "-p", head, "-m", "theirs", "HEAD^{tree}")
+    git_in(repo, "update-ref", BRANCH, theirs)
+    for name in ("head", "published"):
+        (workspace.store.folder / workspace.store.ref(name)).write_bytes(b"")
+    assert "somebody else moved" in await workspace.publish(await work_on(workspace, head, b"two"))
+    assert git_in(repo, "rev-parse", BRANCH) == theirs
+
+
+async def test_work_is_recorded_over_a_broken_ref_after_a_restart(workspace: GitWorkspace, begin: Begin) -> None:
+    head = await work_on(workspace, workspace.base, b"one")
+    (workspace.store.folder / workspace.store.ref(f"record/{head}")).write_bytes(b"")
+    restarted = begin()
+    await restarted.begin()
+    assert await work_on(restarted, workspace.base, b"one") == head
+
+
+@pytest.mark.spec("RUN-4")
+async def test_an_old_lock_on_the_runs_branch_is_removed_and_no_other(workspace: GitWorkspace, repo: Path) -> None:
+    head = await work_on(workspace, workspace.base, b"one")
+    assert await workspace.publish(head) == ""
+    long_ago = time.time() - 3600
+    ours, other = (repo / ".git" / f"refs/heads/{name}.lock" for name in ("trued/r1", "trued/r2"))
+    for lock in (ours, other):
+        lock.touch()
+        os.utime(lock, (long_ago, long_ago))
+    second = await work_on(workspace, head, b"two")
+    assert await workspace.publish(second) == ""
+    assert git_in(repo, "rev-parse", BRANCH) == second
+    assert other.exists()
+
+
+@pytest.mark.spec("RUN-4")
+async def test_a_fresh_lock_on_the_runs_branch_is_left_and_named(workspace: GitWorkspace, repo: Path) -> None:
+    head = await work_on(workspace, workspace.base, b"one")
+    assert await workspace.publish(head) == ""
+    lock = repo / ".git" / f"{BRANCH}.lock"
+    lock.touch()
+    second = await work_on(workspace, head, b"two")
+    assert f"delete {lock}" in await workspace.publish(second)
+    assert lock.exists()
+    assert git_in(repo, "rev-parse", BRANCH) == head
+    lock.unlink()
+    assert await workspace.publish(second) == ""
 
 
 async def test_a_repository_that_cannot_be_written_is_said_and_no_error(workspace: GitWorkspace, repo: Path) -> None:

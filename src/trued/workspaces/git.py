@@ -1,5 +1,6 @@
 """The workspace on git: a private store, clones for agents, clean rooms for checks; the user's repository is read."""
 
+import asyncio
 import hashlib
 import os
 import re
@@ -20,10 +21,11 @@ from .gitcall import SENT, Git
 from .removal import remove
 from .repository import Repository, open_repository
 from .sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
-from .store import Author, Store
+from .store import Author, Store, older
 
 __all__ = ["GitWorkspace", "Repository", "open_repository"]
 
+STALE_S = 60.0  # moving one branch takes no minute: whoever still locks it is dead
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
@@ -39,6 +41,7 @@ class GitWorkspace:
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
         self.clones = Clones(self.store, self.folder / "clones")
+        self._publishing = asyncio.Lock()
         self._agents = replace(
             confinement,
             readable=(*interpreter_folders(sys.executable), *confinement.readable),
@@ -104,17 +107,27 @@ class GitWorkspace:
 
     async def publish(self, head: str) -> str:
         """Fast-forward the run's branch in the user's repository, and touch nothing else there."""
+        async with self._publishing:
+            return await self._published(head)
+
+    async def _published(self, head: str) -> str:
         ref, mine = f"refs/heads/{self.branch}", self.store.ref("published")
-        user = Git(Path(await self.store.source()))
+        user = Git(Path(await self.store.source()), self.store.git.lock)
+        self.store.mend("published", "head")
         _, found, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
         now = found.decode().strip()
         if now == head:
             return ""
         # `head` is set before the branch is moved and `published` after it: one of them is what we left there
         ours = await self.store.refs("published", "head")
+        if now and len(ours) < 2:  # lost with the power: then whatever was made here is ours
+            ours |= await self.store.refs("record/", "taken/")
         if now and now not in (*ours.values(), self.base):
             return f"somebody else moved {self.branch} to {now[:12]}; what was done here is {head[:12]}"
         await self.store.git("update-ref", self.store.ref("head"), head)
+        lock = user.folder / f"{ref}.lock"
+        if older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and here is only this one
+            lock.unlink(missing_ok=True)
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")
         code, _, said = await user.attempt(
@@ -123,7 +136,7 @@ class GitWorkspace:
             variables={"GIT_CONFIG_GLOBAL": str(self.store.folder / "trusting")},
         )
         if code != 0:
-            return _why_not(self.branch, said)
+            return _why_not(self.branch, said, lock)
         await self.store.git("update-ref", mine, head)
         return ""
 
@@ -243,7 +256,9 @@ def folder_name(name: str) -> str:
     return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
 
 
-def _why_not(branch: str, said: str) -> str:
+def _why_not(branch: str, said: str, lock: Path) -> str:
+    if lock.exists() or f"{lock.name}': File exists" in said:
+        return f"git could not move {branch}: it is locked; if no git is at work there, delete {lock}"
     if "checked out" in said or "current branch" in said:
         return f"{branch} is checked out in a working tree; switch it to another branch"
     if "rejected" in said or "non-fast-forward" in said:

@@ -3,7 +3,9 @@
 import asyncio
 import hashlib
 import os
+import re
 import secrets
+import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -11,12 +13,13 @@ from pathlib import Path
 
 from trued.errors import BadInput, StateFailed
 
-from .gitcall import SYNCED, Git, GitFailed
+from .gitcall import SYNCED, WITHIN_S, Git, GitFailed
 from .removal import remove_now
 
 # Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
+_REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class Store:
         """The store is there and holds `base` with its history; no git of a killed engine writes any more."""
         await self.git.alone()
         self._unlock()
+        self.mend(*self._loose())
         if not self.folder.is_dir():
             await self._make()
         code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
@@ -83,6 +87,20 @@ class Store:
         """Locks on the run's refs are a killed git's: nobody else moves them."""
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
+        shallow = self.folder / "shallow.lock"  # of all runs: but no git of ours works that long
+        if older(shallow, WITHIN_S):
+            shallow.unlink(missing_ok=True)
+
+    def _loose(self) -> list[str]:
+        top = self.folder / "refs" / "trued" / self.run
+        return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()]
+
+    def mend(self, *names: str) -> None:
+        """A ref that a power cut left empty says nothing, but git neither reads nor writes over it."""
+        for name in names:
+            file = self.folder / self.ref(name)
+            if file.is_file() and not _REF.fullmatch(file.read_bytes()):
+                file.unlink(missing_ok=True)
 
     async def _make(self) -> None:
         aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
@@ -197,3 +215,11 @@ class Store:
     async def changed(self, base: str, head: str) -> tuple[str, ...]:
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
         return tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
+
+
+def older(file: Path, seconds: float) -> bool:
+    """Whether the file is there, and for longer than that."""
+    try:
+        return time.time() - file.lstat().st_mtime > seconds
+    except OSError:
+        return False
