@@ -252,3 +252,26 @@ def test_the_published_schema_accepts_what_the_reader_accepts() -> None:
         assert list(validator.iter_errors(bad))
     case = {"requirements": [{"id": "a", "text": "b", "checks": [{"kind": "examples", "cases": [{"call": "a:b"}]}]}]}
     assert list(validator.iter_errors(case))
+
+
+@pytest.mark.parametrize(
+    ("environment", "check", "sentence", "line"),
+    [
+        ('"A=B": "x"', '{"kind": "command", "command": "true"}', "cannot be the name of a variable", 2),
+        ('"": "x"', '{"kind": "command", "command": "true"}', "cannot be the name of a variable", 2),
+        ('"N\\u0000": "x"', '{"kind": "command", "command": "true"}', "cannot be the name of a variable", 2),
+        ('"N": "x\\u0000"', '{"kind": "command", "command": "true"}', "NUL", 2),
+        ("", '{"kind": "command", "command": "true\\u0000"}', "NUL", 4),
+        ("", '{"kind": "examples", "cases": [{"run": ["a\\u0000b"], "exit": 0}]}', "NUL", 4),
+    ],
+)
+def test_what_no_process_can_be_given_is_refused_with_its_line(
+    environment: str, check: str, sentence: str, line: int
+) -> None:
+    text = (
+        f'{{"environment": {{"variables":\n{{{environment}}}}},\n'
+        f'"requirements": [{{"id": "a", "text": "t", "checks": [\n{check}]}}]}}'
+    )
+    with pytest.raises(BadInput, match=sentence) as caught:
+        parse_requirements(text, "r.json")
+    assert caught.value.where == f"r.json:{line}"

@@ -59,9 +59,7 @@ def parse_requirements(text: str, file: str) -> Requirements:
     top = _mapping(located, (), "the file")
     _known(located, (), TOP, "")
     entries = _list(located, ("requirements",), "requirements", top.get("requirements"))
-    environment = (
-        _build(Environment, located, ("environment",), "environment") if "environment" in top else Environment()
-    )
+    environment = _environment(located, ("environment",)) if "environment" in top else Environment()
     found: dict[str, Requirement] = {}
     for number in range(len(entries)):
         one = _requirement(located, ("requirements", number))
@@ -90,6 +88,24 @@ def schema() -> dict[str, Any]:
 
 
 # -- parts
+
+
+def _environment(located: Located, spot: Spot) -> Environment:
+    made = _build(Environment, located, spot, "environment")
+    for name, value in made.variables.items():
+        where = located.where(*spot, "variables", name)
+        if not name or "=" in name or "\0" in name:
+            raise BadInput(f"{name!a} cannot be the name of a variable", where, "leave out '=' and what is invisible")
+        _whole(value, f"the value of the variable {name}", where)
+    for number, command in enumerate(made.prepare):
+        _whole(command, "a command to prepare", located.where(*spot, "prepare", number))
+    return made
+
+
+def _whole(text: str, what: str, where: str) -> None:
+    """Text that a process can be given."""
+    if "\0" in text:
+        raise BadInput(f"{what} has a NUL character in it", where, "leave it out")
 
 
 def _requirement(located: Located, spot: Spot) -> Requirement:
@@ -131,6 +147,7 @@ def _check(located: Located, spot: Spot) -> Check:
         if not isinstance(check, ManualCheck):
             _timed(check.within_s, located, spot)
             _paths(check.files, located, spot)
+            _whole(check.command or "", f"the command of the {kind} check", located.where(*spot, "command"))
         return check
     _known(located, spot, ("kind", "cases"), "the examples check: ")
     entries = _list(located, (*spot, "cases"), "cases", fields.get("cases"))
@@ -170,6 +187,8 @@ def _run(located: Located, spot: Spot) -> RunCase:
     case = _build(RunCase, located, spot, "the case")
     if not case.run or not case.run[0]:
         raise BadInput("run names no program", located.where(*spot, "run"), "write run: [program, arguments]")
+    for number, word in enumerate(case.run):
+        _whole(word, "a word of run", located.where(*spot, "run", number))
     _timed(case.within_s, located, spot)
     _paths(tuple(case.files), located, spot)
     return case
