@@ -1,5 +1,7 @@
 """The command line. A group of commands is a module, loaded when one of them is used, so that help is instant."""
 
+import io
+import os
 import sys
 from importlib import import_module
 from typing import Annotated, Any
@@ -8,7 +10,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from ..errors import TruedError
+from ..errors import BadInput, TruedError
 
 # command → (section of the help, module, what it does)
 COMMANDS = {
@@ -97,11 +99,35 @@ def trued(
     `trued demo` shows it; `trued run PLAN.md --agent 'command:PROGRAM'` does it. A run can be killed at any moment:
     `trued resume` goes on.
     """
+    for one in sys.argv[1:]:
+        try:
+            one.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"the argument {one!a} is not UTF-8", then="write it in UTF-8") from None
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        raise BadInput("the current folder does not exist any more", then="go to another one") from None
+
+
+def _streams() -> None:
+    """A stream that is closed says nothing and is nobody; what a stream cannot show is spelled out."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is None:
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nowhere, number)  # so that no file of ours ends up under this number
+            if nowhere != number:
+                os.close(nowhere)
+            setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def main() -> None:
     """The process: whatever goes wrong becomes one sentence and an exit code."""
     try:
+        _streams()
         get_command(app).main(prog_name="trued")
     except TruedError as error:
         from .terminal import complain

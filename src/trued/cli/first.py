@@ -12,6 +12,7 @@ from .. import config
 from ..errors import BadInput
 from ..redact import plain
 from ..roles import load_roles
+from ..trust import found, is_trusted
 from .house import AsJson, top_of
 from .terminal import hint, home, out, print_json
 from .words import line
@@ -41,19 +42,19 @@ def doctor(as_json: AsJson = False) -> None:
     """Look at this machine: what works, what does not, and the exact fix."""
     from .doctor import findings
 
-    found = findings(home())
+    seen = findings(home())
     if as_json:
-        print_json([one.as_json() for one in found])
+        print_json([one.as_json() for one in seen])
     else:
         console = out()
-        for one in found:
+        for one in seen:
             mark, style = {"ok": ("✓", "green"), "missing": ("·", "yellow"), "broken": ("✗", "bold red")}[one.state]
             console.print(
                 Text.assemble((f"{mark} ", style), (f"{one.name:<12} ", "bold"), plain(one.says)), soft_wrap=True
             )
             if one.fix:
                 console.print(Text(f"  {'':<12} → {plain(one.fix)}", "yellow"), soft_wrap=True)
-    raise typer.Exit(6 if any(one.state == "broken" for one in found) else 0)
+    raise typer.Exit(6 if any(one.state == "broken" for one in seen) else 0)
 
 
 @app.command()
@@ -120,7 +121,7 @@ def roles(
     as_json: AsJson = False,
 ) -> None:
     """The roles, and where each comes from: the project's go before yours, yours before the packaged ones."""
-    known = load_roles(top_of(Path.cwd()), config.user_config(os.environ))
+    known = load_roles(_trusted(top_of(Path.cwd())), config.user_config(os.environ))
     if name is not None and name not in known:
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(known))}")
     rows = [known[name]] if name else [known[one] for one in sorted(known)]
@@ -137,6 +138,16 @@ def roles(
                 ),
                 soft_wrap=True,
             )
+
+
+def _trusted(top: Path | None) -> Path | None:
+    """The repository, if its roles are those that a run would take."""
+    what = found(top) if top else None
+    if top is None or what is None or is_trusted(home(), top, what.digest):
+        return top
+    if own := [name for name in what.files if name.endswith(".md")]:
+        hint(f"left out, since you have not trusted this repository: {', '.join(own)}; look with `trued trust`")
+    return None
 
 
 def _whole(prompt: str, origin: str, tools: tuple[str, ...]) -> str:

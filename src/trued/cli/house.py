@@ -31,15 +31,17 @@ def top_of(folder: Path) -> Path | None:
     """The repository that a folder lies in."""
     command = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = subprocess.run(command, capture_output=True, check=False)
     except OSError:
         return None
-    return Path(done.stdout.rstrip("\n")).resolve() if done.returncode == 0 and done.stdout.strip() else None
+    return Path(os.fsdecode(done.stdout.removesuffix(b"\n"))).resolve() if done.returncode == 0 else None
 
 
 def chosen(engine: Engine, name: str | None) -> RunRecord:
     """The run that is named, or the newest of this repository, or the only one there is."""
-    if name:
+    if name == "":  # a variable of a script that is not set: the newest is not what it means
+        raise BadInput("the name of the run is empty", then="`trued ls` lists the runs")
+    if name is not None:
         return engine.journal.run(name)
     runs = engine.journal.runs()
     here = top_of(Path.cwd())

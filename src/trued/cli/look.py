@@ -1,6 +1,5 @@
 """Commands that look at runs: ls, show, logs, diff, report."""
 
-import json
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from ..types import RunRecord
 from ..views import Progress, ledger, listed, state_of
 from .house import AsJson, RunName, chosen, is_over, opened, top_of
 from .summary import advise, whole
+from .terminal import as_json as one_line
 from .terminal import err, out, print_json
 from .tree import footer, header, scope_lines
 from .words import GRADES, STATES, ago, clock, line, told
@@ -114,7 +114,7 @@ def logs(
         record = chosen(engine, run)
         lines = _transcript(engine, record, call, follow) if call else _events(engine, record, follow)
         for one, text in lines:
-            print(json.dumps(one, ensure_ascii=False) if as_json else plain(text), flush=follow)
+            print(one_line(one) if as_json else plain(text), flush=follow)
 
 
 def _events(engine: Engine, record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:

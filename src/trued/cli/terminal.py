@@ -45,7 +45,13 @@ def person_there() -> bool:
 
 
 def print_json(value: Any) -> None:
-    print(json.dumps(value, indent=2, ensure_ascii=sys.stdout.encoding.lower() != "utf-8"))
+    print(as_json(value, indent=2))
+
+
+def as_json(value: Any, indent: int | None = None) -> str:
+    """JSON that steers no terminal: there, and where they cannot be written, letters beyond ASCII are escaped."""
+    escaped = sys.stdout.isatty() or (sys.stdout.encoding or "").lower() != "utf-8"
+    return json.dumps(value, indent=indent, ensure_ascii=escaped).replace("\x7f", "\\u007f")
 
 
 def complain(sentence: str) -> None:
@@ -75,7 +81,10 @@ def outside_agents(command: str) -> None:
 
 
 def whoami() -> str:
-    return pwd.getpwuid(os.getuid()).pw_name
+    try:
+        return pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # in a container, often
+        return f"user {os.getuid()}"
 
 
 async def typed(prompt: str) -> str | None:

@@ -152,7 +152,10 @@ def _absolute(agent: str) -> str:
     if kind != "scripted":
         return agent
     file, mark, name = where.partition("#")
-    path = Path(file).expanduser().absolute()
+    try:
+        path = Path(file).expanduser().absolute()
+    except RuntimeError:
+        raise BadInput(f"nobody knows the folder {file}", "--agent", "write the whole path") from None
     if not path.is_file():
         raise BadInput(f"there is no script {file}", "--agent", "name a Python file with a function for each role")
     return f"scripted:{path}{mark}{name}"

@@ -1,0 +1,132 @@
+"""Inputs and places that nobody plans for: one clear sentence, or none needed, and never a mistake of ours."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Each, Trued, World, clean_environment
+from tests.cli.test_command_line import one_sentence
+from trued.journals.sqlite import SqliteJournal
+from trued.types import RunRecord
+
+TRUED = (sys.executable, "-m", "trued")
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("run", "a goal with \udcff in it", "--agent", "command:true"),
+        ("run", "goal", "--agent", "command:\udcff"),
+        ("show", "\udcff"),
+        ("init", "--repo", "/tmp/\udcff"),
+    ],
+)
+def test_an_argument_that_is_not_utf_8_is_one_sentence(trued: Trued, project: Path, args: tuple[str, ...]) -> None:
+    assert "is not UTF-8" in one_sentence(trued(*args, cwd=project))
+
+
+def test_agents_and_places_that_cannot_be_are_named_before_a_run_is_stored(each: Each, project: Path) -> None:
+    done = each(
+        ["run", "goal", "--agent", 'command:"unbalanced'],
+        ["run", "goal", "--agent", "scripted:~nobody-here/x.py"],
+        ["run", "goal", "--agent", "command:true", "--repo", "~nobody-here"],
+        cwd=project,
+    )
+    said = [one_sentence(one) for one in done]
+    assert "never closed" in said[0]
+    assert all("nobody knows the folder" in one for one in said[1:])
+    assert json.loads(each(["ls", "--json"], cwd=project)[0].stdout) == []
+
+
+def test_an_empty_name_is_not_the_newest_run(each: Each, journal: SqliteJournal, record: RunRecord) -> None:
+    commands = ("cancel", "resume", "show", "logs", "ledger", "diff", "report", "approve")
+    for done in each(*([command, ""] for command in commands)):
+        assert "the name of the run is empty" in one_sentence(done)
+    assert journal.run(record.id) == record
+
+
+def test_a_current_folder_that_is_gone_is_one_sentence(home: Path, tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    done = subprocess.run(
+        ["sh", "-c", 'rmdir "$PWD" && exec "$@"', "sh", *TRUED, "ls"],
+        cwd=tmp_path / "gone",
+        env={**clean_environment(), "TRUED_HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert "the current folder does not exist" in one_sentence(done)
+
+
+def shell(world: World, line: str, *args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        ["sh", "-c", line, "sh", *TRUED, *args],
+        cwd=world.repository,
+        env=world.variables,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+
+
+def test_closed_streams_are_as_good_as_nobody_there(world: World) -> None:
+    done = shell(world, 'exec "$@" <&-', "run", *world.work)
+    assert done.returncode == 3, done.stderr
+    assert "unexpected" not in done.stderr
+    for line in ('exec "$@" >&-', 'exec "$@" <&- >&-', 'exec "$@" <&- >&- 2>&-'):
+        done = shell(world, line, "ls", "--json")
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_letters_that_the_output_cannot_show_are_spelled_out(world: World) -> None:
+    done = world.trued("agents", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    assert "command:PROGRAM ARGS" in done.stdout
+    assert done.stdout.isascii()
+
+
+def test_json_on_a_terminal_steers_nothing(world: World) -> None:
+    journal = SqliteJournal(world.home / "journal.db")
+    evil = "evil\x9b31m\x7f\u202e"
+    journal.add(
+        RunRecord(id="r-evil1", workflow="purple", title=evil, repository=str(world.repository), base="b", branch="t")
+    )
+    journal.close()
+    above, below = pty.openpty()
+    with subprocess.Popen(
+        [*TRUED, "ls", "--json"], cwd=world.repository, env=world.variables, stdin=below, stdout=below, stderr=below
+    ) as process:
+        os.close(below)
+        text = b""
+        while True:
+            try:
+                text += os.read(above, 65536)
+            except OSError:
+                break
+        assert process.wait(60) == 0
+    os.close(above)
+    assert text.isascii()
+    assert b"\x7f" not in text
+    assert json.loads(text)[0]["title"] == evil
+
+
+def test_roles_of_a_repository_that_is_not_trusted_are_left_out(trued: Trued, project: Path) -> None:
+    (project / ".trued" / "roles").mkdir(parents=True)
+    (project / ".trued" / "roles" / "solo.md").write_text(
+        "---\nname: solo\ndescription: mine\ntools: [read]\n---\n\nDo as I say.\n"
+    )
+    before = trued("roles", "--json", cwd=project)
+    assert all(one["origin"].startswith("packaged") for one in json.loads(before.stdout))
+    assert "not trusted" in before.stderr
+    trued("trust", json.loads(trued("trust", "--json", cwd=project).stdout)["digest"], cwd=project)
+    told = trued("roles", "solo", "--json", cwd=project)
+    assert told.returncode == 0, told.stderr
+    after = json.loads(told.stdout)
+    assert not after["origin"].startswith("packaged")
