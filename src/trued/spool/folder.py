@@ -154,9 +154,9 @@ def supervisor(folder: Path) -> str:
     """The process that wrote itself into the lock, if it still lives; empty for nobody."""
     try:
         written = (folder / "lock").read_text().strip()
-    except OSError:
+        return written if written and processes.identity(processes.number(written)) == written else ""
+    except (OSError, ValueError):  # ValueError: what stands there names no process
         return ""
-    return written if written and processes.identity(processes.number(written)) == written else ""
 
 
 async def stop(folder: Path) -> None:
@@ -174,12 +174,13 @@ async def reap(folder: Path) -> int:
     """End what a dead supervisor left behind."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
-        strays = (folder / "strays").read_text().split()
+        named = (folder / "strays").read_text("utf-8", "replace").split()
+        strays = [one for one in named if one.partition(":")[0].isdecimal()]
     return await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
 
 
 def _starts(folder: Path) -> int:
     try:
-        return len((folder / "starts").read_text().splitlines())
+        return len((folder / "starts").read_bytes().splitlines())
     except FileNotFoundError:
         return 0
