@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Each, Trued, World, clean_environment
+from tests.cli.conftest import Each, Trued, World, clean_environment, git
 from tests.cli.test_command_line import one_sentence
+from trued.cli.summary import ledger_lines
 from trued.journals.sqlite import SqliteJournal
 from trued.types import RunRecord
 
@@ -130,3 +131,40 @@ def test_roles_of_a_repository_that_is_not_trusted_are_left_out(trued: Trued, pr
     assert told.returncode == 0, told.stderr
     after = json.loads(told.stdout)
     assert not after["origin"].startswith("packaged")
+
+
+def test_work_that_is_on_the_branch_and_not_in_the_record_is_not_denied(
+    trued: Trued, journal: SqliteJournal, project: Path
+) -> None:
+    base = git(project, "rev-parse", "HEAD")
+    journal.add(
+        RunRecord(id="r-killd", workflow="solo", title="t", repository=str(project), base=base, branch="trued/r-killd")
+    )
+    assert "has changed nothing yet" in trued("diff", cwd=project).stderr
+    git(project, "checkout", "-q", "-b", "trued/r-killd")
+    (project / "new.py").write_text("x = 1\n")
+    git(project, "add", ".")
+    git(project, "commit", "-q", "-m", "work")
+    assert "+x = 1" in trued("diff", cwd=project).stdout
+
+
+def test_the_last_line_names_no_position_that_a_branch_does_not_have(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base = git(project, "rev-parse", "HEAD")
+    git(project, "commit", "-q", "--allow-empty", "-m", "work")
+    head = git(project, "rev-parse", "HEAD")
+    record = RunRecord(
+        id="r-stuck", workflow="solo", title="t", repository=str(project), base=base, head=head, branch="trued/r-stuck"
+    )
+    nothing = {"requirements": [], "undecided": [], "grade": "unproven"}
+
+    def said() -> str:
+        ledger_lines(record, nothing)
+        return capsys.readouterr().out.strip()
+
+    assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is not there")
+    git(project, "branch", "trued/r-stuck", base)
+    assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is at {base[:10]}")
+    git(project, "branch", "-f", "trued/r-stuck", head)
+    assert said().endswith(f"branch trued/r-stuck at {head[:10]}")

@@ -53,6 +53,30 @@ def chosen(engine: Engine, name: str | None) -> RunRecord:
     raise BadInput("which run? none of them is of this folder's repository", then="`trued ls --all` lists the runs")
 
 
+def branch_at(record: RunRecord) -> str:
+    """The commit that the run's branch has in the user's repository; empty where there is none."""
+    done = _asked(record, "rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}^{{commit}}")
+    return done.stdout.decode().strip() if done and done.returncode == 0 else ""
+
+
+def newest(record: RunRecord) -> str:
+    """The last accepted commit. What was killed is on its branch and not yet in the record."""
+    there = branch_at(record)
+    if not there or there == record.base:
+        return record.head
+    known = record.head or record.base
+    done = _asked(record, "merge-base", "--is-ancestor", known, there)
+    return there if done and done.returncode == 0 else record.head
+
+
+def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes] | None:
+    command = ["git", "-c", "core.fsmonitor=false", "-C", record.repository, *words]
+    try:
+        return subprocess.run(command, capture_output=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
 def is_over(engine: Engine, record: RunRecord) -> bool:
     """No agent will be asked again, so nothing needs to be kept from anybody."""
     return record.state in OVER or (

@@ -17,7 +17,7 @@ from ..redact import plain
 from ..spool import events as spooled
 from ..types import RunRecord
 from ..views import Progress, ledger, listed, state_of
-from .house import AsJson, RunName, chosen, is_over, opened, top_of
+from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of
 from .summary import advise, whole
 from .terminal import as_json as one_line
 from .terminal import err, out, print_json
@@ -178,6 +178,7 @@ def diff(
     with opened() as engine:
         record = chosen(engine, run)
         places = [Path(record.repository), *sorted((engine.home / "stores").glob("*.git"))]
+    record = record.model_copy(update={"head": newest(record)})
     if record.head in ("", record.base):
         err().print(f"{record.id} has changed nothing yet")
         return

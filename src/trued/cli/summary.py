@@ -9,7 +9,7 @@ from rich.text import Text
 from ..engine import Engine
 from ..types import Check, Contract, ExamplesCheck, Grade, ManualCheck, Requirement, RunRecord
 from ..views import ledger, shown, state_of
-from .house import is_over
+from .house import branch_at, is_over, newest
 from .terminal import hint, out, print_json
 from .words import GRADES, STATES, case, counted, line
 
@@ -55,11 +55,21 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
             (state, STATES.get(state, "yellow")),
             ": ",
             (found["grade"], GRADES.get(found["grade"], "")),
-            f", {met} of {len(rows)} requirements met, branch {record.branch}",
-            f" at {record.head[:10]}" if record.head and record.head != record.base else " has no commit yet",
+            f", {met} of {len(rows)} requirements met, {_place(record)}",
         ),
         soft_wrap=True,
     )
+
+
+def _place(record: RunRecord) -> str:
+    """Where the work is, as it is: the branch may have been held fast by somebody, or be ahead of the record."""
+    head, there = newest(record), branch_at(record)
+    if head in ("", record.base):
+        return f"branch {record.branch} has no commit yet"
+    if there == head:
+        return f"branch {record.branch} at {head[:10]}"
+    at = f"is at {there[:10]}" if there else "is not there"
+    return f"work at {head[:10]}, branch {record.branch} {at}"
 
 
 def contract_lines(
@@ -130,7 +140,7 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     if record.why and state not in ("done", "planned", state_words(record.why)):
         hint(line(record.why, 600))
     if state == "waiting":
-        _ask(engine, name, found)
+        _ask(engine, record, found)
     unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
     then = {
         "planned": f"trued resume {name} begins the work; trued approve {name} gives your word for the contract",
@@ -149,11 +159,16 @@ def state_words(why: str) -> str:
     return why.strip().rstrip(".")
 
 
-def _ask(engine: Engine, name: str, found: dict[str, Any]) -> None:
+def _ask(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     """What a person is waited for, as one list, with the command for each."""
+    name = record.id
     for one in engine.journal.questions(name, only_open=True):
         hint(f"asks: {one.text}")
         hint(f"answer with: trued answer {name} {'|'.join(one.options)}, then trued resume {name}")
+        return
+    stuck = [one for one in engine.journal.events(name) if one.kind == "branch not moved"]
+    if stuck and record.why and stuck[-1].data.get("why") == record.why:
+        hint(f"the work is not on its branch {record.branch}; trued diff {name} shows it")
         return
     attest = [row["id"] for row in found["requirements"] if row.get("lacks") == "attest"]
     if attest:
