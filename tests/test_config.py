@@ -166,7 +166,7 @@ def test_a_limit_that_is_no_finite_time_is_refused_wherever_it_stands(
     with pytest.raises(BadInput, match="greater than 0"):
         load_settings({key: float(number)}, {}, *places)
     write(places[0], f"{key} = {number}\n")
-    with pytest.raises(BadInput, match="greater than 0|finite") as caught:
+    with pytest.raises(BadInput, match=r"greater than 0|finite") as caught:
         load_settings({}, {}, *places)
     assert caught.value.where == "trued.toml:1"
 
