@@ -59,7 +59,7 @@ class Store:
 
     # -- beginning --------------------------------------------------------------------------------------------------
 
-    async def begin(self, base: str) -> None:
+    async def begin(self, base: str, *, depth: int = 0) -> None:
         """The store is there and holds `base` with its history; no git of a killed engine writes any more."""
         await self.git.alone()
         self._unlock()
@@ -69,19 +69,25 @@ class Store:
         code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
         if code == 0 and found.decode().strip() == base:
             return
-        source = await self.source()
+        await self.bring(await self.source(), base, "base", depth=depth)
+
+    async def bring(self, source: str, commit: str, name: str, *, depth: int = 0) -> None:
+        """Copy a commit from a folder of objects, by hash: what does not have the hash that it is asked by is refused.
+
+        With `depth` that many commits of its history, else all of it.
+        """
         trusting = {"GIT_CONFIG_GLOBAL": str(self.folder / "trusting")}
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        history = f"--depth={depth}" if depth else "--update-shallow"
         try:
             await self.git(
-                *("fetch", *quiet, "--update-shallow", source, f"+{base}:{self.ref('base')}"),
+                *("fetch", *quiet, history, source, f"+{commit}:{self.ref(name)}"),
                 variables=trusting,
                 settings=(*SYNCED, "protocol.version=2"),
             )
         except GitFailed as error:
-            raise BadInput(
-                f"cannot copy {base[:12]} from {self.repo}: {error.said.strip().splitlines()[-1]}"
-            ) from error
+            what = f"cannot copy {commit[:12]} from {source}: {error.said.strip().splitlines()[-1]}"
+            raise BadInput(what) from error
 
     def _unlock(self) -> None:
         """Locks on the run's refs are a killed git's: nobody else moves them."""
@@ -124,6 +130,8 @@ class Store:
         dot = self.repo / ".git"
         if dot.is_dir():
             return str(dot)
+        if not dot.exists() and (self.repo / "objects").is_dir() and (self.repo / "HEAD").is_file():
+            return str(self.repo)  # bare
         git = Git(self.repo)
         code, out, said = await git.attempt(
             f"--git-dir={dot}", "rev-parse", "--path-format=absolute", "--git-common-dir"

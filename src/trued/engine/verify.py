@@ -1,0 +1,210 @@
+"""Judges any commit against any other, whoever made them: no agent, no run, nothing written in their repositories."""
+
+import fcntl
+import hashlib
+import secrets
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from .. import proof
+from ..documents.requirements import load_requirements
+from ..errors import BadInput, StateFailed
+from ..protocols import Tell
+from ..redact import Redactor, secrets_in
+from ..types import Contract, Grade, Outcome, Requirements, Value, Verdict
+from ..wire import Confinement
+from ..workspaces import sides
+from ..workspaces.git import GitWorkspace
+from ..workspaces.removal import remove
+from ..workspaces.sandbox import best
+from ..workspaces.sides import Side
+
+SUBJECT = "verify"
+PLACES = "verifications"  # below the state folder; each verification has one folder there, while it lasts
+
+
+class VerifyRequest(Value):
+    """Which commit to judge, against which, by what."""
+
+    base: str  # REPO[@REV], or a revision of the repository that we stand in
+    head: str
+    requirements: Requirements | None = None
+    requirements_file: Path | None = None
+    accept: Grade = Grade.ATTESTED
+    sandbox: str = "auto"
+    allow_unsandboxed: bool = False
+    keep: Path | None = None  # where receipt and bundle go
+    here: Path = Path()  # where relative paths and bare revisions are seen from
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was agreed upon, what was found, and what follows."""
+
+    contract: Contract
+    verdict: Verdict
+    outcome: Outcome
+
+    @property
+    def code(self) -> int:
+        return proof.exit_code(self.outcome)
+
+
+async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Tell) -> Verified:
+    """Seal the contract on the base and prove the head against it: the code by which runs are judged, and no other."""
+    asked = _asked(request)
+    base, head = await _side(request.base, request), await _side(request.head, request)
+    held_out, why = await _held_out(request, base, head)
+    sealing = proof.Sealing(held_out, why, undecided=await _undecided(base, head))
+    async with _workspace(request, home, base, head) as workspace:
+        contract = await proof.seal(workspace, asked, sealing, tell=tell)
+        verdict = await _proven(workspace, contract, head, tell)
+    return _verified(contract, verdict, request, environ)
+
+
+async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
+    """The contract alone, for heads that are still to come. `head` is not looked at."""
+    asked = _asked(request)
+    base = await _side(request.base, request)
+    held_out, why = await _held_out(request, base)
+    async with _workspace(request, home, base) as workspace:
+        return await proof.seal(workspace, asked, proof.Sealing(held_out, why), tell=tell)
+
+
+async def judged(
+    contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Tell
+) -> Verified:
+    """A head against a contract that was sealed before. A file that the head's history shows is held out no more."""
+    base, side = await _side(request.base, request), await _side(head, request)
+    if base.commit != contract.base:
+        what = f"the contract was sealed on {contract.base[:12]}, and the base is {base.commit[:12]}"
+        raise BadInput(what, then="seal a new contract, or name the base of this one")
+    if contract.held_out and request.requirements_file:
+        held_out, why = await _held_out(request, base, side)
+        contract = contract.model_copy(update={"held_out": held_out, "held_out_why": why})
+    async with _workspace(request, home, base, side) as workspace:
+        verdict = await _proven(workspace, contract, side, tell)
+    said = tuple(dict.fromkeys((*await _undecided(base, side), *verdict.undecided)))
+    return _verified(contract, verdict.model_copy(update={"undecided": said}), request, environ)
+
+
+# -- the two sides -----------------------------------------------------------------------------------------------------
+
+
+async def _side(given: str, request: VerifyRequest) -> Side:
+    return await sides.side(given, request.here.absolute())
+
+
+def _asked(request: VerifyRequest) -> Requirements:
+    if request.requirements is not None:
+        return request.requirements
+    if request.requirements_file is None:
+        raise BadInput("no requirements are named", then="--requirements FILE")
+    return load_requirements(request.requirements_file)
+
+
+async def _held_out(request: VerifyRequest, *both: Side) -> tuple[bool, str]:
+    """By the file, not by its values: kept where neither commit's history has it, nobody could read it there."""
+    file = request.requirements_file
+    if file is None:
+        return False, "the requirements are no file that is kept elsewhere: their cases count as visible"
+    visible = "its cases count as visible"
+    if await sides.in_history(both, _blobs(file)):
+        return False, f"the history of base or head holds the requirements file: {visible}"
+    if any([await sides.tracked(one, file) for one in both]):
+        return False, f"the history of base or head holds an earlier {file.name}: {visible}"
+    return True, "the requirements file is in neither commit's history"
+
+
+def _blobs(file: Path) -> set[str]:
+    """The names that git gives this content, in repositories of either kind and with either end of line."""
+    content = file.read_bytes()
+    plain = content.replace(b"\r\n", b"\n")
+    wholes = [b"blob %d\0%s" % (len(one), one) for one in {content, plain, plain.replace(b"\n", b"\r\n")}]
+    return {
+        name
+        for one in wholes
+        for name in (hashlib.sha1(one, usedforsecurity=False).hexdigest(), hashlib.sha256(one).hexdigest())
+    }
+
+
+async def _undecided(base: Side, head: Side) -> list[str]:
+    said = []
+    if base.commit != head.commit and not await sides.descends(head, base):
+        said.append("the head does not descend from the base: what others did in between is judged with it")
+    if any(sides.shallow(one) for one in (base, head)):
+        said.append("a history is shallow: whether an older commit holds the requirements cannot be seen")
+    return said
+
+
+# -- the place ---------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def _workspace(request: VerifyRequest, home: Path, base: Side, *others: Side) -> AsyncIterator[GitWorkspace]:
+    """A private store with these commits, and nothing else in it; all of it is gone afterwards."""
+    level = best(request.sandbox, request.allow_unsandboxed)
+    hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
+    async with _place(home) as place:
+        sight = Confinement(level=level, hidden=tuple(hidden))
+        workspace = GitWorkspace(base.root or base.git, place, SUBJECT, "", base.commit, sight)
+        await workspace.store.begin(base.commit, depth=1)
+        await workspace.begin()
+        for number, one in enumerate(others):
+            if len(one.commit) != len(base.commit):
+                what = f"{base.place} and {one.place} name their objects in different ways (sha1 and sha256)"
+                raise BadInput(what, then="compare two repositories of one kind")
+            await workspace.store.bring(str(one.objects), one.commit, f"head{number}", depth=1)
+        yield workspace
+
+
+@asynccontextmanager
+async def _place(home: Path) -> AsyncIterator[Path]:
+    """A folder for one verification. What a killed one left behind goes first."""
+    places = home / PLACES
+    name = secrets.token_hex(6)
+    try:
+        places.mkdir(parents=True, exist_ok=True, mode=0o700)
+        lock = (places / f"{name}.lock").open("w")
+    except OSError as error:
+        raise StateFailed(f"cannot write {places}: {error.strerror}; free space or make it writable") from error
+    with lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        try:
+            await _sweep(places, name)
+            (places / name).mkdir(mode=0o700)
+            yield places / name
+        finally:
+            await remove(places / name)
+            (places / f"{name}.lock").unlink(missing_ok=True)
+
+
+async def _sweep(places: Path, own: str) -> None:
+    for lock in places.glob("*.lock"):
+        if lock.stem == own:
+            continue
+        try:
+            file: IO[str] = lock.open("r+")
+        except FileNotFoundError:
+            continue
+        with file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                continue  # at work
+            await remove(places / lock.stem)
+            lock.unlink(missing_ok=True)
+
+
+async def _proven(workspace: GitWorkspace, contract: Contract, head: Side, tell: Tell) -> Verdict:
+    ids = [one.id for one in contract.requirements]
+    return await proof.prove(workspace, contract, ids, head.commit, subject=SUBJECT, tell=tell)
+
+
+def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:
+    redact = Redactor(secrets_in(environ))
+    verdict = Verdict.model_validate_json(redact(verdict.model_dump_json()))
+    return Verified(contract, verdict, proof.concluded(verdict, request.accept))
