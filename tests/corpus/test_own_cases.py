@@ -1,0 +1,80 @@
+"""Our own falsely and honestly finished work: each is judged rightly, and the right requirement is named."""
+
+import contextlib
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.corpus.kit import CorpusCase, every_case, lay_base, lay_head, left_running
+from tests.proof.trial import Sealed, Trial, git
+from trued.proof import success
+from trued.types import Grade
+
+SAMPLE = {
+    *("t04-inkwell", "c01-inkwell", "r06-inkwell", "h05-inkwell", "s06-inkwell", "p02-inkwell"),
+    *("h06-tally", "k02-inkwell", "k01-tally"),
+}  # one or two of each family; the others are slow
+
+
+def listed() -> list[object]:
+    seen: set[str] = set()
+    found: list[object] = []
+    for case in every_case():
+        short = f"{case.id}-{case.project}"
+        quick = short in SAMPLE and short not in seen
+        seen.add(short)
+        found.append(pytest.param(case, id=case.name, marks=() if quick else pytest.mark.slow))
+    return found
+
+
+@pytest.fixture(scope="session")
+def sealed() -> dict[str, Sealed]:
+    return {}
+
+
+@pytest.fixture
+def nothing_left(tmp_path: Path) -> Iterator[None]:
+    yield
+    for process in left_running(tmp_path):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process, signal.SIGKILL)
+
+
+async def contracted(case: CorpusCase, sealed: dict[str, Sealed], factory: pytest.TempPathFactory) -> Sealed:
+    """Sealed once for all cases with the same base and requirements."""
+    if case.seal_key not in sealed:
+        place = factory.mktemp("project")
+
+        def base(folder: Path) -> None:
+            lay_base(case, folder, place)
+
+        data = case.requirements
+        trial = Trial(place, base, data["requirements"], **data.get("environment", {}))
+        sealed[case.seal_key] = Sealed(trial, await trial.seal())
+    return sealed[case.seal_key]
+
+
+@pytest.mark.spec("LAW-1", "LAW-2", "LAW-4", "LAW-5", "LAW-6", "LAW-7")
+@pytest.mark.parametrize("case", listed())
+async def test_the_right_requirements_are_met_and_the_others_are_named(
+    case: CorpusCase,
+    sealed: dict[str, Sealed],
+    nothing_left: None,
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    trial, contract = await contracted(case, sealed, tmp_path_factory)
+    head = tmp_path / "ws" / "head"
+    (tmp_path / "home").mkdir()
+    lay_head(case, trial.base, head, tmp_path / "home")
+    commit = git(head, "rev-parse", "HEAD")
+    await trial.workspace.store.git("fetch", "-q", str(head), f"{commit}:refs/trued/verify/{commit}")
+    verdict = await trial.prove(contract, commit)
+    said = "\n".join(f"{one.id}: {one.grade}: {one.why}" for one in verdict.requirements)
+    every = {one.id for one in contract.requirements}
+    short = {one.id for one in verdict.requirements if one.grade.rank < Grade.ATTESTED.rank}
+    assert short == (every if case.breaks is None else set(case.breaks)), said
+    assert success(verdict) == case.honest, said
