@@ -59,7 +59,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
     base, head = await _side(request.base, request), await _side(request.head, request)
     held_out, why = await _held_out(request, base, head)
     sealing = proof.Sealing(held_out, why, undecided=await _undecided(base, head))
-    async with _workspace(request, home, base, head) as workspace:
+    async with visiting(request, home, base, head) as workspace:
         contract = await proof.seal(workspace, asked, sealing, tell=tell)
         verdict = await _proven(workspace, contract, head, tell)
     return _verified(contract, verdict, request, environ)
@@ -70,7 +70,7 @@ async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
     asked = _asked(request)
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
-    async with _workspace(request, home, base) as workspace:
+    async with visiting(request, home, base) as workspace:
         return await proof.seal(workspace, asked, proof.Sealing(held_out, why), tell=tell)
 
 
@@ -85,7 +85,7 @@ async def judged(
     if contract.held_out and request.requirements_file:
         held_out, why = await _held_out(request, base, side)
         contract = contract.model_copy(update={"held_out": held_out, "held_out_why": why})
-    async with _workspace(request, home, base, side) as workspace:
+    async with visiting(request, home, base, side) as workspace:
         verdict = await _proven(workspace, contract, side, tell)
     said = tuple(dict.fromkeys((*await _undecided(base, side), *verdict.undecided)))
     return _verified(contract, verdict.model_copy(update={"undecided": said}), request, environ)
@@ -144,7 +144,7 @@ async def _undecided(base: Side, head: Side) -> list[str]:
 
 
 @asynccontextmanager
-async def _workspace(request: VerifyRequest, home: Path, base: Side, *others: Side) -> AsyncIterator[GitWorkspace]:
+async def visiting(request: VerifyRequest, home: Path, base: Side, *others: Side) -> AsyncIterator[GitWorkspace]:
     """A private store with these commits, and nothing else in it; all of it is gone afterwards."""
     level = best(request.sandbox, request.allow_unsandboxed)
     hidden = [str(home.resolve()), *([str(request.requirements_file.resolve())] if request.requirements_file else [])]
