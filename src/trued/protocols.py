@@ -51,6 +51,8 @@ class Command:
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
+    network: str = "none"  # or "loopback": its own, on which nobody else listens
+    second: bool = False  # in other surroundings than the first time: host name, user, HOME, time zone
     channel: bool = False  # give it a pipe of its own for answers; its number is in TRUED_CHANNEL
 
 

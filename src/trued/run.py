@@ -17,7 +17,6 @@ from .steps import Steps
 from .types import (
     Answer,
     Contract,
-    Environment,
     Finding,
     Goal,
     Note,
@@ -25,6 +24,7 @@ from .types import (
     Plan,
     Question,
     Reply,
+    Requirements,
     Settings,
     Task,
     Verdict,
@@ -118,14 +118,10 @@ class Run:
 
         async def step() -> str:
             held_out, why = await self._held_out()
-            contract = await proof.seal(
-                kit.workspace,
-                requirements,
-                kit.requirements.environment if kit.requirements else Environment(),
-                held_out=held_out,
-                held_out_why=why,
-                tell=self.steps.tell("seal"),
-            )
+            given = kit.requirements or Requirements(requirements=())
+            asked = given.model_copy(update={"requirements": requirements})
+            sealing = proof.Sealing(held_out, why)
+            contract = await proof.seal(kit.workspace, asked, sealing, tell=self.steps.tell("seal"))
             number, name = len(contract.requirements), proof.contract_hash(contract)
             self.steps.tell("seal")("contract sealed", contract=name, requirements=number, held_out=held_out, why=why)
             return contract.model_dump_json()

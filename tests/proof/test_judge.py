@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 from trued.proof.bench import check_hash
 from trued.proof.judge import Facts, Objected, judge
 from trued.types import (
+    Author,
     CallCase,
     Check,
     CommandCheck,
@@ -67,7 +68,9 @@ def facts_of(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any)
             tried = {name: story[place][turn] for name, story in stories.items() if turn < len(story[place])}
             if tried:
                 sides[side].append(evidence(check, side, turn + 1, tried))
-    return Facts(base=sides["base"], head=sides["head"], **{"held_out": True, **more})
+    users_own = more.pop("users_own", True)
+    authors = {} if users_own else {check_hash(check): Author(role="examiner")}
+    return Facts(base=sides["base"], head=sides["head"], **{"held_out": True, "authors": authors, **more})
 
 
 def judged(check: Check, stories: dict[str, tuple[Turns, Turns]], **more: Any) -> Judged:

@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trued.proof import prove, seal
-from trued.types import Contract, Environment, Finding, Judged, Requirement, Verdict
+from trued.proof import Sealing, prove, seal
+from trued.proof.bench import check_hash
+from trued.types import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.wire import Confinement
 from trued.workspaces.git import GitWorkspace
 from trued.workspaces.sandbox import best
@@ -73,7 +74,10 @@ class Trial:
         git(self.base, "add", "-A", "-f")
         git(self.base, "commit", "-qm", "base", "--allow-empty")
         self.requirements = tuple(Requirement.model_validate(one) for one in requirements)
-        self.environment = Environment(**environment)
+        whole = {key: environment.pop(key) for key in ("serve", "interface", "carried") if key in environment}
+        self.asked = Requirements.model_validate(
+            {"requirements": self.requirements, "environment": environment, **whole}
+        )
         commit = git(self.base, "rev-parse", "HEAD")
         sight = Confinement(level=best("auto", allow_unsandboxed=False))
         self.workspace = GitWorkspace(self.base, place / "state", "verify", "trued/verify", commit, sight)
@@ -81,15 +85,10 @@ class Trial:
     async def seal(self, *, held_out: bool = True, users_own: bool = True) -> Contract:
         await self.workspace.begin()
         why = "" if held_out else "agents can read the requirements file"
-        return await seal(
-            self.workspace,
-            self.requirements,
-            self.environment,
-            held_out=held_out,
-            held_out_why=why,
-            users_own=users_own,
-            tell=quiet,
-        )
+        asked = self.asked
+        checks = [] if users_own else [check for one in asked.requirements for check in one.checks]
+        authors = {check_hash(check): Author(role="examiner", agent="scripted:x") for check in checks}
+        return await seal(self.workspace, asked, Sealing(held_out, why, authors), tell=quiet)
 
     async def head(self, change: Change, *, force: bool = False) -> str:
         """The commit of a head, taken into the store from a repository that is not trusted."""

@@ -86,7 +86,7 @@ def _word(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
     contract, inputs = engine.contract(record.id), engine.inputs(record.id)
     own = (
         [f"your own checks in {inputs.requirements_file}"]
-        if inputs.requirements_file and contract and contract.users_own
+        if inputs.requirements_file and contract and not contract.authors
         else []
     )
     said = [one for one in engine.journal.approvals(record.id) if one.requirement in ("*", requirement)]

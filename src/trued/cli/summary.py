@@ -7,7 +7,7 @@ from rich.console import Console
 from rich.text import Text
 
 from ..engine import Engine
-from ..types import Check, Contract, ExamplesCheck, Grade, ManualCheck, Requirement, RunRecord
+from ..types import BrowserCheck, Check, Contract, ExamplesCheck, Grade, ManualCheck, Requirement, RunRecord
 from ..views import ledger, shown, state_of
 from .house import branch_at, is_over, newest
 from .terminal import hint, out, print_json
@@ -129,8 +129,18 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
         return [f"{counted(len(check.cases), 'example')}, called by the engine", *listed]
     if isinstance(check, ManualCheck):
         return ["by hand:", *(f"  {line(step)}" for step in check.steps)]
+    if isinstance(check, BrowserCheck):
+        return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
     files = f" on {', '.join(check.files)}" if check.files else ""
     return [line(f"{check.kind}: {check.command}{files}")]
+
+
+def _expected(check: BrowserCheck) -> list[str]:
+    """What must be seen of a page, and what not."""
+    words = [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
+    words += [f"has {one}" for one in check.tree]
+    words += [f"leads to {check.url}"] if check.url is not None else []
+    return words + (["no error on the console"] if check.quiet else [])
 
 
 def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:

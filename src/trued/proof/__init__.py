@@ -3,11 +3,12 @@
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
 from .judge import Facts, Objected, judge
 from .prove import prove
-from .seal import seal
+from .seal import Sealing, seal
 
 __all__ = [
     "Facts",
     "Objected",
+    "Sealing",
     "approved",
     "canonical",
     "concluded",

@@ -9,7 +9,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.protocols import Ran
-from trued.types import CallCase, Case, ExamplesCheck, Outcomes, RunCase, Tried
+from trued.types import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried
 
 from .bench import INSIDE, SYSTEM_PATH, Bench, Fact, Wanted, capped, clean, nonce, records
 from .cleanroom import scratch
@@ -41,6 +41,8 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
     for name, case in chosen:
         if why := malformed(case):
             tried.append(Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=_told(why)))
+        elif isinstance(case, HttpCase):
+            tried.append(Tried(id=name, outcome=Outcomes.UNJUDGED, kind="environment", detail="exchanges: not yet"))
         elif isinstance(case, CallCase):
             rans.append(await _call(name, case, bench, tried, files))
         else:
@@ -68,6 +70,8 @@ def malformed(case: Case) -> str:
     """Why the case cannot be run at all, or ""."""
     if not 0 < case.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
+    if isinstance(case, HttpCase):
+        return ""
     return _call_flaw(case) if isinstance(case, CallCase) else _run_flaw(case)
 
 
@@ -322,6 +326,8 @@ def said(case: Case) -> str:
     """A visible case in one line, for the implementer."""
     if isinstance(case, RunCase):
         return f"run {json.dumps(list(case.run))}"
+    if isinstance(case, HttpCase):
+        return f"{case.http.method} {case.http.path}"
     listed = [json.dumps(one, ensure_ascii=False) for one in case.args]
     listed += [f"{key}={json.dumps(value, ensure_ascii=False)}" for key, value in case.kwargs.items()]
     expected = f"raises {case.raises}" if case.raises else f"returns {json.dumps(case.returns, ensure_ascii=False)}"

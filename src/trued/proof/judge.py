@@ -3,10 +3,12 @@
 No claim comes in: there is no parameter for one. Objections and failing facts can only lower what comes out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from trued.types import (
+    Author,
+    BrowserCheck,
     Check,
     CommandCheck,
     Evidence,
@@ -27,6 +29,7 @@ from .gaps import NO_WORK, gap, reason, word
 from .standing import Base, Head, lacking, on_base, on_head
 
 HELD_ALREADY = "held already"
+DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +49,8 @@ class Facts:
     head: Sequence[Evidence] = ()
     held_out: bool = False
     held_out_why: str = ""
-    users_own: bool = True
+    authors: Mapping[str, Author] = field(default_factory=dict)  # check → who wrote it, if not the user
+    caps: Sequence[str] = ()  # why it is at most examined until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # … and a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
@@ -94,7 +98,23 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         gaps=gaps,
         holds=holds,
         lacks=lacks if holds and lacks != "nothing" else "",
+        rests_on=_rests_on(requirement, facts),
     )
+
+
+def _rests_on(requirement: Requirement, facts: Facts) -> str:
+    """On whose word the cases stand."""
+    authors = [
+        facts.authors.get(check_hash(check)) for check in requirement.checks if not isinstance(check, ManualCheck)
+    ]
+    words = [_by(one) if one else "the user's own checks" for one in authors]
+    return "; ".join(dict.fromkeys(words)) or "nobody's: it has no check that can be run"
+
+
+def _by(author: Author) -> str:
+    who = f"{author.role} ({author.agent}{f', {author.vendor}' if author.vendor else ''})"
+    alike = f", answered alike by {', '.join(author.agreed)}" if author.agreed else ""
+    return f"cases of {who}{alike}"
 
 
 # -- one check ---------------------------------------------------------------------------------------------------------
@@ -215,7 +235,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
     if proving:
         return _red_to_green(proving, guards, facts)
     if guards and _all_green(counts):
-        if facts.users_own:
+        if not any(check_hash(check) in facts.authors for check, _ in counts):
             return _held_already(counts, guards)
         return Grade.UNPROVEN, ("already met, or its checks prove nothing: all cases are green on the base",), "attest"
     return _nothing(counts, guards)
@@ -224,22 +244,26 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
 def _held_already(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:
     words = f"{HELD_ALREADY}: all {guards} cases passed on the base and pass here"
     kinds = {check.kind for check, _ in counts}
-    if "tests" in kinds and "examples" not in kinds:
+    if "tests" in kinds and kinds.isdisjoint(("examples", "browser")):
         return Grade.TESTED, (words, "its tests share a process with the code that they test"), "attest"
     return Grade.PROVEN, (words,), ""
 
 
 def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
-    data = sum(len(count.proving) for check, count in proving if isinstance(check, ExamplesCheck))
-    tests = sum(len(count.proving) for check, count in proving if not isinstance(check, ExamplesCheck))
+    shown = [(check, count) for check, count in proving if isinstance(check, DATA)]
+    data = sum(len(count.proving) for _, count in shown)
+    tests = sum(len(count.proving) for check, count in proving if not isinstance(check, DATA))
     counted = [f"{data} examples" if data else "", f"{tests} tests or commands" if tests else ""]
     words = f"{' and '.join(filter(None, counted))} failed on the base and pass here; {guards} guards stay green"
     if not data:
         return Grade.TESTED, (words, "no held-out example shows it"), "attest"
     if not facts.held_out:
         return Grade.TESTED, (words, facts.held_out_why or "the examples are not held out"), "attest"
-    if not facts.users_own:
-        return Grade.EXAMINED, (words, "nobody stands behind the cases yet"), "approve"
+    authors = [facts.authors.get(check_hash(check)) for check, count in shown if count.proving]
+    if all(authors) and not all(one.independent for one in authors if one):
+        return Grade.EXAMINED, (words, "neither a person nor another vendor stands behind the cases yet"), "approve"
+    if facts.caps:
+        return Grade.EXAMINED, (words, *facts.caps), "approve"
     return Grade.PROVEN, (words,), ""
 
 

@@ -63,7 +63,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         evidence=tuple(trial.evidence),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
-        undecided=tuple(dict.fromkeys([*trial.undecided, *_undecided(due, judged)])),
+        undecided=tuple(dict.fromkeys([*contract.undecided, *trial.undecided, *_undecided(due, judged)])),
     )
 
 
@@ -181,7 +181,8 @@ class _Trial:
             head=[one for one in evidence if one.requirement == requirement.id],
             held_out=contract.held_out,
             held_out_why=contract.held_out_why,
-            users_own=contract.users_own,
+            authors=contract.authors,
+            caps=contract.caps.get(requirement.id, ()),
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
             superseded=[name for one in contract.requirements for name in one.supersedes],

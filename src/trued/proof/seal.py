@@ -1,9 +1,20 @@
 """Seals a contract before any work starts: freezes what judges, and takes red on the base three times."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from trued.protocols import Tell, Workspace
-from trued.types import Check, CommandCheck, Contract, Environment, Evidence, Outcomes, Requirement, Tried
+from trued.types import (
+    Author,
+    Check,
+    CommandCheck,
+    Contract,
+    Evidence,
+    Outcomes,
+    Requirement,
+    Requirements,
+    Tried,
+)
 
 from .bench import Bench, Fact, Wanted
 from .checks import Recorder, distinct, take
@@ -13,27 +24,41 @@ from .interpreter import Interpreter, trusted
 from .standing import RED_TURNS, Base, on_base
 
 
+@dataclass(frozen=True, slots=True)
+class Sealing:
+    """What only the caller knows of a contract: who can read it, and who wrote what of it."""
+
+    held_out: bool
+    why: str = ""
+    authors: Mapping[str, Author] = field(default_factory=dict)
+    caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    undecided: Sequence[str] = ()
+
+
 async def seal(
     workspace: Workspace,
-    requirements: tuple[Requirement, ...],
-    environment: Environment,
+    asked: Requirements,
+    sealing: Sealing,
     *,
-    held_out: bool,
-    held_out_why: str,
-    users_own: bool = True,
     tell: Tell,
 ) -> Contract:
     """The contract, with what every check showed on the base. No agent may be running."""
     blobs = await workspace.blobs(workspace.base)
+    requirements = asked.requirements
     interpreter = await trusted() if distinct(requirements) else None
     contract = Contract(
         base=workspace.base,
         requirements=requirements,
-        environment=environment,
+        environment=asked.environment,
+        serve=asked.serve,
+        interface=asked.interface,
+        carried=asked.carried,
         frozen=frozen(requirements, blobs) | await _beside(workspace, requirements, blobs),
-        held_out=held_out,
-        held_out_why=held_out_why,
-        users_own=users_own,
+        held_out=sealing.held_out,
+        held_out_why=sealing.why,
+        authors=dict(sealing.authors),
+        caps=dict(sealing.caps),
+        undecided=tuple(sealing.undecided),
         interpreter=interpreter.identity if interpreter else "",
     )
     facts = await _facts(workspace, contract, interpreter, tell) if interpreter else ()

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from ..proof.bench import check_hash
 from ..proof.examples import case_id, said
 from ..types import (
-    CallCase,
     Case,
     Contract,
     Evidence,
@@ -17,6 +16,7 @@ from ..types import (
     Judged,
     Outcomes,
     Requirement,
+    RunCase,
     Tried,
 )
 from ..views import HELD_BACK
@@ -214,8 +214,8 @@ def _facts(one: Evidence, hidden: bool) -> Iterator[tuple[str, str]]:
 
 
 def _wanted(case: Case) -> str:
-    """What a command line must say; of a call it is said already."""
-    if isinstance(case, CallCase):
+    """What a command line must say; of a call or an exchange it is said already."""
+    if not isinstance(case, RunCase):
         return ""
     given = [f"stdin {case.stdin!r}"] if case.stdin else []
     wanted = case.stdout if case.stdout is not None else case.stdout_json

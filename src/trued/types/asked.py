@@ -1,0 +1,105 @@
+"""What the user asked: their words, verbatim, and how they are to be shown."""
+
+from .checks import Check
+from .scales import Value
+
+
+class Source(Value):
+    """Where the user's words stand."""
+
+    file: str = ""
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else ""
+
+
+class Requirement(Value):
+    """One thing that must hold when the goal is met: the user's words, verbatim."""
+
+    id: str
+    text: str
+    source: Source = Source()
+    covers: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    keep: bool = False
+    checks: tuple[Check, ...] = ()
+
+
+class Ready(Value):
+    """When a server counts as up."""
+
+    path: str = "/"
+    status: int | None = None  # None: any answer
+    within_s: float = 20.0
+
+
+class Serve(Value):
+    """A server that the engine starts: from the contract, never from the head."""
+
+    command: tuple[str, ...]
+    port_env: str = "PORT"
+    ready: Ready = Ready()
+
+
+class Environment(Value):
+    """How checks are run; sealed with the contract, inferred where absent."""
+
+    path: tuple[str, ...] = ()
+    prepare: tuple[str, ...] = ()  # may use the registries; checks may not
+    variables: dict[str, str] = {}
+    packages: tuple[str, ...] = ()
+    services: tuple[Serve, ...] = ()  # started before each check that may use the loopback
+
+
+class Requirements(Value):
+    """A requirements file, read."""
+
+    file: str = ""
+    environment: Environment = Environment()
+    serve: Serve | None = None
+    interface: tuple[str, ...] = ()  # names and shapes that both sides must know; shown to every agent
+    requirements: tuple[Requirement, ...]
+    carried: dict[str, str] = {}  # path → base64 of files that come with the contract (`from`)
+
+
+class Task(Value):
+    """A unit of work: a chunk, a feature, a story."""
+
+    id: str
+    title: str
+    scope: str = ""  # the user's words for it, where they are more than the title: nested points of a list
+    brief: str = ""  # the user's own lines about it
+    files: tuple[str, ...] = ()
+    phase: str = ""
+    source: Source = Source()
+
+
+class Criterion(Value):
+    """A line of the user's source that must hold: a goal, a ship criterion, a constraint."""
+
+    text: str
+    kind: str = "ship"  # ship | goal | constraint | text
+    phase: str = ""
+    source: Source = Source()
+
+
+class Goal(Value):
+    """What the user asked: a sentence, or a file's whole text."""
+
+    id: str = "goal"
+    text: str
+    source: Source = Source()
+
+
+class Plan(Value):
+    """The goal as tasks, with every criterion of its source."""
+
+    title: str = ""
+    tasks: tuple[Task, ...] = ()
+    criteria: tuple[Criterion, ...] = ()
+    unread: tuple[Criterion, ...] = ()  # words that are neither task, criterion nor background: nothing is lost
+    context: str = ""  # problem, goals, non-goals: what every agent may know
+    source: Source = Source()
+    text: str = ""  # the whole source, byte for byte
+    contract: str = ""  # hash of the sealed contract; empty before sealing

@@ -1,0 +1,33 @@
+"""What agents say. Nothing of it is believed."""
+
+from .checks import Case
+from .scales import Severity, Status, Value
+
+
+class Finding(Value):
+    """Something that stands in the way. With a `case` the engine can run it, and then it is a check."""
+
+    what: str
+    where: str = ""
+    severity: Severity = Severity.MAJOR
+    requirement: str = ""
+    case: Case | None = None
+
+
+class Reply(Value):
+    """What an agent claims. Subclass it to state the contract of a role."""
+
+    status: Status = Status.DONE
+    summary: str = ""
+
+
+class Note(Reply):
+    """The isolated memory of one agent: small enough to route on, never the artifact itself."""
+
+    findings: tuple[Finding, ...] = ()
+    decisions: tuple[str, ...] = ()
+    artifacts: tuple[str, ...] = ()
+
+    @property
+    def worst(self) -> Severity:
+        return max((finding.severity for finding in self.findings), default=Severity.NONE)

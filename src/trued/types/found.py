@@ -1,0 +1,133 @@
+"""What the engine found out: evidence, verdicts, contracts, outcomes."""
+
+from typing import Literal, Self
+
+from .asked import Environment, Requirement, Serve
+from .claims import Finding
+from .scales import Grade, Outcomes, Value
+
+
+class Tried(Value):
+    """One case or test id, executed."""
+
+    id: str
+    outcome: Outcomes
+    kind: str = ""  # of failure: returned, raised, missing, exit, stdout, time, …
+    detail: str = ""  # what the head printed or returned; never leaves the engine for held-out cases
+    seconds: float = 0.0
+
+
+class Evidence(Value):
+    """What happened when the engine, not an agent, ran a check on a commit."""
+
+    id: str
+    requirement: str
+    check: str  # content hash of the check: facts are kept by tree and check
+    kind: str
+    side: Literal["base", "head"]
+    turn: int = 1
+    command: str = ""
+    commit: str
+    tree: str
+    interpreter: str = ""
+    versions: dict[str, str] = {}
+    isolation: str
+    exit_code: int | None = None
+    tried: tuple[Tried, ...] = ()
+    output: str = ""
+    began: float = 0.0
+    seconds: float = 0.0
+    setting: str = ""  # what was different the second time: order, host name, user, HOME, time zone
+    artifacts: dict[str, str] = {}  # name → sha256 of what was kept: a screenshot, a report
+    held_out: bool = False
+    tainted: bool = False  # taken where held-out cases had run before: what it printed may quote them
+    why_void: str = ""  # why this run of the check is worth nothing: a canary that passed, nothing collected, …
+
+
+class Judged(Value):
+    """The verdict on one requirement, with the reasons in plain words."""
+
+    id: str
+    text: str
+    source: str = ""
+    grade: Grade
+    why: tuple[str, ...]
+    evidence: tuple[str, ...] = ()  # ids of Evidence
+    gaps: tuple[Finding, ...] = ()  # what the implementer may know of what is missing
+    holds: bool  # nothing failed, nothing disputed; at most a person's word is missing
+    lacks: str = ""  # what only a person can give: "attest" | "approve" | ""
+    rests_on: str = ""  # on whose word: the user's own cases, an examiner's, a person's approval
+
+
+class Verdict(Value):
+    """Judged requirements of one commit. Only `run.prove` and `run.finish` make one."""
+
+    subject: str
+    commit: str = ""
+    tree: str = ""
+    requirements: tuple[Judged, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    objections: tuple[Finding, ...] = ()
+    remarks: tuple[Finding, ...] = ()  # gaps that are no requirement's: a person's comment, an empty diff
+    undecided: tuple[str, ...] = ()  # what no check can decide, said and not hidden
+
+    @classmethod
+    def open(cls, subject: str, *remarks: Finding) -> Self:
+        return cls(subject=subject, remarks=remarks)
+
+    @property
+    def grade(self) -> Grade:
+        return min((one.grade for one in self.requirements), key=lambda grade: grade.rank, default=Grade.UNPROVEN)
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.commit) and not self.gaps and all(one.holds for one in self.requirements)
+
+    @property
+    def gaps(self) -> tuple[Finding, ...]:
+        every = (*self.remarks, *(gap for one in self.requirements for gap in one.gaps), *self.objections)
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may dispute several
+
+
+class Author(Value):
+    """Who wrote a check's cases, when it was not the user."""
+
+    role: str
+    agent: str = ""
+    vendor: str = ""
+    agreed: tuple[str, ...] = ()  # agents that answered every case alike, blind
+    independent: bool = False  # one of these is of another vendor than planner and implementers
+
+
+class Contract(Value):
+    """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
+
+    base: str
+    requirements: tuple[Requirement, ...]
+    environment: Environment = Environment()
+    frozen: dict[str, str] = {}  # path → blob hash, as on base; "" where base has no such file
+    held_out: bool = False  # nobody but the engine can read the cases: probed
+    held_out_why: str = ""
+    serve: Serve | None = None
+    interface: tuple[str, ...] = ()
+    carried: dict[str, str] = {}  # path → base64: files that are laid over both sides
+    authors: dict[str, Author] = {}  # check → who wrote it; what is not named is the user's own
+    caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most examined until a person agrees
+    undecided: tuple[str, ...] = ()  # what sealing could not account for, said and not hidden
+    interpreter: str = ""  # with which red was taken: green is taken with the same
+    base_facts: tuple[Evidence, ...] = ()  # red taken three times
+
+    def serving(self, subject: str) -> tuple[Requirement, ...]:
+        """The requirements that stand for a task, or that are it."""
+        return tuple(one for one in self.requirements if one.id == subject or subject in one.covers)
+
+
+class Outcome(Value):
+    """How a run ended."""
+
+    state: str  # done | not proven | waiting | stopped | planned
+    grade: Grade = Grade.UNPROVEN
+    head: str = ""
+    verdict: Verdict | None = None
+    why: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()  # requirements that only wait for a person

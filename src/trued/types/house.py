@@ -1,0 +1,91 @@
+"""Roles, settings, and what the journal knows of a run."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from .scales import Grade, Value
+
+
+class Role(Value):
+    """A kind of agent: who it is, what it may touch, how it must work."""
+
+    name: str
+    description: str = ""
+    tools: tuple[str, ...] = ()
+    model: str = ""
+    prompt: str
+    origin: str = "packaged"  # packaged | user | project, with the path
+    writes: bool = True  # it has the tool `edit`: what it leaves is taken
+
+
+class Settings(Value):
+    """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
+
+    workflow: str = "purple"
+    agents: dict[str, str] = {}  # role → agent; "*" for all others
+    rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
+    cap: int = Field(default=4, ge=1)
+    yes: bool = False
+    accept: Grade = Grade.ATTESTED  # the lowest grade that counts as success
+    sandbox: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
+    allow_unsandboxed: bool = False
+    readable: tuple[str, ...] = ()
+    network: Literal["none", "loopback", "host"] = "host"  # of agents; evidence never has any
+    idle_s: float = 600.0
+    wall_s: float = 3600.0
+    plan_only: bool = False
+    variables: tuple[str, ...] = ()  # environment variables that agents may see
+
+
+class Question(Value):
+    """A wait for a person. It lasts as long as it lasts."""
+
+    id: int = 0
+    key: str
+    text: str
+    options: tuple[str, ...] = ()
+    answer: str = ""
+    comment: str = ""
+    who: str = ""
+    asked_at: float = 0.0
+    answered_at: float = 0.0
+
+
+class Event(Value):
+    """One line of the journal: everything that people see is made from these."""
+
+    id: int
+    at: float
+    key: str
+    kind: str
+    data: dict[str, Any] = {}
+
+
+class Approval(Value):
+    """A person's word: for the whole contract (requirement "*"), or for one requirement."""
+
+    requirement: str
+    who: str
+    why: str
+    at: float = 0.0
+    contract: str = ""  # hash of what was approved
+
+
+class RunRecord(Value):
+    """A run as the journal knows it."""
+
+    id: str
+    workflow: str
+    title: str
+    repository: str
+    base: str
+    branch: str
+    # running | planned | waiting | done | not proven | unjudged | stopped | failed | cancelled | interrupted
+    state: str = "running"
+    grade: Grade = Grade.UNPROVEN
+    code: int = 0  # exit code of the state
+    why: str = ""
+    head: str = ""
+    created_at: float = 0.0
+    updated_at: float = 0.0

@@ -1,0 +1,66 @@
+"""Value, and the scales that things are placed on."""
+
+from enum import IntEnum, StrEnum
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Value(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Grade(StrEnum):
+    """How far a requirement is proven, worst first."""
+
+    REFUTED = "refuted"
+    UNJUDGED = "unjudged"
+    UNPROVEN = "unproven"
+    SELF_TESTED = "self-tested"
+    TESTED = "tested"
+    EXAMINED = "examined"
+    ATTESTED = "attested"
+    PROVEN = "proven"
+
+    @property
+    def rank(self) -> int:
+        return list(Grade).index(self)
+
+
+class Status(StrEnum):
+    """How an agent says its own work ended. A missing report counts as ERROR."""
+
+    DONE = "DONE"
+    NEEDS_REVISION = "NEEDS_REVISION"
+    ERROR = "ERROR"
+
+
+class Severity(IntEnum):
+    """One ladder for two taxonomies: MINOR, MAJOR and BLOCKER are aliases on it."""
+
+    NONE = 0
+    LOW = 1
+    MEDIUM = 2
+    HIGH = 3
+    CRITICAL = 4
+    MINOR = 1
+    MAJOR = 3
+    BLOCKER = 4
+
+
+class Answer(StrEnum):
+    """What a person says when asked whether to go on."""
+
+    GO_ON = "yes"
+    STOP = "stop"
+    REDO = "redo"
+
+
+class Outcomes(StrEnum):
+    """How one case or test id ended in one execution."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    MISSING = "missing"  # the id, or the thing that it calls, is not there
+    SKIPPED = "skipped"
+    BROKEN = "broken"  # the check failed before it reached the project
+    UNJUDGED = "unjudged"  # the environment failed: time, memory, a third-party module
