@@ -1,5 +1,6 @@
 """Requirements files in three languages: one shape, and the line of every mistake."""
 
+import base64
 import json
 from pathlib import Path
 
@@ -8,7 +9,20 @@ from jsonschema import Draft202012Validator
 
 from trued.documents.requirements import load_requirements, parse_requirements, schema
 from trued.errors import BadInput
-from trued.types import CallCase, CommandCheck, ExamplesCheck, ManualCheck, Requirements, RunCase, TestsCheck
+from trued.types import (
+    BrowserCheck,
+    CallCase,
+    CommandCheck,
+    ExamplesCheck,
+    HttpCase,
+    HttpRequest,
+    ManualCheck,
+    Ready,
+    Requirements,
+    RunCase,
+    Serve,
+    TestsCheck,
+)
 
 YAML = """\
 # what must hold
@@ -101,7 +115,7 @@ def test_toml_yaml_and_json_say_the_same(tmp_path: Path) -> None:
     toml = read(TOML, "toml")
     assert [one.source.line for one in toml.requirements] == [4, 18]
     assert toml.requirements[0].text == "two lines\n"
-    plain = toml.model_dump(mode="json", exclude={"file"})
+    plain = toml.model_dump(mode="json", exclude={"file", "carried", "serve", "interface"})
     for one in plain["requirements"]:
         del one["source"]
         if not one["checks"]:
@@ -115,6 +129,64 @@ def test_toml_yaml_and_json_say_the_same(tmp_path: Path) -> None:
         if line == "  {" and '"id"' in path.read_text().splitlines()[number]
     ]
     assert [one.checks for one in again.requirements] == [one.checks for one in toml.requirements]
+
+
+SERVED = """\
+serve: {command: [node, server.js], port_env: PORT, ready: {path: /health, status: 200, within_s: 5}}
+interface: ["GET /slug?q=TEXT", "src/slug.js:slugify(text)"]
+requirements:
+  - id: slug
+    text: it slugs
+    checks:
+      - kind: examples
+        cases:
+          - {call: "src/slug.js:slugify", args: ["A b"], returns: "a-b", quotes: "it slugs"}
+          - http: {method: POST, path: "/slug?q=A+b", headers: {X-A: b}, body: "{}"}
+            json: null
+            headers: {X-B: c}
+      - {kind: browser, page: "/", sees: ["a-b"], hides: [x], url: "/", tree: ['button "Go"'], quiet: true}
+      - {kind: tests, command: node --test, network: loopback}
+"""
+
+
+@pytest.mark.spec("LAW-12")
+def test_servers_exchanges_pages_and_node_modules_are_read() -> None:
+    found = read(SERVED)
+    assert found.serve == Serve(
+        command=("node", "server.js"), ready=Ready(path="/health", status=200, within_s=5), port_env="PORT"
+    )
+    assert found.interface == ("GET /slug?q=TEXT", "src/slug.js:slugify(text)")
+    stored = Requirements.model_validate_json(found.model_dump_json())
+    assert stored == found
+    examples, page, tests = stored.requirements[0].checks
+    assert isinstance(examples, ExamplesCheck)
+    call, exchange = examples.cases
+    assert isinstance(call, CallCase)
+    assert call.quotes == "it slugs"
+    assert isinstance(exchange, HttpCase)
+    assert exchange.http == HttpRequest(method="POST", path="/slug?q=A+b", headers={"X-A": "b"}, body="{}")
+    assert "json_" in exchange.model_fields_set  # null is expected, and that is an expectation
+    assert "body" not in exchange.model_fields_set
+    assert isinstance(page, BrowserCheck)
+    assert (page.sees, page.hides, page.url, page.quiet) == (("a-b",), ("x",), "/", True)
+    assert isinstance(tests, TestsCheck)
+    assert tests.network == "loopback"
+
+
+@pytest.mark.spec("LAW-3", "LAW-4")
+def test_tests_that_come_with_the_contract_are_read_from_beside_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "req.yaml"
+    file.write_text(ONE + "      - {kind: tests, from: given/, files: [tests]}\n")
+    with pytest.raises(BadInput, match="there is no folder"):
+        load_requirements(file)
+    (tmp_path / "given" / "tests").mkdir(parents=True)
+    with pytest.raises(BadInput, match="holds none of the files"):
+        load_requirements(file)
+    (tmp_path / "given" / "tests" / "test_a.py").write_bytes(b"assert 1\n")
+    (tmp_path / "given" / "other.py").write_text("")
+    (tmp_path / "secret").write_text("key")
+    (tmp_path / "given" / "tests" / "link").symlink_to(tmp_path / "secret")
+    assert load_requirements(file).carried == {"tests/test_a.py": base64.b64encode(b"assert 1\n").decode()}
 
 
 ONE = "requirements:\n  - id: a\n    text: b\n    checks:\n"
@@ -135,7 +207,12 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         ("environment:\n  pathh: []\nrequirements: []\n", 3, "empty"),
         ("environment:\n  path: []\n  pathh: []\nrequirements: [{id: a, text: b}]\n", 3, "did you mean path?"),
         ("environment:\n  path: src\nrequirements: [{id: a, text: b}]\n", 2, "environment, path"),
-        ("serve: {}\nrequirements: [{id: a, text: b}]\n", 1, "serve is not in this version"),
+        ("serve: {}\nrequirements: [{id: a, text: b}]\n", 1, "the server has no command"),
+        ("serve:\n  command: []\nrequirements: [{id: a, text: b}]\n", 2, "the server has no command"),
+        ("serve:\n  command: [x]\n  port_env: A=B\nrequirements: [{id: a, text: b}]\n", 3, "name of a variable"),
+        ("serve:\n  command: [x]\n  port: 80\nrequirements: [{id: a, text: b}]\n", 3, "did you mean port_env?"),
+        ("interface: [1]\nrequirements: [{id: a, text: b}]\n", 1, "no name"),
+        ("requirements:\n  - id: a\n    text: b\n    checks: [{kind: browser, page: /, sees: [x]}]\n", 2, "no `serve`"),
         ("requirements:\n  - text: b\n", 2, "no id"),
         ("requirements:\n  - id: a\n", 2, "has no text"),
         ("requirements:\n  - id: a\n    text: ' '\n", 3, "has no text"),
@@ -149,17 +226,25 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
         ("requirements:\n  - id: a\n    text: b\n    checks: []\n", 4, "the list is empty"),
         (ONE + "      - {}\n", 5, "no kind"),
         (ONE + "      - kind: test\n", 5, "'test' is no kind"),
-        (ONE + "      - kind: browser\n        page: /\n", 5, "browser are not in this version"),
-        (ONE + "      - kind: tests\n        from: x/\n", 6, "from is not in this version"),
+        (ONE + "      - kind: browser\n        page: /\n", 5, "expects nothing of the page"),
+        (ONE + "      - kind: browser\n        page: x\n        sees: [y]\n", 6, "no path of the server"),
+        (ONE + "      - kind: tests\n        form: x/\n", 6, "did you mean from?"),
+        (ONE + "      - kind: tests\n        network: host\n", 6, "network"),
         (ONE + "      - kind: tests\n        file: [x]\n", 6, "did you mean files?"),
         (ONE + "      - kind: tests\n        files: [../x]\n", 6, "no path inside"),
         (ONE + "      - kind: command\n", 5, "has no command"),
         (ONE + "      - kind: command\n        command: [make]\n", 6, "command: it should be a valid string"),
         (ONE + "      - kind: command\n        command: x\n        within_s: 0\n", 7, "not more than 0"),
         (ONE + "      - kind: manual\n        steps: []\n", 6, "steps"),
-        (CASES + "          - {args: [1]}\n", 7, "neither call nor run"),
+        (CASES + "          - {args: [1]}\n", 7, "neither call, run nor http"),
         (CASES + "          - {call: 'a:b', run: [x], returns: 1}\n", 7, "both call and run"),
-        (CASES + "          - {http: {}}\n", 7, "http cases are not in this version"),
+        (CASES + "          - {http: {}}\n", 7, "the request has no path"),
+        (CASES + "          - {http: {path: x}, status: 200}\n", 7, "no path of the server"),
+        (CASES + "          - {http: {path: /}}\n", 7, "expects nothing"),
+        (CASES + "          - {http: {path: /, headers: {'a b': c}}, status: 200}\n", 7, "no header"),
+        (CASES + "          - {http: {path: /}, statu: 200}\n", 7, "did you mean status?"),
+        (CASES + "          - {http: {path: /}, status: 200}\n", 2, "no `serve`"),
+        (CASES + "          - {call: '../x.js:f', returns: 1}\n", 7, "no path inside the project"),
         (CASES + "          - {call: 'a:b', returns: 1}\n          - {call: 'a:b'}\n", 8, "neither returns nor raises"),
         (CASES + "          - {call: 'a:b', returns: null, raises: X}\n", 7, "both returns and raises"),
         (CASES + "          - {call: 'a b', returns: 1}\n", 7, "cannot be called"),
@@ -241,8 +326,9 @@ def test_the_published_schema_accepts_what_the_reader_accepts() -> None:
     Draft202012Validator.check_schema(schema())
     from ruamel.yaml import YAML as Reader
 
-    good = json.loads(json.dumps(Reader(typ="safe", pure=True).load(YAML), default=str))
-    assert list(validator.iter_errors(good)) == []
+    for text in (YAML, SERVED):
+        good = json.loads(json.dumps(Reader(typ="safe", pure=True).load(text), default=str))
+        assert list(validator.iter_errors(good)) == []
     for bad in (
         {},
         {"requirements": []},
@@ -252,6 +338,12 @@ def test_the_published_schema_accepts_what_the_reader_accepts() -> None:
         assert list(validator.iter_errors(bad))
     case = {"requirements": [{"id": "a", "text": "b", "checks": [{"kind": "examples", "cases": [{"call": "a:b"}]}]}]}
     assert list(validator.iter_errors(case))
+
+
+@pytest.mark.spec("LAW-12")
+def test_the_schema_in_the_guide_is_the_readers_own() -> None:
+    published = Path(__file__).parents[2] / "docs" / "guide" / "requirements.schema.json"
+    assert json.loads(published.read_text()) == schema(), "make schema"
 
 
 @pytest.mark.parametrize(
