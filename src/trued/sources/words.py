@@ -1,0 +1,68 @@
+"""What all sources do alike: ids from titles, checks that a text names by itself."""
+
+import re
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+
+from ..documents.markdown import Words
+from ..documents.requirements import parse_requirements
+from ..errors import BadInput
+from ..types import Check, CommandCheck, Requirement, Source
+
+LONGEST = 60  # of an id made from words
+FENCES = ("trued", "requirement", "requirements")  # ```trued: checks for the requirement above, written as YAML
+_PASSES = re.compile(
+    r"(?:run(?:s|ning)?\s+)?`([^`]+)`\s+(?:still\s+)?"
+    r"(?:pass(?:es)?|succeeds?|(?:is|stays) green|runs? (?:green|clean(?:ly)?)|exits? (?:with )?(?:code )?0|works)\.?",
+    re.IGNORECASE,
+)
+
+
+def slug(text: str, otherwise: str = "requirement") -> str:
+    """An id from a title."""
+    words = re.sub(r"[^\w]+", "-", text.lower()).strip("-_")
+    return words[:LONGEST].strip("-_") or otherwise
+
+
+def made(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
+    return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks)
+
+
+def commanded(words: Words) -> tuple[Check, ...]:
+    """A sentence that is nothing but "`make lint` passes" names its own check."""
+    match = _PASSES.fullmatch(words.raw.strip())
+    return (CommandCheck(command=match[1]),) if match and "\0" not in match[1] else ()
+
+
+def fenced(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
+    """Line and checks of each fenced block that is marked as ours."""
+    for token in MarkdownIt("commonmark", {"maxNesting": 60}).parse(text):
+        if token.type != "fence" or token.info.strip().lower() not in FENCES:
+            continue
+        line = (token.map or [0])[0] + 1
+        yield line, _checks(token.content, f"{file}:{line}")
+
+
+def _checks(yaml: str, where: str) -> tuple[Check, ...]:
+    """A list of checks in YAML, read by the reader of requirements files: what it refuses is refused here."""
+    body = "".join(f"      {line}\n" for line in yaml.splitlines())
+    whole = f"requirements:\n  - id: fenced\n    text: fenced\n    checks:\n{body}"
+    try:
+        return parse_requirements(whole, "fenced.yaml").requirements[0].checks
+    except BadInput as error:
+        raise BadInput(f"the fenced checks cannot be read: {error.what}", where, error.then) from error
+
+
+def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
+    """Each fenced block goes to the requirement that stands nearest above it."""
+    result = list(found)
+    for line, checks in fenced(text, file):
+        above = [n for n, one in enumerate(result) if one.source.line <= line]
+        if not above:
+            raise BadInput(
+                "the fenced checks stand above every requirement", f"{file}:{line}", "put them below the one they check"
+            )
+        nearest = max(above, key=lambda n: result[n].source.line)
+        result[nearest] = result[nearest].model_copy(update={"checks": (*result[nearest].checks, *checks)})
+    return tuple(result)
