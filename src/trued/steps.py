@@ -61,17 +61,21 @@ class Steps:
     @property
     def memory(self) -> str:
         """MEMORY.md lies beside the plan; a plan from outside the repository has none there."""
-        file = self.kit.goal.source.file
-        outside = not file or PurePosixPath(file).is_absolute() or file.startswith("..")
-        return "" if outside else str(PurePosixPath(file).with_name("MEMORY.md"))
+        return next(iter(self.owned), "")
 
     @property
     def owned(self) -> tuple[str, ...]:
         """The engine's own files: no part of the work."""
-        return (self.memory,) if self.memory else ()
+        return owned_beside(self.kit.goal.source.file)
 
     @property
     def not_theirs(self) -> set[str]:
         """What an agent may change in its clone to no effect: the plan, frozen files, the engine's own."""
         frozen = self.line.contract.frozen if self.line.contract else {}
         return {*self.owned, self.kit.goal.source.file, *(path for path, blob in frozen.items() if blob)}
+
+
+def owned_beside(plan: str) -> tuple[str, ...]:
+    """The files that the engine writes beside a plan of the repository."""
+    outside = not plan or PurePosixPath(plan).is_absolute() or plan.startswith("..")
+    return () if outside else (str(PurePosixPath(plan).with_name("MEMORY.md")),)

@@ -37,6 +37,8 @@ COMMANDS = {
     "why": ("Look", "ledger", "Why a requirement has its grade, with all evidence"),
     "diff": ("Look", "look", "What the run changed"),
     "report": ("Look", "look", "The whole run as one HTML file"),
+    "receipt": ("Look", "receipt", "A run's verdict as a file that anyone can check"),
+    "key": ("Look", "receipt", "The public key that signs receipts here"),
 }
 
 EPILOG = (

@@ -1,0 +1,65 @@
+"""Commands that give a verdict away: receipt, key."""
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ..errors import BadInput
+from .house import AsJson, RunName, chosen, opened
+from .terminal import hint, home, outside_agents, print_json
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def receipt(
+    run: RunName = None,
+    path: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", help="The file to write.", show_default="trued-RUN.receipt.json"),
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write the contract there, too: with it anyone can prove all again. It holds the held-out cases.",
+            show_default=False,
+        ),
+    ] = None,
+    unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign, though there is a key.")] = False,
+) -> None:
+    """A run's final verdict as a file: an in-toto statement that `trued verify FILE` checks.
+
+    It is signed if `trued key --new` has made a key on this machine.
+    """
+    from ..engine.receipts import Keeping, keep_run
+
+    with opened() as engine:
+        record = chosen(engine, run)
+        target = path or Path(f"trued-{record.id}.receipt.json")
+        asyncio.run(keep_run(engine, record.id, Keeping(receipt=target, bundle=bundle, unsigned=unsigned)))
+    print(target)
+    hint(f"check it with: trued verify {target}{f' --bundle {bundle}' if bundle else ''}")
+
+
+@app.command()
+def key(
+    new: Annotated[bool, typer.Option("--new", help="Make one, if there is none.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """The public half of the key that signs this machine's receipts. Hand it out; the other half stays here."""
+    from ..proof import signing
+    from ..proof.receipt import key_id
+
+    outside_agents("key")
+    found = signing.create(home()) if new else signing.own(home())
+    if found is None:
+        raise BadInput("there is no key yet: receipts are not signed", then="`trued key --new` makes one")
+    text = signing.pem(found.public)
+    if as_json:
+        print_json({"id": key_id(found.public), "public": text, "file": str(signing.place(home()))})
+    else:
+        print(text, end="")
+        hint(f"id {key_id(found.public)}; the private half is in {signing.place(home())}")

@@ -1,0 +1,286 @@
+"""Receipts on the disk: verdicts taken away with their contract, and checked by anyone, offline or all over again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from .. import durable, proof
+from ..errors import BadInput, StateFailed
+from ..proof import bundle as bundles
+from ..proof import signing
+from ..proof.bundle import Bundle, blobs
+from ..proof.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
+from ..protocols import Tell
+from ..steps import owned_beside
+from ..types import Approval, Contract, Grade, Requirements, Verdict
+from ..workspaces import sides
+from ..workspaces.gitcall import Git
+from . import Engine, Inputs
+from .verify import VerifyRequest, visiting
+
+FINAL = "finish#1"  # the step whose verdict is the run's
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of looking at a receipt: `said` for people, the rest for programs."""
+
+    code: int
+    said: tuple[str, ...]
+    statement: Statement | None = None
+    signed_by: str = ""  # id of the key, where the signature is its
+    known_key: bool = False  # … and it is the key that was asked for
+    again: tuple[str, ...] | None = None  # how the statement differs when all is proven again; None: not tried
+
+    @property
+    def holds(self) -> bool:
+        return self.statement is not None and not self.again
+
+    def data(self) -> dict[str, Any]:
+        stated = self.statement
+        return {
+            "holds": self.holds,
+            "code": self.code,
+            "said": list(self.said),
+            "signed_by": self.signed_by,
+            "known_key": self.known_key,
+            "again": None if self.again is None else {"same": not self.again, "differs": list(self.again)},
+            "statement": stated.data() if stated else None,
+        }
+
+
+async def check(
+    path: Path,
+    *,
+    bundle: Path | None = None,
+    repository: Path | None = None,
+    key: Path | None = None,
+    home: Path,
+    environ: Mapping[str, str],
+    tell: Tell,
+) -> Checked:
+    """Is it what was written, by whom, and what does it say? With its bundle and a clone: is it so, here and now?"""
+    wanted = signing.read_public(key) if key else None
+    data = _bytes(path)
+    try:
+        found = parsed(data)
+        if flaw := signing.flaw(found, wanted):
+            raise BadInput(f"this receipt does not hold: {flaw}")
+        sealed = opened(bundle) if bundle else None
+        if sealed and sealed.sha256 != found.statement.contract:
+            raise BadInput(f"this bundle is of another contract, {sealed.sha256[:16]}")
+    except BadInput as error:
+        return Checked(1, (str(error),))
+    said = [*_lines(found.statement), _signature(found, known=wanted is not None)]
+    differing: tuple[str, ...] | None = None
+    if sealed:
+        new = await again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
+        differing = differences(found.statement, new)
+        said += _compared(found.statement, new, differing)
+    else:
+        said.append("nothing was run: with --bundle and a clone everything is proven again")
+    return Checked(
+        code=1 if differing else _code(found.statement),
+        said=tuple(said),
+        statement=found.statement,
+        signed_by=key_id(found.signer) if found.signature else "",
+        known_key=bool(found.signature) and wanted is not None,
+        again=differing,
+    )
+
+
+async def again(
+    stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Tell
+) -> Statement:
+    """The statement as it comes out here: red on the base and green on the commit, both taken anew."""
+    account, contract = stated.predicate.trued, sealed.contract
+    request = VerifyRequest(base=f"@{contract.base}", head=f"@{stated.commit}", here=repository)
+    base, head = [await sides.side(one, repository.absolute()) for one in (request.base, request.head)]
+    async with visiting(request, home, base, head) as workspace:
+        fresh = await proof.seal(workspace, _asked(contract), _sealing(contract), tell=tell)
+        judging = fresh.model_copy(update={"interpreter": contract.interpreter})
+        verdict = await proof.prove(
+            workspace,
+            fresh,
+            [one.id for one in account.requirements],
+            head.commit,
+            subject=account.subject,
+            objections=account.objections,
+            owned=account.owned,
+            tell=tell,
+        )
+    verdict = proof.approved(verdict, account.words)
+    beyond = Beyond(account.accept, account.words, account.owned, _engine())
+    return statement(judging, verdict, beyond)
+
+
+def _asked(contract: Contract) -> Requirements:
+    return Requirements(
+        environment=contract.environment,
+        serve=contract.serve,
+        interface=contract.interface,
+        requirements=contract.requirements,
+        carried=contract.carried,
+    )
+
+
+def _sealing(contract: Contract) -> proof.Sealing:
+    return proof.Sealing(contract.held_out, contract.held_out_why, contract.authors, contract.caps, contract.undecided)
+
+
+# -- what is said of one -----------------------------------------------------------------------------------------------
+
+
+def _lines(stated: Statement) -> list[str]:
+    account, result = stated.predicate.trued, stated.predicate.result
+    lowered = f", with the bar lowered to {account.accept}" if account.accept.rank < Grade.ATTESTED.rank else ""
+    said = [
+        f"the digest holds: this is what was written about commit {stated.commit}",
+        f"{result}: {account.grade}{lowered}; base {account.base}, contract {stated.contract}",
+    ]
+    for one in account.requirements:
+        said.append(f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}")
+        said += [f"{one.id} rests on {word}" for word in one.rests_on]
+    said += [f"it stands against it: {one.what}" for one in account.objections]
+    said += [f"it stands against it: {one}" for one in account.remarks]
+    said += [f"not decided: {one}" for one in account.undecided]
+    taken = account.taken
+    said.append(
+        f"taken {taken.began or 'at no time'} by {taken.engine}, isolation: {', '.join(taken.levels) or 'none'}"
+    )
+    return said
+
+
+def _signature(found: Receipt, *, known: bool) -> str:
+    if not found.signature:
+        return found.statement.predicate.trued.note
+    whose = "the key that you named" if known else "a key that nobody here vouches for: name one with --key"
+    return f"signed by {key_id(found.signer)}, {whose}"
+
+
+def _compared(before: Statement, after: Statement, differing: tuple[str, ...]) -> list[str]:
+    if differing:
+        return [f"proven again, it is another: {one}" for one in differing]
+    said = ["proven again here: the same statement but for times, seeds and level"]
+    one, other = before.predicate.trued.taken, after.predicate.trued.taken
+    if one.interpreters != other.interpreters:
+        said.append(
+            f"with another interpreter: {', '.join(other.interpreters)} instead of {', '.join(one.interpreters)}"
+        )
+    said += [f"the word of {given.who} cannot be proven again" for given in before.predicate.trued.words]
+    return said
+
+
+def _code(stated: Statement) -> int:
+    if stated.predicate.result != "FAILED":
+        return 0
+    return 6 if stated.predicate.trued.grade is Grade.UNJUDGED else 1
+
+
+# -- taking one away ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Keeping:
+    """Where a verdict goes, and what it does not say of itself."""
+
+    receipt: Path | None = None
+    bundle: Path | None = None
+    accept: Grade = Grade.ATTESTED
+    approvals: tuple[Approval, ...] = ()
+    owned: tuple[str, ...] = ()
+    asked: Path | None = None  # the requirements file
+    unsigned: bool = False
+
+
+async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, repository: Path, home: Path) -> None:
+    """Write receipt and bundle. Nothing is written if either cannot be made."""
+    beyond = Beyond(keeping.accept, keeping.approvals, keeping.owned, _engine())
+    key = None if keeping.unsigned or not keeping.receipt else signing.own(home)
+    data = receipt(statement(contract, verdict, beyond), key)
+    parsed(data)  # what could not be checked later is not given away
+    if keeping.bundle:
+        _write(keeping.bundle, await _bundled(contract, keeping.asked, repository))
+    if keeping.receipt:
+        durable.write(keeping.receipt, data)
+
+
+async def keep_run(engine: Engine, run_id: str, keeping: Keeping) -> None:
+    """A run's final verdict, with what people said of it."""
+    contract, verdict = engine.contract(run_id), engine.verdict(run_id)
+    if contract is None or verdict is None or not engine.journal.step(run_id, FINAL):
+        raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` goes on to it")
+    inputs, record = engine.inputs(run_id), engine.journal.run(run_id)
+    whole = replace(
+        keeping,
+        accept=inputs.settings.accept,
+        approvals=tuple(engine.journal.approvals(run_id)),
+        owned=owned_beside(inputs.goal.source.file),
+        asked=_unchanged(inputs),
+    )
+    await keep(contract, verdict, whole, repository=Path(record.repository), home=engine.home)
+
+
+def _unchanged(inputs: Inputs) -> Path | None:
+    """The requirements file, if it still is what the run was started with."""
+    path = Path(inputs.requirements_file) if inputs.requirements_file else None
+    same = path and path.is_file() and not set(blobs(_bytes(path))).isdisjoint(inputs.requirements_blobs)
+    return path if same else None
+
+
+def _engine() -> str:
+    return f"trued {version('trued')}"
+
+
+async def _bundled(contract: Contract, asked: Path | None, repository: Path) -> Bundle:
+    side = await sides.side(f"@{contract.base}", repository.absolute())
+    there = await _contents(Git(side.objects), {blob for blob in contract.frozen.values() if blob})
+    frozen = {path: there[blob] for path, blob in contract.frozen.items() if blob in there}
+    return Bundle(contract, (asked.name, _bytes(asked)) if asked else None, frozen)
+
+
+async def _contents(git: Git, names: set[str]) -> dict[str, bytes]:
+    """Blob → content, of those that the repository has."""
+    out = (
+        await git("cat-file", "--batch", stdin="".join(f"{one}\n" for one in sorted(names)).encode()) if names else b""
+    )
+    found: dict[str, bytes] = {}
+    while out:
+        head, _, out = out.partition(b"\n")
+        match head.decode().split(" "):
+            case [name, kind, size]:
+                if kind == "blob":
+                    found[name] = out[: int(size)]
+                out = out[int(size) + 1 :]
+    return found
+
+
+def _write(folder: Path, sealed: Bundle) -> None:
+    try:
+        if folder.exists() and any(folder.iterdir()):
+            raise BadInput(f"{folder} is there and not empty", then="name a new folder")
+        (folder / "files").mkdir(parents=True, exist_ok=True)
+        for name, data in bundles.files(sealed).items():
+            durable.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest comes last
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
+
+
+def opened(folder: Path) -> Bundle:
+    """The bundle in a folder, every file of it looked at."""
+    manifest = _bytes(folder / bundles.MANIFEST)
+    content = {name: _bytes(folder / name) for name in bundles.listed(manifest)}
+    return bundles.opened({**content, bundles.MANIFEST: manifest})
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise BadInput(f"there is no file {path}", then="name one that can be read")
+        if path.stat().st_size > bundles.LARGEST:
+            raise BadInput(f"{path} is too large", then="name the right file")
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}", then="name a file that can be read") from error

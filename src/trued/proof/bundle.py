@@ -1,0 +1,137 @@
+"""A contract to take away: with it and a clone anybody can take red and green again. Pure."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from trued.errors import BadInput
+from trued.types import Contract, Evidence
+
+from .contract import canonical, contract_hash
+
+MANIFEST = "bundle.json"
+FORMAT = "trued contract bundle 1"
+LARGEST = 256 * 1024 * 1024
+_FACTS = TypeAdapter(tuple[Evidence, ...])
+
+
+@dataclass(frozen=True, slots=True)
+class Bundle:
+    """What judged: the contract, what the base showed, and the files that both rest on."""
+
+    contract: Contract
+    asked: tuple[str, bytes] | None = None  # the user's requirements file: its name and its bytes
+    frozen: Mapping[str, bytes] | None = None  # path → content on the base
+
+    @property
+    def sha256(self) -> str:
+        return contract_hash(self.contract)
+
+
+def files(bundle: Bundle) -> dict[str, bytes]:
+    """The bundle as files: each but the manifest is named there with its hash; `contract.json` has the contract's."""
+    contract = canonical(bundle.contract).encode("utf-8", "surrogatepass")
+    facts = _FACTS.dump_json(bundle.contract.base_facts)
+    content = {"contract.json": contract, "facts.json": facts}
+    manifest: dict[str, Any] = {"format": FORMAT, "asked": None, "frozen": {}}
+    if bundle.asked:
+        manifest["asked"] = {"name": bundle.asked[0], "file": _kept(content, bundle.asked[1])}
+    for path, data in sorted((bundle.frozen or {}).items()):
+        manifest["frozen"][path] = _kept(content, data)
+    manifest["files"] = {name: _sha256(data) for name, data in content.items()}
+    return {**content, MANIFEST: _sealed(manifest)}
+
+
+def _kept(content: dict[str, bytes], data: bytes) -> str:
+    """Under the name of its hash: a path of the project is never a path here."""
+    name = f"files/{_sha256(data)}"
+    content[name] = data
+    return name
+
+
+def _sealed(manifest: Mapping[str, Any]) -> bytes:
+    return _json({**manifest, "sha256": _sha256(_json(manifest))}) + b"\n"
+
+
+def _json(data: Any) -> bytes:
+    return json.dumps(data, sort_keys=True, separators=(",", ":")).encode()
+
+
+def _sha256(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def listed(manifest: bytes) -> tuple[str, ...]:
+    """The files that a manifest names, if it is one, byte for byte."""
+    return tuple(_read(manifest)["files"])
+
+
+def opened(content: Mapping[str, bytes]) -> Bundle:
+    """The bundle, if every file of it is what its manifest says."""
+    manifest = _read(content.get(MANIFEST, b""))
+    for name, digest in manifest["files"].items():
+        if name not in content:
+            raise _refused(f"{name} is missing")
+        if _sha256(content[name]) != digest:
+            raise _refused(f"{name} was changed")
+    contract = _contract(content)
+    asked = manifest["asked"]
+    return Bundle(
+        contract=contract,
+        asked=(str(asked["name"]), content[asked["file"]]) if asked else None,
+        frozen=_frozen(contract, manifest["frozen"], content),
+    )
+
+
+def _read(data: bytes) -> dict[str, Any]:
+    try:
+        manifest = json.loads(data)
+        digest = manifest.pop("sha256")
+        known = manifest["format"] == FORMAT and {"contract.json", "facts.json"} <= manifest["files"].keys()
+        pointed = [*manifest["frozen"].values(), *([manifest["asked"]["file"]] if manifest["asked"] else [])]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise _refused(f"{MANIFEST} is missing, or is none") from error
+    if not known or not set(map(str, pointed)) <= manifest["files"].keys():
+        raise _refused(f"{MANIFEST} is of another kind")
+    if digest != _sha256(_json(manifest)) or _sealed(manifest) != data:
+        raise _refused(f"{MANIFEST} was changed")
+    if odd := [name for name, found in manifest["files"].items() if not _plain(name, found)]:
+        raise _refused(f"{MANIFEST} names {odd[0]!a}")
+    return dict(manifest)
+
+
+def _plain(name: str, digest: Any) -> bool:
+    return name in ("contract.json", "facts.json") or name == f"files/{digest}"
+
+
+def _contract(content: Mapping[str, bytes]) -> Contract:
+    try:
+        contract = Contract.model_validate_json(content["contract.json"])
+        facts = _FACTS.validate_json(content["facts.json"])
+    except ValidationError as error:
+        raise _refused(f"its contract cannot be read: {error.errors()[0]['msg']}") from error
+    if canonical(contract).encode("utf-8", "surrogatepass") != content["contract.json"]:
+        raise _refused("its contract is not written as contracts are")
+    return contract.model_copy(update={"base_facts": facts})
+
+
+def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, bytes]) -> dict[str, bytes]:
+    found = {path: content[name] for path, name in named.items()}
+    for path, data in found.items():
+        if contract.frozen.get(path) not in blobs(data):
+            raise _refused(f"{path!a} is not the frozen file that the contract names")
+    return found
+
+
+def blobs(data: bytes) -> tuple[str, str]:
+    """The names that git gives this content, in repositories of either kind."""
+    whole = b"blob %d\0%s" % (len(data), data)
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _sha256(whole)
+
+
+def _refused(what: str) -> BadInput:
+    return BadInput(f"this bundle does not hold: {what}", then="ask for it again")

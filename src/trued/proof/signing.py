@@ -1,0 +1,150 @@
+"""The optional key of receipts: ed25519, in files of the kind that OpenSSL reads; needs the extra `trued[sign]`."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued import durable
+from trued.errors import BadInput, CannotJudge, StateFailed
+
+from .receipt import Receipt, key_id, message
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+
+LARGEST = 64 * 1024  # of a key file
+INSTALL = "pip install 'trued[sign]'"
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A private key; `public` is its other half as SubjectPublicKeyInfo in DER."""
+
+    private: "Ed25519PrivateKey"
+
+    @property
+    def public(self) -> bytes:
+        return _der(self.private.public_key())
+
+    def sign(self, message: bytes) -> bytes:
+        return self.private.sign(message)
+
+
+def place(home: Path) -> Path:
+    """Under private state: no agent's sandbox shows it."""
+    return home / "keys" / "receipts.pem"
+
+
+def create(home: Path) -> Key:
+    """A new key for this machine. One that is there is never overwritten: receipts stand on it."""
+    _needed()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+    path = place(home)
+    private = Ed25519PrivateKey.generate()
+    pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+            file.write(pem)
+            file.flush()
+            os.fsync(file.fileno())
+        durable.sync_folder(path.parent)
+    except FileExistsError:
+        raise BadInput("there is a key already", str(path), "`trued key` shows its public half") from None
+    except OSError as error:
+        raise StateFailed(f"cannot write {path}: {error.strerror}") from error
+    return Key(private)
+
+
+def own(home: Path) -> Key | None:
+    """This machine's key, or None where none was made."""
+    path = place(home)
+    if not path.exists():
+        return None
+    _needed()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+    from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+    if path.stat().st_mode & 0o077:
+        raise BadInput("others can read the signing key", str(path), f"chmod 600 {path}, or make a new one")
+    try:
+        private = load_pem_private_key(_bytes(path), password=None)
+    except (ValueError, TypeError) as error:
+        raise BadInput("this is no private key that can be used", str(path), "move it away; trued key --new") from error
+    if not isinstance(private, Ed25519PrivateKey):
+        raise BadInput("this is no ed25519 key", str(path), "move it away; trued key --new makes one")
+    return Key(private)
+
+
+def pem(public: bytes) -> str:
+    """A public key as it is handed out."""
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return _public(public).public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
+
+
+def read_public(path: Path) -> bytes:
+    """A public key from a file that somebody handed out."""
+    _needed()
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+
+    try:
+        key = load_pem_public_key(_bytes(path))
+    except (ValueError, TypeError) as error:
+        raise BadInput("this is no public key", str(path), "name a file that `trued key` printed") from error
+    if not isinstance(key, Ed25519PublicKey):
+        raise BadInput("this is no ed25519 key", str(path), "name a file that `trued key` printed")
+    return _der(key)
+
+
+def flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
+    """What is wrong with the signature, or "". `wanted`: the key that it must be from."""
+    if not receipt.signature:
+        return "it is not signed, and a key was asked for" if wanted else ""
+    if wanted is not None and wanted != receipt.signer:
+        return f"it is signed by another key, {key_id(receipt.signer)[:16]}"
+    _needed()
+    from cryptography.exceptions import InvalidSignature
+
+    try:
+        _public(receipt.signer).verify(receipt.signature, message(receipt.payload))
+    except InvalidSignature:
+        return "its signature is not that of its key"
+    except ValueError:
+        return "the key that it names is none"
+    return ""
+
+
+def _public(der: bytes) -> "Ed25519PublicKey":
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+    from cryptography.hazmat.primitives.serialization import load_der_public_key
+
+    key = load_der_public_key(der)
+    if not isinstance(key, Ed25519PublicKey) or _der(key) != der:
+        raise ValueError("no ed25519 key")
+    return key
+
+
+def _der(key: "Ed25519PublicKey") -> bytes:
+    from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+
+    return key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST)
+    except OSError as error:
+        raise BadInput(f"cannot read the key: {error.strerror}", str(path), "name a file that can be read") from error
+
+
+def _needed() -> None:
+    try:
+        import cryptography  # noqa: F401
+    except ImportError:
+        raise CannotJudge(f"signatures need the package `cryptography`: {INSTALL}") from None
