@@ -13,18 +13,8 @@ from tests.proof.receipt_sample import BASE, HEAD, HOSTILE, TREE, contract, give
 from trued.errors import BadInput
 from trued.proof import contract_hash, signing
 from trued.proof.bench import check_hash
-from trued.proof.receipt import (
-    SIGNED,
-    UNSIGNED,
-    Beyond,
-    canonical,
-    differences,
-    key_id,
-    message,
-    parsed,
-    receipt,
-    statement,
-)
+from trued.proof.receipt import key_id, message, parsed, receipt
+from trued.proof.statement import SIGNED, UNSIGNED, Beyond, canonical, differences, statement
 from trued.types import Author, CallCase, Finding, Grade, Outcomes
 
 DESCRIPTOR = {

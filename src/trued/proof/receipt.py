@@ -1,302 +1,23 @@
-"""A verdict to take away: an in-toto statement in one canonical encoding, so that every changed byte shows. Pure."""
+"""A verdict to take away: a statement in one canonical encoding, so that every changed byte shows. Pure."""
 
 import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, Final, Literal, Protocol, TypeAlias
+from typing import Any, Protocol
 
-from pydantic import ConfigDict, Field, ValidationError
-from pydantic.alias_generators import to_camel
+from pydantic import ValidationError
 
 from trued.errors import BadInput
-from trued.types import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
+from trued.types import Grade
 
-from .bench import check_hash
-from .contract import concluded, contract_hash
+from .statement import SIGNED, UNSIGNED, Beyond, Statement, canonical, differences, statement, tally
 
-STATEMENT: Final = "https://in-toto.io/Statement/v1"
-PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
+__all__ = ["Beyond", "Receipt", "Signer", "Statement", "differences", "key_id", "parsed", "receipt", "statement"]
+
 PAYLOAD = "application/vnd.in-toto+json"
-UNSIGNED = "unsigned: a changed byte shows, but whoever can write this file could forge it anew"
-SIGNED = "signed: it stands for as much as the key that signed it"
 LARGEST = 64 * 1024 * 1024
-DIFFERENCES = 20  # more than anybody reads
-CLOSED = "objection closed, its case passes: "  # how the judge says it
-
-Result: TypeAlias = Literal["PASSED", "WARNED", "FAILED"]
-
-
-class _Shape(Value):
-    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, validate_by_alias=True)
-
-
-class Descriptor(_Shape):
-    """Something by its hash."""
-
-    name: str = ""
-    digest: dict[str, str]
-
-
-class Shown(_Shape):
-    """What one execution of one check came to: the same wherever and whenever it is taken."""
-
-    check: str
-    kind: str
-    side: Literal["base", "head"]
-    turn: int
-    counted: dict[str, int]  # outcome → how many cases
-    cases: str  # sha256 of every case with its outcome
-    void: bool
-
-
-class Line(_Shape):
-    """One requirement, as it was judged."""
-
-    id: str
-    text: str
-    source: str
-    grade: Grade
-    why: tuple[str, ...]
-    holds: bool
-    lacks: str
-    rests_on: tuple[str, ...]  # on whose word
-    evidence: tuple[Shown, ...]
-
-
-class Record(_Shape):
-    """One piece of evidence by its name in the journal and the hash of all that it says."""
-
-    id: str
-    sha256: str
-    milliseconds: int
-
-
-class Taken(_Shape):
-    """What differs from time to time and from place to place."""
-
-    engine: str
-    began: str
-    ended: str
-    levels: tuple[str, ...]
-    interpreters: tuple[str, ...]
-    versions: dict[str, str]
-    records: tuple[Record, ...]
-    closed: tuple[str, ...]  # objections that closed themselves: their cases are not in the contract
-
-
-class Account(_Shape):
-    """The extension: what a reader wants to know beyond passed and failed."""
-
-    format: Literal[1] = 1
-    note: str
-    signer: str  # the public key in base64; "" where nobody signed
-    subject: str
-    grade: Grade
-    accept: Grade
-    why: tuple[str, ...]  # it is no success
-    base: str
-    held_out: bool
-    held_out_why: str
-    requirements: tuple[Line, ...]
-    objections: tuple[Finding, ...]
-    remarks: tuple[str, ...]
-    undecided: tuple[str, ...]
-    words: tuple[Approval, ...]  # of people: nobody can prove them again
-    owned: tuple[str, ...]  # files that the engine itself wrote: no part of the work
-    taken: Taken
-
-
-class Predicate(_Shape):
-    """in-toto's test result: a test is a requirement here."""
-
-    result: Result
-    configuration: tuple[Descriptor, ...]
-    passed_tests: tuple[str, ...]
-    warned_tests: tuple[str, ...]
-    failed_tests: tuple[str, ...]
-    trued: Account
-
-
-class Statement(_Shape):
-    type_: Literal["https://in-toto.io/Statement/v1"] = Field(default=STATEMENT, alias="_type")
-    subject: tuple[Descriptor, ...] = Field(min_length=1)
-    predicate_type: Literal["https://in-toto.io/attestation/test-result/v0.1"] = PREDICATE
-    predicate: Predicate
-
-    @property
-    def commit(self) -> str:
-        return self.subject[0].digest.get("gitCommit", "")
-
-    @property
-    def contract(self) -> str:
-        return self.predicate.configuration[0].digest.get("sha256", "")
-
-    def data(self) -> dict[str, Any]:
-        return self.model_dump(mode="json", by_alias=True)
-
-
-# -- what is said ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Beyond:
-    """What a verdict does not say of itself."""
-
-    accept: Grade = Grade.ATTESTED
-    approvals: tuple[Approval, ...] = ()
-    owned: tuple[str, ...] = ()
-    engine: str = "trued"
-
-
-def statement(contract: Contract, verdict: Verdict, beyond: Beyond = Beyond()) -> Statement:  # noqa: B008 (frozen)
-    """The verdict, its contract and on whose word it rests; unsigned."""
-    lines = tuple(_line(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
-    account = Account(
-        note=UNSIGNED,
-        signer="",
-        subject=verdict.subject,
-        grade=verdict.grade,
-        accept=beyond.accept,
-        why=concluded(verdict, beyond.accept).why,
-        base=contract.base,
-        held_out=contract.held_out,
-        held_out_why=contract.held_out_why,
-        requirements=lines,
-        objections=verdict.objections,
-        remarks=tuple(one.what for one in verdict.remarks),
-        undecided=verdict.undecided,
-        words=beyond.approvals,
-        owned=beyond.owned,
-        taken=_taken(contract, verdict, beyond.engine),
-    )
-    made = _stated(Descriptor(digest={"gitCommit": verdict.commit, "gitTree": verdict.tree}), contract, account)
-    return Statement.model_validate_json(canonical(_whole(made.data())))
-
-
-def _stated(subject: Descriptor, contract: Contract, account: Account) -> Statement:
-    configuration = (
-        Descriptor(name="contract", digest={"sha256": contract_hash(contract)}),
-        Descriptor(name="base", digest={"gitCommit": contract.base}),
-    )
-    result, sorted_out = _tally(account)
-    passed, warned, failed = sorted_out
-    predicate = Predicate(
-        result=result,
-        configuration=configuration,
-        passed_tests=passed,
-        warned_tests=warned,
-        failed_tests=failed,
-        trued=account,
-    )
-    return Statement(subject=(subject,), predicate=predicate)
-
-
-def _tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """Passed at the full bar, passed only because the user lowered it, and all the rest."""
-    full, lowered = max(account.accept.rank, Grade.ATTESTED.rank), account.accept.rank
-    passed = tuple(one.id for one in account.requirements if one.grade.rank >= full)
-    warned = tuple(one.id for one in account.requirements if lowered <= one.grade.rank < full)
-    failed = tuple(one.id for one in account.requirements if one.grade.rank < lowered)
-    stands = bool(account.requirements) and not (failed or account.objections or account.remarks)
-    return ("FAILED" if not stands else "WARNED" if warned else "PASSED"), (passed, warned, failed)
-
-
-def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]) -> Line:
-    requirement = next((one for one in contract.requirements if one.id == judged.id), None)
-    checks = {check_hash(check) for check in requirement.checks} if requirement else set()
-    facts = [one for one in (*contract.base_facts, *verdict.evidence) if one.requirement == judged.id]
-    return Line(
-        id=judged.id,
-        text=judged.text,
-        source=judged.source,
-        grade=judged.grade,
-        why=tuple(one for one in judged.why if not one.startswith(CLOSED)),
-        holds=judged.holds,
-        lacks=judged.lacks,
-        rests_on=tuple(_rests_on(contract, requirement, judged, approvals)),
-        evidence=tuple(_shown(one) for one in facts if one.check in checks),
-    )
-
-
-def _rests_on(
-    contract: Contract, requirement: Requirement | None, judged: Judged, approvals: Iterable[Approval]
-) -> Iterator[str]:
-    """Who wrote the checks, and who stands behind them."""
-    if judged.rests_on:
-        yield judged.rests_on
-    elif requirement and requirement.checks:
-        authors = [contract.authors.get(check_hash(check)) for check in requirement.checks]
-        if None in authors:
-            yield f"the user's own checks{f' ({requirement.source})' if str(requirement.source) else ''}"
-        for one in dict.fromkeys(
-            f"{one.role} ({one.agent}, {one.vendor or 'vendor unknown'})" for one in authors if one
-        ):
-            yield f"checks written by {one}"
-    for given in approvals:
-        if given.requirement == judged.id:
-            yield f"accepted by {given.who}: {given.why}"
-        elif given.requirement == "*":
-            yield f"the contract is approved by {given.who}: {given.why}"
-
-
-def _shown(fact: Evidence) -> Shown:
-    cases = sorted([one.id, str(one.outcome), one.kind] for one in fact.tried)
-    outcomes = [outcome for _, outcome, _ in cases]
-    return Shown(
-        check=fact.check,
-        kind=fact.kind,
-        side=fact.side,
-        turn=fact.turn,
-        counted={one: outcomes.count(one) for one in sorted(set(outcomes))},
-        cases=hashlib.sha256(canonical(_whole(cases))).hexdigest(),
-        void=bool(fact.why_void),
-    )
-
-
-def _taken(contract: Contract, verdict: Verdict, engine: str) -> Taken:
-    facts = (*contract.base_facts, *verdict.evidence)
-    began = [one.began for one in facts]
-    ended = [one.began + one.seconds for one in facts]
-    return Taken(
-        engine=engine,
-        began=_moment(min(began)) if began else "",
-        ended=_moment(max(ended)) if ended else "",
-        levels=tuple(sorted({one.isolation for one in facts})),
-        interpreters=tuple(sorted({one.interpreter for one in facts if one.interpreter})),
-        versions={name: version for one in facts for name, version in sorted(one.versions.items())},
-        records=tuple(_record(one) for one in facts),
-        closed=tuple(why for one in verdict.requirements for why in one.why if why.startswith(CLOSED)),
-    )
-
-
-def _record(fact: Evidence) -> Record:
-    digest = hashlib.sha256(canonical(_whole(fact.model_dump(mode="json")))).hexdigest()
-    return Record(id=fact.id, sha256=digest, milliseconds=round(fact.seconds * 1000))
-
-
-def _moment(seconds: float) -> str:
-    return datetime.fromtimestamp(int(seconds), UTC).isoformat()
-
-
-# -- its bytes ---------------------------------------------------------------------------------------------------------
-
-
-def canonical(data: Any) -> bytes:
-    """The same data is the same bytes: sorted names, no blanks, UTF-8."""
-    return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
-
-
-def _whole(data: Any) -> Any:
-    """Halves of characters, which no encoding has, are spelled out."""
-    if isinstance(data, str):
-        return data.encode("utf-8", "backslashreplace").decode()
-    if isinstance(data, Mapping):
-        return {_whole(name): _whole(part) for name, part in data.items()}
-    return [_whole(part) for part in data] if isinstance(data, list | tuple) else data
 
 
 class Signer(Protocol):
@@ -390,7 +111,7 @@ def _coherent(stated: Statement) -> None:
     said = (predicate.result, (predicate.passed_tests, predicate.warned_tests, predicate.failed_tests))
     worst = min((one.grade for one in account.requirements), key=lambda one: one.rank, default=Grade.UNPROVEN)
     named = [(one.name, tuple(one.digest)) for one in predicate.configuration]
-    if said != _tally(account) or worst is not account.grade:
+    if said != tally(account) or worst is not account.grade:
         raise _refused("its result is not what its grades say")
     if named != [("contract", ("sha256",)), ("base", ("gitCommit",))]:
         raise _refused("it does not name contract and base by their hashes")
@@ -433,39 +154,3 @@ def _without(envelope: dict[str, Any], name: str) -> dict[str, Any]:
 
 def _refused(what: str) -> BadInput:
     return BadInput(f"this receipt does not hold: {what}", then="ask for it again, or prove the commit anew")
-
-
-# -- the same again ----------------------------------------------------------------------------------------------------
-
-
-def differences(before: Statement, after: Statement) -> tuple[str, ...]:
-    """Where two statements differ in what they claim: times, seeds, level and signer are no claim."""
-    one, other = _claims(before), _claims(after)
-    if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:
-        one["predicate"]["trued"].pop("undecided")  # it names the interpreter
-        other["predicate"]["trued"].pop("undecided")
-    return tuple(_differing(one, other, ""))[:DIFFERENCES]
-
-
-def _claims(stated: Statement) -> dict[str, Any]:
-    data = stated.data()
-    for name in ("taken", "note", "signer"):
-        data["predicate"]["trued"].pop(name)
-    return data
-
-
-def _differing(before: Any, after: Any, where: str) -> Iterator[str]:
-    if isinstance(before, dict) and isinstance(after, dict):
-        for name in sorted(before.keys() | after.keys()):
-            yield from _differing(before.get(name), after.get(name), f"{where}.{name}" if where else name)
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for place, (one, other) in enumerate(zip(before, after, strict=True)):
-            name = one.get("id") if isinstance(one, dict) else None
-            yield from _differing(one, other, f"{where}[{name or place}]")
-    elif before != after:
-        yield f"{where}: {_brief(before)}, and here {_brief(after)}"
-
-
-def _brief(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 200 else f"{text[:200]}…"
