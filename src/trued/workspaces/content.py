@@ -83,13 +83,13 @@ async def _listed(store: Store, work: Path, index: Path) -> Listed:
         elif entry:
             about, _, path = entry[2:].partition("\t")
             if not about.startswith("160000"):  # the commit of a submodule is not an agent's to move
-                (there if _is_content(work, path) else gone).append(path)
+                (there if is_content(work, path) else gone).append(path)
     if nested:
         there += await _inside(store, work, nested, index)
     return Listed(tuple(there), tuple(gone))
 
 
-def _is_content(work: Path, path: str) -> bool:
+def is_content(work: Path, path: str) -> bool:
     """A file or link that really lies in the folder, and not beyond a link."""
     parts = path.split("/")
     if any((work / "/".join(parts[:depth])).is_symlink() for depth in range(1, len(parts))):
@@ -108,7 +108,7 @@ async def _inside(store: Store, work: Path, nested: list[str], index: Path) -> l
             links = [name for name in folders if Path(top, name).is_symlink()]
             folders[:] = sorted(name for name in folders if name.lower() != ".git" and name not in links)
             found += [os.path.relpath(os.path.join(top, name), work) for name in (*files, *links)]  # noqa: PTH118
-    found = [path for path in found if ".git" not in path.lower().split("/") and _is_content(work, path)]
+    found = [path for path in found if ".git" not in path.lower().split("/") and is_content(work, path)]
     words = ("check-ignore", "-z", "--stdin", "--no-index")
     _, out, _ = await patiently(store, work, *words, stdin=_joined(tuple(found)), index=index)
     ignored = set(out.decode(errors="surrogateescape").split("\0"))

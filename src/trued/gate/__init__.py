@@ -1,0 +1,34 @@
+"""The gate: whoever says that it is done is asked for proof, at an agent's stop, before a push, on a build server."""
+
+from .installing import PLACES, Grounds, Wanted, amend, attest, install, remove, troubles
+from .judging import Judge, Judgement
+from .push import due, judge_all, pushed
+from .state import Gate, Keep, Session, terms_of
+from .stop import asked, decide, folder_of
+from .words import heading, lacking, reasons
+
+__all__ = [
+    "PLACES",
+    "Gate",
+    "Grounds",
+    "Judge",
+    "Judgement",
+    "Keep",
+    "Session",
+    "Wanted",
+    "amend",
+    "asked",
+    "attest",
+    "decide",
+    "due",
+    "folder_of",
+    "heading",
+    "install",
+    "judge_all",
+    "lacking",
+    "pushed",
+    "reasons",
+    "remove",
+    "terms_of",
+    "troubles",
+]

@@ -1,0 +1,108 @@
+"""The gate in Claude Code's settings: a command at the end of every turn, of the agent and of its subagents."""
+
+from pathlib import Path
+from typing import Any
+
+from ..errors import BadInput
+from . import files
+from .jsontext import Text
+from .state import Installed
+
+FILE = ".claude/settings.json"
+EVENTS = ("Stop", "SubagentStop")
+OURS = "gate hook claude"
+SLACK_S = 60  # beyond our own limit: Claude Code ends what we could not end ourselves
+
+
+def install(root: Path, command: str, within_s: float, known: Installed | None) -> Installed:
+    """Everything else in the file stays as it is. Installing twice is installing once."""
+    path = files.real(root / FILE, root)
+    now = files.read(path)
+    text = Text.read(now, FILE) if now is not None else Text("{}\n")
+    bare = _without(text, known)
+    before = known.before if known and known.path == str(path) and now == known.after.encode("latin-1") else None
+    if before is None and now is not None:
+        before = (now if bare is text else bare.bytes()).decode("latin-1")
+    hook = {"type": "command", "command": command, "timeout": int(within_s) + SLACK_S}
+    after = bare
+    for event in EVENTS:
+        after = _with(after, event, {"hooks": [hook]})
+    folders = files.put(path, after.bytes()) if after.bytes() != now else ()
+    folders = folders or (known.folders if known else ())
+    made = known is not None and known.before is None and now is not None and bare.at() == {}
+    return Installed(
+        path=str(path), before=None if made else before, after=after.bytes().decode("latin-1"), folders=folders
+    )
+
+
+def remove(installed: Installed) -> None:
+    """The former bytes where nobody touched the file since; else our entries alone are taken out."""
+    path = Path(installed.path)
+    now = files.read(path)
+    if now is None:
+        return
+    if now == installed.after.encode("latin-1"):
+        files.restore(installed)
+        return
+    bare = _without(Text.read(now, FILE), installed)
+    if bare.at() == {} and installed.before is None:
+        files.restore(installed)
+    elif bare.bytes() != now:
+        files.put(path, bare.bytes())
+
+
+def trouble(installed: Installed) -> str:
+    """What is not as it was installed, or ""."""
+    path = Path(installed.path)
+    now = files.read(path)
+    if now is None:
+        return f"{FILE} is gone: Claude Code does not ask the gate any more"
+    if now == installed.after.encode("latin-1"):
+        return ""
+    text, wanted = Text.read(now, FILE), Text(installed.after.encode("latin-1").decode())
+    for event in EVENTS:
+        if _ours(text, event) != _ours(wanted, event):
+            return f"the gate's entry for {event} in {FILE} was changed or removed since it was installed"
+    if text.at("disableAllHooks"):
+        return f"{FILE} switches all hooks off"
+    return ""
+
+
+def _ours(text: Text, event: str) -> list[Any]:
+    found = text.at("hooks", event)
+    return [one for one in found if _is_ours(one)] if isinstance(found, list) else []
+
+
+def _is_ours(group: Any) -> bool:
+    hooks = group.get("hooks") if isinstance(group, dict) else None
+    commands = [one.get("command") for one in hooks if isinstance(one, dict)] if isinstance(hooks, list) else []
+    return any(isinstance(one, str) and OURS in one for one in commands)
+
+
+def _with(text: Text, event: str, group: dict[str, Any]) -> Text:
+    hooks, found = text.at("hooks"), text.at("hooks", event)
+    if hooks is None and "hooks" not in text.at():
+        return text.put((), "hooks", {event: [group]})
+    if not isinstance(hooks, dict):
+        raise BadInput("hooks is no object", f"{FILE}:{text.line('hooks')}", "mend it by hand; nothing was changed")
+    if event not in hooks:
+        return text.put(("hooks",), event, [group])
+    if not isinstance(found, list):
+        where = f"{FILE}:{text.line('hooks', event)}"
+        raise BadInput(f"hooks.{event} is no list", where, "mend it by hand; nothing was changed")
+    return text.put(("hooks", event), None, group)
+
+
+def _without(text: Text, known: Installed | None) -> Text:
+    """Without our entries, and without the lists that were made for them."""
+    former = Text((known.before or "{}").encode("latin-1").decode()) if known else Text("{}")
+    for event in EVENTS:
+        found = text.at("hooks", event)
+        for at in reversed(range(len(found) if isinstance(found, list) else 0)):
+            if _is_ours(found[at]):
+                text = text.drop("hooks", event, at)
+        if text.at("hooks", event) == [] != found and former.at("hooks", event) is None:
+            text = text.drop("hooks", event)
+    if text.at("hooks") == {} and former.at("hooks") is None and known:
+        text = text.drop("hooks")
+    return text
