@@ -33,6 +33,7 @@ class Checked:
     signed_by: str = ""  # id of the key, where the signature is its
     known_key: bool = False  # … and it is the key that was asked for
     again: tuple[str, ...] | None = None  # how the statement differs when all is proven again; None: not tried
+    new: Statement | None = None  # … and how it came out
 
     @property
     def holds(self) -> bool:
@@ -63,18 +64,19 @@ async def check(
 ) -> Checked:
     """Is it what was written, by whom, and what does it say? With its bundle and a clone: is it so, here and now?"""
     wanted = signing.read_public(key) if key else None
-    data = _bytes(path)
+    data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
     try:
         found = parsed(data)
         if flaw := signing.flaw(found, wanted):
             raise BadInput(f"this receipt does not hold: {flaw}")
-        sealed = opened(bundle) if bundle else None
+        sealed = opened(bundle, manifest) if bundle else None
         if sealed and sealed.sha256 != found.statement.contract:
             raise BadInput(f"this bundle is of another contract, {sealed.sha256[:16]}")
     except BadInput as error:
         return Checked(1, (str(error),))
     said = [*_lines(found.statement), _signature(found, known=wanted is not None)]
     differing: tuple[str, ...] | None = None
+    new: Statement | None = None
     if sealed:
         new = await again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
         differing = differences(found.statement, new)
@@ -88,6 +90,7 @@ async def check(
         signed_by=key_id(found.signer) if found.signature else "",
         known_key=bool(found.signature) and wanted is not None,
         again=differing,
+        new=new,
     )
 
 
@@ -268,9 +271,9 @@ def _write(folder: Path, sealed: Bundle) -> None:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
 
 
-def opened(folder: Path) -> Bundle:
+def opened(folder: Path, manifest: bytes = b"") -> Bundle:
     """The bundle in a folder, every file of it looked at."""
-    manifest = _bytes(folder / bundles.MANIFEST)
+    manifest = manifest or _bytes(folder / bundles.MANIFEST)
     content = {name: _bytes(folder / name) for name in bundles.listed(manifest)}
     return bundles.opened({**content, bundles.MANIFEST: manifest})
 

@@ -1,0 +1,242 @@
+"""Receipts of real verdicts: taken away, checked offline, and proven again from a fresh clone and the bundle."""
+
+import asyncio
+import json
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import git, lay, quiet
+from trued.engine import receipts
+from trued.engine.receipts import Checked, Keeping
+from trued.engine.verify import Verified, VerifyRequest, verify
+from trued.errors import BadInput
+from trued.proof import signing
+from trued.proof.receipt import Statement, parsed, receipt
+from trued.types import Grade
+
+BASE = {
+    "kit.py": "def old(x):\n    return x\n",
+    "tests/test_kit.py": "from kit import old\n\n\ndef test_old():\n    assert old(1) == 1\n",
+}
+HEAD = {"kit.py": "def old(x):\n    return x\n\n\ndef double(x):\n    return x * 2\n"}
+ASKED = """
+requirements:
+  - id: double
+    text: double(x) is x twice
+    checks:
+      - kind: examples
+        cases:
+          - {call: "kit:double", args: [4], returns: 8}
+          - {call: "kit:double", args: ["ab"], returns: "abab"}
+      - {kind: tests, command: python -m pytest -q, files: [tests/test_kit.py]}
+"""
+
+
+@dataclass(frozen=True)
+class World:
+    """A repository, what was asked, and what was found."""
+
+    place: Path
+    home: Path
+    base: str
+    head: str
+    done: Verified
+
+    @property
+    def receipt(self) -> Path:
+        return self.place / "receipt.json"
+
+    @property
+    def bundle(self) -> Path:
+        return self.place / "bundle"
+
+
+def repository(place: Path) -> tuple[str, str]:
+    place.mkdir()
+    lay(place, BASE)
+    git(place, "init", "-q")
+    git(place, "add", "-A")
+    git(place, "commit", "-qm", "base")
+    base = git(place, "rev-parse", "HEAD")
+    lay(place, HEAD)
+    git(place, "commit", "-qam", "work")
+    return base, git(place, "rev-parse", "HEAD")
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory) -> World:
+    place = tmp_path_factory.mktemp("receipts")
+    base, head = repository(place / "repo")
+    asked = place / "asked.yaml"
+    asked.write_text(ASKED)
+    request = VerifyRequest(base=base, head=head, requirements_file=asked, here=place / "repo")
+    home = place / "home"
+    signing.create(home)
+
+    async def made() -> World:
+        done = await verify(request, home=home, environ=os.environ, tell=quiet)
+        found = World(place, home, base, head, done)
+        keeping = Keeping(receipt=found.receipt, bundle=found.bundle, asked=asked)
+        await receipts.keep(done.contract, done.verdict, keeping, repository=place / "repo", home=home)
+        return found
+
+    return asyncio.run(made())
+
+
+async def checked(world: World, path: Path | None = None, **more: Any) -> Checked:
+    return await receipts.check(path or world.receipt, home=world.home, environ=os.environ, tell=quiet, **more)
+
+
+@pytest.mark.spec("LAW-10")
+async def test_offline_a_receipt_says_commit_grade_and_on_whose_word(world: World) -> None:
+    found = await checked(world)
+    text = "\n".join(found.said)
+    assert (found.code, found.holds, found.again) == (0, True, None)
+    assert world.done.verdict.grade is Grade.PROVEN
+    assert f"commit {world.head}" in text
+    assert "double is proven" in text
+    assert "double rests on" in text
+    assert "nobody here vouches for" in text
+    assert json.loads(json.dumps(found.data()))["statement"]["predicate"]["result"] == "PASSED"
+
+
+@pytest.mark.spec("LAW-10")
+async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(world: World, tmp_path: Path) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(world.place / "repo"), str(clone))
+    found = await receipts.check(
+        world.receipt, bundle=world.bundle, repository=clone, home=tmp_path / "home", environ=os.environ, tell=quiet
+    )
+    assert found.again == ()
+    assert found.code == 0
+    assert "the same statement but for times, seeds and level" in "\n".join(found.said)
+    assert found.statement is not None
+    assert found.new is not None
+    one, other = found.statement.data(), found.new.data()
+    assert one != other
+    for data in (one, other):
+        for name in ("signer", "note"):
+            data["predicate"]["trued"].pop(name)
+        for name in ("began", "ended", "levels", "records"):
+            data["predicate"]["trued"]["taken"].pop(name)
+    assert one == other
+
+
+@pytest.mark.spec("LAW-10")
+async def test_a_forged_receipt_holds_offline_and_falls_when_all_is_proven_again(world: World, tmp_path: Path) -> None:
+    """Whoever knows the format can write one; nobody can make it come true."""
+    stated = parsed(world.receipt.read_bytes()).statement
+    forged = tmp_path / "forged.json"
+    forged.write_bytes(receipt(_about(stated, world.base)))
+    offline = await checked(world, forged)
+    assert offline.code == 0
+    assert any("forge it anew" in one for one in offline.said)
+    found = await checked(world, forged, bundle=world.bundle, repository=world.place / "repo")
+    assert found.code == 1
+    assert not found.holds
+    assert any("double" in one for one in found.again or ())
+
+
+def _about(stated: Statement, commit: str) -> Statement:
+    subject = stated.subject[0].model_copy(update={"digest": {**stated.subject[0].digest, "gitCommit": commit}})
+    return stated.model_copy(update={"subject": (subject,)})
+
+
+async def test_a_signature_is_checked_against_the_key_that_is_named(world: World, tmp_path: Path) -> None:
+    own = signing.own(world.home)
+    assert own is not None
+    right, wrong = tmp_path / "right.pem", tmp_path / "wrong.pem"
+    right.write_text(signing.pem(own.public))
+    wrong.write_text(signing.pem(signing.create(tmp_path).public))
+    found = await checked(world, key=right)
+    assert (found.code, found.known_key) == (0, True)
+    assert (await checked(world, key=wrong)).code == 1
+    unsigned = tmp_path / "unsigned.json"
+    unsigned.write_bytes(receipt(parsed(world.receipt.read_bytes()).statement))
+    assert (await checked(world, unsigned)).code == 0
+    assert (await checked(world, unsigned, key=right)).code == 1
+
+
+@pytest.mark.spec("LAW-10")
+async def test_one_changed_byte_on_the_disk_fails(world: World, tmp_path: Path) -> None:
+    data = bytearray(world.receipt.read_bytes())
+    for place in range(0, len(data), max(1, len(data) // 200)):
+        data[place] ^= 1
+        changed = tmp_path / "changed.json"
+        changed.write_bytes(bytes(data))
+        found = await checked(world, changed)
+        assert (found.code, found.statement) == (1, None), place
+        data[place] ^= 1
+
+
+async def test_a_bundle_with_any_file_changed_missing_or_swapped_is_refused(world: World, tmp_path: Path) -> None:
+    files = [path for path in world.bundle.rglob("*") if path.is_file()]
+    assert len(files) >= 4
+    for path in files:
+        for number, spoil in enumerate((_flip, _cut, _drop, _link)):
+            copy = tmp_path / f"{path.name}{number}"
+            shutil.copytree(world.bundle, copy)
+            spoil(copy / path.relative_to(world.bundle))
+            with pytest.raises(BadInput):
+                receipts.opened(copy)
+            assert spoil is _drop or (await checked(world, bundle=copy)).code == 1
+
+
+def _flip(path: Path) -> None:
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2] + bytes([data[len(data) // 2] ^ 1]) + data[len(data) // 2 + 1 :])
+
+
+def _cut(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-1])
+
+
+def _drop(path: Path) -> None:
+    path.unlink()
+
+
+def _link(path: Path) -> None:
+    path.unlink()
+    path.symlink_to("/etc/hostname")
+
+
+async def test_a_bundle_of_another_contract_is_refused(world: World, tmp_path: Path) -> None:
+    other = world.done.contract.model_copy(update={"held_out_why": "because"})
+    keeping = Keeping(bundle=tmp_path / "other")
+    await receipts.keep(other, world.done.verdict, keeping, repository=world.place / "repo", home=world.home)
+    found = await checked(world, bundle=tmp_path / "other")
+    assert found.code == 1
+    assert "another contract" in found.said[0]
+
+
+async def test_what_cannot_be_read_is_the_users_to_mend(world: World, tmp_path: Path) -> None:
+    for path in (tmp_path / "none.json", tmp_path):
+        with pytest.raises(BadInput):
+            await checked(world, path)
+    with pytest.raises(BadInput):
+        await checked(world, bundle=tmp_path)
+    git(tmp_path, "init", "-q")
+    with pytest.raises(BadInput, match="no commit"):
+        await checked(world, bundle=world.bundle, repository=tmp_path)
+
+
+async def test_a_folder_that_is_not_empty_is_not_written_over(world: World, tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("x")
+    keeping = Keeping(receipt=tmp_path / "r.json", bundle=tmp_path)
+    with pytest.raises(BadInput, match="not empty"):
+        await receipts.keep(
+            world.done.contract, world.done.verdict, keeping, repository=world.place / "repo", home=world.home
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["mine"]
+
+
+def test_the_bundle_holds_what_judged(world: World) -> None:
+    found = receipts.opened(world.bundle)
+    assert found.asked == ("asked.yaml", ASKED.encode())
+    assert (found.frozen or {})["tests/test_kit.py"] == BASE["tests/test_kit.py"].encode()
+    assert found.contract == world.done.contract
