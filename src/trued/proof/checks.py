@@ -2,6 +2,9 @@
 
 import secrets
 import time
+from dataclasses import replace
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from trued.errors import CannotJudge
 from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, Outcomes, Requirement, TestsCheck
@@ -9,6 +12,7 @@ from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, 
 from . import command, examples, tests
 from .bench import Bench, Fact, Wanted, check_hash, unjudged, void
 from .cleanroom import put_back
+from .frozen import below
 from .interpreter import Interpreter
 
 TRIES = 3  # of an environment that broke; never of a check that failed
@@ -18,6 +22,7 @@ PASSING = ("environment", "start")  # what may be gone at the next try
 async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
     """Run one check once. Where the environment itself broke it is tried again, and nothing else ever is."""
     fact = unjudged(bench.broken, "prepare", wanted)
+    bench = replace(bench, second=wanted.second)
     for _ in range(TRIES if not bench.broken else 0):
         try:
             await put_back(bench)
@@ -26,7 +31,7 @@ async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
             fact = unjudged(str(error), "environment", wanted)
         if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
             break
-    return fact
+    return replace(fact, setting=f"another order, {bench.workspace.setting()}") if wanted.second else fact
 
 
 async def _taken(check: Check, bench: Bench, wanted: Wanted) -> Fact:
@@ -43,6 +48,38 @@ def distinct(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
     """Every check that a machine can run, once, by its hash."""
     checks = [check for one in requirements for check in one.checks if check.kind != "manual"]
     return {check_hash(check): check for check in checks}
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """One execution, and the checks that it serves."""
+
+    check: Check
+    serves: Mapping[str, Check]  # by hash
+
+
+def sittings(requirements: tuple[Requirement, ...], known: Collection[str]) -> list[Sitting]:
+    """Tests that differ only in the files that they name are run together: a suite is not paid for by requirement.
+
+    `known` are the files of base and contract: a check that names another one breaks, and breaks alone.
+    """
+    together: dict[object, dict[str, Check]] = {}
+    for name, check in distinct(requirements).items():
+        joins = isinstance(check, TestsCheck) and check.files and all(_there(one, known) for one in check.files)
+        alike = check.model_copy(update={"files": ()}) if joins else name
+        together.setdefault(alike, {})[name] = check
+    return [Sitting(_whole(list(served.values())), served) for served in together.values()]
+
+
+def _there(named: str, known: Collection[str]) -> bool:
+    return any(below(path, named) for path in known)
+
+
+def _whole(checks: list[Check]) -> Check:
+    if len(checks) == 1:
+        return checks[0]
+    files = {name: None for check in checks if isinstance(check, TestsCheck) for name in check.files}
+    return checks[0].model_copy(update={"files": tuple(files)})
 
 
 class Recorder:
@@ -70,6 +107,7 @@ class Recorder:
             output=fact.output,
             began=time.time() - fact.seconds,
             seconds=fact.seconds,
+            setting=fact.setting,
             held_out=self.contract.held_out and check.kind == "examples",
             tainted=tainted,
             why_void=fact.void,

@@ -54,6 +54,7 @@ class Facts:
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # … and a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
+    elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
     objected: Sequence[Objected] = ()
@@ -134,10 +135,13 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if any(superseded(case, one) for one in facts.superseded):
             count.said.append(f"{case} is superseded: not counted")
             continue
+        own = own_case(requirement, check, case)
+        if case in facts.elsewhere and not own:
+            continue  # it proves or refutes there
         if case in facts.order_bound:
             count.said.append(f"{case} fails in another order on the base, too: not counted")
             continue
-        _place(count, case, stood, on_head(case, head, lacks), must=_must(requirement, check, case))
+        _place(count, case, stood, on_head(case, head, lacks), must=own)
     _whole(count, base)
     return count
 
@@ -192,7 +196,7 @@ def superseded(case: str, named: str) -> bool:
     return case == named or case.startswith((f"{named}[", f"{named}::"))
 
 
-def _must(requirement: Requirement, check: Check, case: str) -> bool:
+def own_case(requirement: Requirement, check: Check, case: str) -> bool:
     """Is the case the requirement's own? Other tests that the same command runs are guards and nothing more."""
     if requirement.keep:
         return isinstance(check, CommandCheck)

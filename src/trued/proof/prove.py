@@ -19,15 +19,17 @@ from trued.types import (
     Verdict,
 )
 
-from .bench import Bench, Wanted
-from .checks import Recorder, distinct, take
+from .bench import Bench, Fact, Wanted, check_hash
+from .checks import Recorder, Sitting, distinct, sittings, take
 from .cleanroom import Graft, clean_room
 from .examples import bounded
 from .interpreter import Interpreter, trusted
-from .judge import HELD_ALREADY, Facts, Objected, judge
+from .judge import DATA, HELD_ALREADY, Facts, Objected, judge, own_case
 from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
+from .undecided import CODE, Seen, undecided
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
+MOST_FILES, MOST_BYTES = 200, 2**20  # that are looked through for what acts on its surroundings
 EMPTY = "the diff is empty: nothing was done"
 
 
@@ -53,6 +55,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     evidence = (*await _standing(workspace, known, commit, owned), *trial.evidence)
     judged = tuple(judge(one, trial.facts(one, evidence, changed)) for one in due)
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
+    seen = Seen(await _added(workspace, contract.base, commit, changed), frozenset[str]().union(*trial.ran.values()))
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
     return Verdict(
@@ -63,7 +66,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         evidence=tuple(trial.evidence),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
-        undecided=tuple(dict.fromkeys([*contract.undecided, *trial.undecided, *_undecided(due, judged)])),
+        undecided=tuple(
+            dict.fromkeys([*contract.undecided, *trial.undecided, *undecided(contract, due, judged, seen)])
+        ),
     )
 
 
@@ -103,54 +108,61 @@ class _Trial:
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
         # What is visible comes first: once a held-out case ran in the room, nothing printed there is told to agents.
-        checks = sorted(distinct(self.due).items(), key=lambda one: isinstance(one[1], ExamplesCheck))
+        known = {*await workspace.blobs(self.contract.base), *self.contract.carried}
+        runs = sorted(sittings(self.due, known), key=lambda one: isinstance(one.check, DATA))
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
             self.undecided += _said(graft)
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
-                for name, check in checks:
-                    owners = [one for one in self.due if name in distinct((one,))]
-                    wanted = Wanted(self._ids(name), second=turn > 1)
-                    fact = await take(check, bench, wanted)
-                    self.undecided += fact.notes
-                    self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
-                    tainted = tainted or (self.contract.held_out and isinstance(check, ExamplesCheck))
-                    self.evidence += [
-                        recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners
-                    ]
-                    tell("checked", check=name[:12], sort=check.kind, turn=turn, void=fact.void)
+                for sitting in runs:
+                    fact = await take(sitting.check, bench, Wanted(self._ids(sitting), second=turn > 1))
+                    tainted = tainted or (self.contract.held_out and isinstance(sitting.check, DATA))
+                    self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
+                    tell(
+                        "checked",
+                        check=next(iter(sitting.serves))[:12],
+                        sort=sitting.check.kind,
+                        turn=turn,
+                        void=fact.void,
+                    )
             await self._objections(bench, recorder, tell)
-        await self._another_order(workspace, interpreter)
+        await self._another_order(workspace, interpreter, runs)
 
-    async def _another_order(self, workspace: Workspace, interpreter: Interpreter) -> None:
+    def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
+        self.undecided += fact.notes
+        for name, check in sitting.serves.items():
+            owners = [one for one in self.due if name in distinct((one,))]
+            self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
+            self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
+
+    async def _another_order(self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[Sitting]) -> None:
         """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
-        checks = {name: one for name, one in distinct(self.due).items() if isinstance(one, TestsCheck)}
-        suspects = {name: self._only_second(name) for name in checks}
-        if not any(suspects.values()):
+        suspects = [(one, ids) for one in runs if isinstance(one.check, TestsCheck) if (ids := self._only_second(one))]
+        if not suspects:
             return
         async with clean_room(workspace, self.contract, self.contract.base, interpreter) as (bench, _):
-            for name, ids in suspects.items():
-                if ids:
-                    facts = [
-                        await take(checks[name], bench, Wanted(self._ids(name), second=late)) for late in (False, True)
-                    ]
-                    failing = {one.id for one in facts[1].tried if one.outcome is Outcomes.FAILED}
-                    self.order_bound |= ids & failing
+            for sitting, ids in suspects:
+                wanted = [Wanted(self._ids(sitting), second=late) for late in (False, True)]
+                facts = [await take(sitting.check, bench, one) for one in wanted]
+                failing = {one.id for one in facts[1].tried if one.outcome is Outcomes.FAILED}
+                self.order_bound |= ids & failing
 
-    def _only_second(self, check: str) -> frozenset[str]:
-        base = on_base([one for one in self.contract.base_facts if one.check == check])
-        guards = {name for name, stood in base.items() if stood is Base.GUARD}
-        turns = [{}, *({one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check)]
-        first, last = (turns[1], turns[-1]) if len(turns) > 1 else (turns[0], turns[0])
+    def _only_second(self, sitting: Sitting) -> frozenset[str]:
+        check = next(iter(sitting.serves))
+        guards = {name for name, stood in self._on_base(sitting).items() if stood is Base.GUARD}
+        turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
+        first, last = (turns[0], turns[-1]) if turns else ({}, {})
         return frozenset(
             name for name in guards if first.get(name) is Outcomes.PASSED and last.get(name) is Outcomes.FAILED
         )
 
-    def _ids(self, check: str) -> tuple[str, ...] | None:
-        stands = on_base([one for one in self.contract.base_facts if one.check == check])
-        return tuple(stands) or None
+    def _ids(self, sitting: Sitting) -> tuple[str, ...] | None:
+        return tuple(self._on_base(sitting)) or None
+
+    def _on_base(self, sitting: Sitting) -> dict[str, Base]:
+        return on_base([one for one in self.contract.base_facts if one.check in sitting.serves])
 
     async def _objections(self, bench: Bench, recorder: Recorder, tell: Tell) -> None:
         """An objection that can be run is a check: it closes itself or it refutes."""
@@ -185,10 +197,26 @@ class _Trial:
             caps=contract.caps.get(requirement.id, ()),
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
+            elsewhere=self._elsewhere(requirement),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
+        )
+
+    def _elsewhere(self, requirement: Requirement) -> frozenset[str]:
+        """Tests that are another requirement's own: what they show is told there, and nowhere else."""
+        facts = [one for one in self.contract.base_facts if one.kind == "tests"]
+        others = [one for one in self.due if one.id != requirement.id]
+        return frozenset(
+            case.id
+            for other in others
+            for check in other.checks
+            if isinstance(check, TestsCheck) and check.files
+            for fact in facts
+            if fact.requirement == other.id and fact.check == check_hash(check)
+            for case in fact.tried
+            if own_case(other, check, case.id)
         )
 
 
@@ -217,9 +245,14 @@ def _said(graft: Graft) -> list[str]:
     return said + [f"{path}: added by the head, left out of evidence" for path in graft.added]
 
 
-def _undecided(due: Sequence[Requirement], judged: Sequence[Judged]) -> list[str]:
-    """What no check can decide is said, not hidden."""
-    said = [f"no check reaches: {one.text}" for one in due if not one.checks]
-    shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
-    said += [f"{one.id}: its tests share a process with the code that they test" for one in shared]
-    return said + [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
+async def _added(
+    workspace: Workspace, base: str, head: str, changed: Sequence[str]
+) -> dict[str, list[tuple[int, str]]]:
+    """The lines of changed files that the base does not have."""
+    found: dict[str, list[tuple[int, str]]] = {}
+    for path in [one for one in changed if one.endswith(CODE)][:MOST_FILES]:
+        now = (await workspace.read(head, path) or b"")[:MOST_BYTES].decode("utf-8", "replace").splitlines()
+        before = set((await workspace.read(base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace").splitlines())
+        if now:
+            found[path] = [(number, line) for number, line in enumerate(now, 1) if line not in before]
+    return found

@@ -17,7 +17,7 @@ from trued.types import (
 )
 
 from .bench import Bench, Fact, Wanted
-from .checks import Recorder, distinct, take
+from .checks import Recorder, distinct, sittings, take
 from .cleanroom import clean_room
 from .frozen import collected, frozen, holds_tests, named_like_a_test
 from .interpreter import Interpreter, trusted
@@ -82,15 +82,20 @@ async def _facts(
 ) -> tuple[Evidence, ...]:
     recorder = Recorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
     evidence: list[Evidence] = []
+    known = {*await workspace.blobs(contract.base), *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
-        for name, check in distinct(contract.requirements).items():
-            owners = [one for one in contract.requirements if name in distinct((one,))]
-            taken = list[Evidence]()
-            for turn, fact in enumerate(await _three_times(check, bench), start=1):
-                taken += [recorder.record(one.id, check, fact, turn=turn) for one in owners]
-            evidence += taken
-            stands = on_base([one for one in taken if one.requirement == owners[0].id])
-            tell("sealed", check=name[:12], sort=check.kind, serves=[one.id for one in owners], cases=_counted(stands))
+        for sitting in sittings(contract.requirements, known):
+            facts = await _three_times(sitting.check, bench)
+            for name, check in sitting.serves.items():
+                owners = [one for one in contract.requirements if name in distinct((one,))]
+                taken = [
+                    recorder.record(one.id, check, fact, turn=turn)
+                    for turn, fact in enumerate(facts, start=1)
+                    for one in owners
+                ]
+                evidence += taken
+                cases = _counted(on_base([one for one in taken if one.requirement == owners[0].id]))
+                tell("sealed", check=name[:12], sort=check.kind, serves=[one.id for one in owners], cases=cases)
     return tuple(evidence)
 
 
