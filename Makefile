@@ -4,7 +4,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check crash bench test-agents docs lock
+.PHONY: help setup demo test test-more nightly check crash bench test-agents docs lock
 
 help: ## What can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -19,6 +19,14 @@ demo: ## See the whole product in about a minute: no key, no agent, no network
 test: ## All tests, with a sample of the crash sweep
 	@tools/setup.sh test
 	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+
+test-more: ## What takes longer: the whole corpus, real runners, built environments
+	@tools/setup.sh test
+	@$(BIN)/pytest -n $(WORKERS) -m slow $(ARGS)
+
+nightly: ## 100,000 fuzzed inputs for each reader, and what else takes hours
+	@tools/setup.sh test
+	@$(BIN)/pytest -n $(WORKERS) -m nightly --timeout 0 $(ARGS)
 
 check: ## Format, lint, types, import rules; size budgets are printed
 	@tools/setup.sh check
