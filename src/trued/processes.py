@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 MARKER = "TRUED_CALL"
+AGENTS = (MARKER, "CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT")  # tools
 PATIENCE_S = 10.0  # a process that outlives SIGKILL for so long hangs in the kernel; nobody can end it
 _PROC = Path("/proc")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
@@ -23,6 +24,18 @@ _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
 def inside_agent() -> str:
     """The call whose agent this process is part of; empty outside of any."""
     return os.environ.get(MARKER, "")
+
+
+def agent_around() -> str:
+    """What shows that an agent started us, itself or by way of others: a variable that its tools carry; or ""."""
+    pid = os.getpid()
+    while pid > 1:
+        carried = {entry.partition(b"=")[0].decode("ascii", "replace") for entry in _environment(pid)}
+        if found := [name for name in AGENTS if name in carried]:
+            return found[0]
+        stat = _stat(pid)
+        pid = stat[1] if stat else 0
+    return ""
 
 
 def marker(folder: Path) -> str:

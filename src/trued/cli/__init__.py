@@ -25,6 +25,7 @@ COMMANDS = {
     "roles": ("Begin", "first", "The roles, and where each comes from"),
     "trust": ("Begin", "people", "See what this repository would tell agents, and trust it"),
     "verify": ("Work", "verify", "Judge any commit against any other, whoever made it: no agent, no key"),
+    "gate": ("Work", "gate", "Let nobody say that it is done while a requirement is not met"),
     "run": ("Work", "work", "Let agents work on a goal or a plan until it is proven"),
     "resume": ("Work", "work", "Go on where a run stands; no finished call is paid for twice"),
     "cancel": ("Work", "work", "End a run for good; its work stays on its branch"),

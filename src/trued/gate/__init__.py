@@ -2,13 +2,17 @@
 
 from .installing import PLACES, Grounds, Wanted, amend, attest, install, remove, troubles
 from .judging import Judge, Judgement
+from .push import MOST_BYTES as MOST_LINES_BYTES
 from .push import due, judge_all, pushed
 from .state import Gate, Keep, Session, terms_of
-from .stop import asked, decide, folder_of
+from .stop import MOST_BYTES, Asked, asked, decide, folder_of
 from .words import heading, lacking, reasons
 
 __all__ = [
+    "MOST_BYTES",
+    "MOST_LINES_BYTES",
     "PLACES",
+    "Asked",
     "Gate",
     "Grounds",
     "Judge",

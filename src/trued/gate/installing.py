@@ -1,11 +1,12 @@
 """Installs a gate and takes it out again; amends its contract, which only a person may."""
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+from ..documents.requirements import load_requirements
 from ..engine.worktree import Checkout
 from ..errors import BadInput, TruedError
 from ..proof import contract_hash
@@ -60,11 +61,10 @@ async def install(grounds: Grounds, places: Iterable[str], wanted: Wanted, *, te
         raise BadInput(
             "another contract is sealed here already", then="a person changes it with `trued gate amend`, or removes it"
         )
-    installed = dict(gate.installed)
     for place in places:
-        installed[place] = _installed(grounds, gate, place)
-    gate = gate.model_copy(update={"installed": installed})
-    grounds.keep.write(gate, contract, text)
+        gate = gate.model_copy(update={"installed": {**gate.installed, place: _installed(grounds, gate, place)}})
+        grounds.keep.write(gate, contract, text)
+        contract = None
     grounds.keep.record("installed", places=list(places), contract=gate.contract, base=gate.base)
     return gate
 
@@ -145,12 +145,12 @@ async def _sealed(grounds: Grounds, wanted: Wanted, gate: Gate | None, tell: Tel
     fresh = gate or Gate(repository=str(checkout.common), root=str(checkout.root), base=base).model_copy(
         update=wanted.settings()
     )
-    text = file.read_bytes()
+    text, asked = file.read_bytes(), load_requirements(file)
     contract = await seal(checkout, file, base, keep=grounds.keep, bar=grounds.bar(fresh.accept), tell=tell)
     update = {
         "base": base,
         "requirements_file": str(file.resolve()),
-        "terms": terms_of(contract),
+        "terms": terms_of(asked),
         "contract": contract_hash(contract),
         "sealed_at": time.time(),
     }
@@ -232,8 +232,3 @@ def _root_of(installed: Installed, name: str, otherwise: Path) -> Path:
     path = Path(installed.path)
     top = path.parents[len(Path(name).parts) - 1]
     return top if top / name == path and top.is_dir() else otherwise
-
-
-def variables_of(environ: Mapping[str, str]) -> Mapping[str, str]:
-    """What a hook must be given so that it finds the same private state."""
-    return {name: environ[name] for name in ("TRUED_HOME",) if environ.get(name)}

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from .. import durable
 from ..errors import BadInput, StateFailed
 from ..proof import contract_hash
-from ..types import Approval, Contract, Grade, Value, Verdict
+from ..types import Approval, Contract, Grade, Requirements, Value, Verdict
 
 Kind = TypeVar("Kind", bound=Value)
 ATTEMPTS = 3  # the agent's own limit on blocked stops is higher: ours speaks first
@@ -75,9 +75,9 @@ class Session(Value):
     given_up: bool = False  # it was let go though nothing was proven
 
 
-def terms_of(contract: Contract) -> str:
-    """What the user asked for, by hash: the same on every base."""
-    data = contract.model_dump(mode="json", include={"requirements", "environment", "serve", "interface", "carried"})
+def terms_of(asked: Requirements) -> str:
+    """What the user asked for, by hash: the same on every base, and wherever the file lies."""
+    data = asked.model_dump(mode="json", exclude={"file": True, "requirements": {"__all__": {"source"}}})
     text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 

@@ -1,0 +1,356 @@
+"""The gate on the command line: install it, ask it, and let hooks ask it."""
+
+import asyncio
+import json
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated, NoReturn
+
+import typer
+from rich.text import Text
+
+from .. import config, gate
+from ..engine.worktree import Checkout, checkout
+from ..errors import BadInput, TruedError
+from ..processes import agent_around
+from ..proof import exit_code
+from ..redact import plain
+from ..types import Settings
+from ..views import ledger
+from .gate_ci import ci
+from .house import AsJson
+from .terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+
+app = typer.Typer(rich_markup_mode=None)
+gates = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
+app.add_typer(gates, name="gate", help="Let nobody say that it is done while a requirement is not met")
+gates.command()(ci)
+hooks = typer.Typer(rich_markup_mode=None)
+gates.add_typer(hooks, name="hook", help="What Claude Code and git call; reads their question from stdin")
+
+Places = Annotated[list[str], typer.Argument(metavar="claude|git|github...", help="Where.", show_default=False)]
+Requirements = Annotated[
+    Path | None,
+    typer.Option(metavar="FILE", help="What must hold; best kept outside the repository.", show_default=False),
+]
+Base = Annotated[
+    str | None,
+    typer.Option(metavar="REV", help="What the work starts from.", show_default="where it left its upstream"),
+]
+Accept = Annotated[
+    str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
+]
+Attempts = Annotated[
+    int | None, typer.Option(min=1, max=7, help="How often an agent's stop is blocked.", show_default="3")
+]
+Within = Annotated[
+    float | None, typer.Option(min=1, metavar="SECONDS", help="Time for all checks.", show_default="600")
+]
+Repo = Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")]
+Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Why.", show_default=False)]
+
+
+@gates.callback(invoke_without_command=True)
+def ask(
+    context: typer.Context,
+    head: Annotated[str, typer.Option(metavar="REV", help="A commit.", show_default="the working tree as it is")] = "",
+    repo: Repo = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Judge the working tree as it is, uncommitted work and new files with it, against the sealed contract.
+
+    `trued gate install claude --requirements FILE` seals the contract and lets Claude Code stop only when it holds.
+    """
+    if context.invoked_subcommand:
+        return
+    grounds, standing = _standing(repo)
+    judge = grounds.judge(standing, _tell)
+    found = asyncio.run(judge.commit(_commit(grounds.checkout, head)) if head else judge.now())
+    _show(grounds, standing, found, as_json=as_json)
+    raise typer.Exit(exit_code(found.outcome))
+
+
+@gates.command()
+def install(
+    places: Places,
+    requirements: Requirements = None,
+    base: Base = None,
+    accept: Accept = None,
+    attempts: Attempts = None,
+    within: Within = None,
+    repo: Repo = Path(),
+) -> None:
+    """Seal the contract now, and let Claude Code, git or GitHub ask for it. What else is in their files stays."""
+    outside_agents("gate install")
+    grounds = _grounds(repo)
+    if grounds.keep.gate():
+        _by_a_person("install")
+    wanted = gate.Wanted(requirements, base, _settings(accept).accept if accept else None, attempts, within)
+    if wanted.accept is None and grounds.keep.gate() is None:
+        wanted = gate.Wanted(requirements, base, _settings(None).accept, attempts, within)
+    done = asyncio.run(gate.install(grounds, _known(places), wanted, tell=_tell))
+    for place in _known(places):
+        out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
+    _sealed(grounds, done)
+
+
+@gates.command()
+def remove(places: Places, repo: Repo = Path()) -> None:
+    """Take the gate out again: the files are as they were."""
+    _by_a_person("remove")
+    gone = gate.remove(_grounds(repo), _known(places))
+    for place in _known(places):
+        out().print(f"{place}: {'removed' if place in gone else 'was not installed'}")
+
+
+@gates.command()
+def status(repo: Repo = Path(), as_json: AsJson = False) -> None:
+    """What is sealed, where the gate is installed, whether anybody meddled with it, and what it decided last."""
+    grounds = _grounds(repo)
+    standing, recorded = grounds.keep.gate(), grounds.keep.recorded()
+    troubles = gate.troubles(standing) if standing else []
+    if as_json:
+        data = (
+            standing.model_dump(mode="json", exclude={"installed": {"__all__": {"before", "after"}}})
+            if standing
+            else None
+        )
+        print_json({"gate": data, "troubles": troubles, "recorded": recorded})
+        return
+    if standing is None:
+        out().print("no gate is installed here")
+    else:
+        for place, one in standing.installed.items():
+            out().print(Text(f"{place}: {plain(one.path)}"), soft_wrap=True)
+        _sealed(grounds, standing)
+        for note in standing.amendments:
+            out().print(Text(plain(f"amended by {note.who}: {note.why} ({note.what})")), soft_wrap=True)
+    for sentence in troubles:
+        out().print(Text(f"! {plain(sentence)}", "red"), soft_wrap=True)
+    for line in recorded[-5:]:
+        told = ", ".join(f"{name} {value}" for name, value in line.items() if name not in ("at", "what"))
+        out().print(Text(plain(f"{line.get('what', '')}: {told}"), "dim"), soft_wrap=True)
+
+
+@gates.command()
+def amend(  # noqa: PLR0913 - each is a flag
+    requirements: Requirements = None,
+    base: Base = None,
+    accept: Accept = None,
+    attempts: Attempts = None,
+    within: Within = None,
+    attest: Annotated[
+        str,
+        typer.Option(metavar="REQUIREMENT", help="Give your word for it, for the work as it is.", show_default=False),
+    ] = "",
+    who: Who = "",
+    reason: Reason = "",
+    repo: Repo = Path(),
+) -> None:
+    """Change the sealed contract, or give your word for a requirement. Only a person may; name and reason are kept."""
+    _by_a_person("amend")
+    grounds, _ = _standing(repo)
+    name, why = _signed(who, reason)
+    if attest:
+        asyncio.run(gate.attest(grounds, attest, who=name, why=why, tell=_tell))
+        out().print(Text(plain(f"{attest}: accepted by {name}")), soft_wrap=True)
+        return
+    wanted = gate.Wanted(requirements, base, _settings(accept).accept if accept else None, attempts, within)
+    _sealed(grounds, asyncio.run(gate.amend(grounds, wanted, who=name, why=why, tell=_tell)))
+
+
+# -- what hooks call ---------------------------------------------------------------------------------------------------
+
+
+@hooks.command("claude")
+def hook_claude() -> None:
+    """May Claude Code stop? Its question is read from stdin, the answer is JSON. Nothing that breaks here blocks it."""
+    try:
+        question = gate.asked(sys.stdin.buffer.read(gate.MOST_BYTES + 1))
+    except TruedError as error:
+        _let_go(str(error))
+    try:
+        answer = asyncio.run(_answered(question))
+    except TruedError as error:
+        answer = {"systemMessage": f"trued gate could not judge, and nothing is proven: {plain(str(error))}"}
+    if answer:
+        print(json.dumps(answer))
+
+
+async def _answered(question: gate.Asked) -> dict[str, str]:
+    folders = gate.folder_of(question, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
+    grounds = _first_with_a_gate(folders)
+    standing = grounds.keep.gate() if grounds else None
+    if grounds is None or standing is None:
+        return {"systemMessage": "trued gate: no contract is sealed for this repository: nothing was judged"}
+    found = await grounds.judge(standing, _quiet).now()
+    session = grounds.keep.session(question.session)
+    decision = gate.decide(standing, found, session, active=question.active)
+    grounds.keep.keep(question.session, decision.session)
+    outcome = "blocked" if decision.blocked else "let go" if found.passed else "let go, not proven"
+    grounds.keep.record(outcome, session=question.session, event=question.event, blocks=decision.session.blocks)
+    answer = decision.answer()
+    if troubles := gate.troubles(standing):
+        answer["systemMessage"] = "\n".join([*filter(None, [answer.get("systemMessage")]), *troubles])
+    return {name: plain(text) for name, text in answer.items()}
+
+
+def _first_with_a_gate(folders: list[Path]) -> gate.Grounds | None:
+    for folder in folders:
+        try:
+            grounds = _grounds(folder)
+        except BadInput:  # no repository there: the next one may be
+            continue
+        if grounds.keep.gate():
+            return grounds
+    return None
+
+
+def _let_go(sentence: str) -> NoReturn:
+    """1 and nothing on stdout: shown to the user, and no reason for the agent to go on."""
+    err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
+    raise typer.Exit(1)
+
+
+@hooks.command("git")
+def hook_git(
+    remote: Annotated[
+        list[str] | None, typer.Argument(help="Name and address of the remote, as git gives them.")
+    ] = None,
+) -> None:
+    """May this be pushed? git's lines are read from stdin."""
+    refs = gate.pushed(sys.stdin.buffer.read(gate.MOST_LINES_BYTES))
+    grounds = _grounds(Path())
+    standing = grounds.keep.gate()
+    if standing is None:
+        return
+    commits, said = gate.due(grounds.checkout, standing.base, refs)
+    for sentence in (*said, *gate.troubles(standing)):
+        hint(f"trued gate: {sentence}")
+    found = asyncio.run(gate.judge_all(grounds.judge(standing, _quiet), commits))
+    for commit, one in found.items():
+        _stands(one, f"{commit[:12]} → {', '.join(commits[commit])}", standing)
+    refused = [one for one in found.values() if not one.passed]
+    grounds.keep.record("push refused" if refused else "pushed", commits=list(found))
+    if refused:
+        hint("nothing was pushed; `git push --no-verify` goes past the gate, and says so to nobody")
+        raise typer.Exit(1)
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+def _show(grounds: gate.Grounds, standing: gate.Gate, found: gate.Judgement, *, as_json: bool) -> None:
+    troubles = gate.troubles(standing)
+    if as_json:
+        contract = grounds.keep.contract(standing)
+        data = ledger(found.verdict, contract, over=False)  # whoever asks may be the agent that is judged
+        more = {"state": found.outcome.state, "accept": str(standing.accept), "tree": found.tree, "dirty": found.dirty}
+        print_json({**data, **more, "contract": standing.contract, "base": standing.base, "troubles": troubles})
+        return
+    _stands(found, "the working tree" if found.dirty else found.commit[:12], standing)
+    for sentence in (*found.notes, *troubles):
+        hint(f"! {sentence}")
+
+
+def _stands(found: gate.Judgement, what: str, standing: gate.Gate) -> None:
+    style = "green" if found.passed else "red"
+    err().print(
+        Text.assemble(
+            ("trued gate: ", "bold"), f"{plain(what)}: ", (gate.heading(found.outcome, standing.accept), style)
+        )
+    )
+    for line in [] if found.passed else gate.reasons(found.verdict, standing.accept):
+        err().print(Text(f"  {plain(line)}"), soft_wrap=True)
+    if found.outcome.lacking:
+        hint(gate.lacking(found.outcome))
+
+
+def _sealed(grounds: gate.Grounds, standing: gate.Gate) -> None:
+    contract = grounds.keep.contract(standing)
+    number = len(contract.requirements)
+    out().print(
+        Text(
+            f"sealed: {number} requirements on base {standing.base[:12]}, contract {standing.contract[:12]}, "
+            f"accepted from {standing.accept}"
+        ),
+        soft_wrap=True,
+    )
+    if not contract.held_out:
+        hint(f"{contract.held_out_why}; nothing can be above tested: keep the file elsewhere, or --accept tested")
+
+
+# -- who asks, and where -----------------------------------------------------------------------------------------------
+
+
+def _settings(accept: str | None) -> Settings:
+    """The user's own; what a repository says of itself is not asked for."""
+    return config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
+
+
+def _grounds(repo: Path) -> gate.Grounds:
+    here = checkout(repo, os.environ)
+    settings = _settings(None)
+    keep = gate.Keep(home(), here.common)
+    return gate.Grounds(here, keep, _command(), settings.sandbox, settings.allow_unsandboxed)
+
+
+def _standing(repo: Path) -> tuple[gate.Grounds, gate.Gate]:
+    grounds = _grounds(repo)
+    standing = grounds.keep.gate()
+    if standing is None:
+        raise BadInput("no gate is installed here", then="`trued gate install claude --requirements FILE`")
+    return grounds, standing
+
+
+def _command() -> str:
+    """This very program, as a shell starts it later, with the same private state."""
+    found = shutil.which("trued")
+    same = found is not None and Path(found).resolve() == Path(sys.argv[0]).resolve()
+    words = ["trued"] if same else [sys.executable, "-m", "trued"]
+    given = os.environ.get("TRUED_HOME")
+    place = f"TRUED_HOME={shlex.quote(str(home()))} " if given else ""
+    return place + shlex.join(words)
+
+
+def _commit(here: Checkout, name: str) -> str:
+    if found := here.commit(name):
+        return found
+    raise BadInput(f"{here.root} has no commit {name!a}", then="name a commit, or leave --head out")
+
+
+def _known(places: list[str]) -> list[str]:
+    for one in places:
+        if one not in gate.PLACES:
+            raise BadInput(f"{one!a} is no place for a gate", then=f"say {', '.join(gate.PLACES)}")
+    return list(dict.fromkeys(places))
+
+
+def _by_a_person(command: str) -> None:
+    outside_agents(f"gate {command}")
+    if agent := agent_around():
+        raise BadInput(f"`trued gate {command}` is refused inside an agent ({agent})", then="only a person may do this")
+
+
+def _signed(who: str, reason: str) -> tuple[str, str]:
+    """Name and reason of a person at a terminal: agents on this machine are not confined, and could give both."""
+    if not person_there():
+        raise BadInput("your word needs a terminal", then="say it in one")
+    name = who or (asyncio.run(typed(f"Who changes the contract? [{whoami()}] ")) or whoami())
+    why = reason or asyncio.run(typed("Why? (empty: nothing is changed) "))
+    if not why:
+        raise BadInput("nothing was changed", then="a reason is needed")
+    return name, why
+
+
+def _tell(kind: str, /, **data: object) -> None:
+    if kind in ("sealed", "checked"):
+        hint(f"{kind}: {data.get('sort', '')} {data.get('check', '')}")
+
+
+def _quiet(kind: str, /, **data: object) -> None:
+    """Hooks say what they have to say at the end."""

@@ -1,0 +1,158 @@
+"""The gate as a step of a build server: everything is given, nothing is kept, and GitHub is told in its own way."""
+
+import asyncio
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from .. import config, gate
+from ..documents.requirements import load_requirements
+from ..engine.verify import Verified, VerifyRequest, verify
+from ..engine.worktree import Checkout, checkout
+from ..errors import BadInput
+from ..redact import plain
+from ..types import Grade
+from ..views import ledger
+from .house import AsJson
+from .terminal import err, hint, home, print_json
+
+VARIABLE = "TRUED_REQUIREMENTS"
+
+
+def ci(
+    base: Annotated[str, typer.Option(metavar="REV", help="The branch that the work goes to.")],
+    head: Annotated[str, typer.Option(metavar="REV", help="The work.")] = "HEAD",
+    requirements: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help=f"What must hold; else the text in {VARIABLE}.", show_default=False),
+    ] = None,
+    accept: Annotated[
+        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
+    ] = None,
+    terms: Annotated[
+        str,
+        typer.Option(metavar="HASH", help="Refuse other requirements than those that were sealed.", show_default=False),
+    ] = "",
+    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Judge a commit on a build server, from where it left its base. On GitHub with annotations and a summary."""
+    here = checkout(repo, os.environ)
+    tip, work = _commit(here, base), _commit(here, head)
+    start = here.common_base(tip, work) or tip
+    settings = config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
+    with _file(here, start, requirements) as file:
+        if terms and gate.terms_of(load_requirements(file)) != terms:
+            then = "a person amends the gate and commits the new workflow"
+            raise BadInput("these are not the requirements that were sealed", "--terms", then)
+        request = VerifyRequest(
+            base=f"{here.root}@{start}",
+            head=f"{here.root}@{work}",
+            requirements_file=file,
+            accept=settings.accept,
+            sandbox=settings.sandbox,
+            allow_unsandboxed=settings.allow_unsandboxed,
+            here=here.root,
+        )
+        done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=_quiet))
+    _told(done, settings.accept, as_json=as_json)
+    raise typer.Exit(done.code)
+
+
+@contextmanager
+def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
+    """The requirements file; text of a variable is written outside the repository, and gone afterwards."""
+    if named is not None:
+        if (path := named.resolve()).is_relative_to(here.root):
+            _as_on_base(here, base, path)
+        yield named
+        return
+    text = os.environ.get(VARIABLE, "")
+    if not text.strip():
+        raise BadInput("no requirements are given", then=f"--requirements FILE, or their text in {VARIABLE}")
+    folder = home() / "ci"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    suffix = ".json" if text.lstrip().startswith("{") else ".yaml"
+    place = folder / f"requirements-{secrets.token_hex(6)}{suffix}"
+    try:
+        place.write_text(text)
+        yield place
+    finally:
+        place.unlink(missing_ok=True)
+
+
+def _as_on_base(here: Checkout, base: str, path: Path) -> None:
+    """A requirements file that is part of the repository counts as it is on the base: the work may not change it."""
+    name = path.relative_to(here.root).as_posix()
+    known = here.read(base, name)
+    if not path.is_file() or known != path.read_bytes():
+        then = f"check out the base, or `git show {base[:12]}:{name}`"
+        raise BadInput(f"{name} is not as it is on the base {base[:12]}", then=then)
+
+
+def _commit(here: Checkout, name: str) -> str:
+    for one in (name, f"origin/{name}"):
+        if found := here.commit(one):
+            return found
+    raise BadInput(
+        f"{here.root} has no commit {name!a}", then="fetch it: a build server often has the last commit only"
+    )
+
+
+def _told(done: Verified, accept: Grade, *, as_json: bool) -> None:
+    heading = gate.heading(done.outcome, accept)
+    lines = [] if done.outcome.state == "done" else gate.reasons(done.verdict, accept)
+    if as_json:
+        print_json({**ledger(done.verdict, done.contract, over=False), "state": done.outcome.state})
+    err().print(Text(f"trued gate: {plain(heading)}"), soft_wrap=True)
+    for line in lines:
+        err().print(Text(f"  {plain(line)}"), soft_wrap=True)
+    if os.environ.get("GITHUB_ACTIONS") != "true":
+        return
+    if not as_json:
+        level = "notice" if done.outcome.state == "done" else "error"
+        print(f"::{level} title=trued gate::{_escaped(heading)}")
+        for line in lines:
+            print(f"::error title=trued gate::{_escaped(line)}")
+    if place := os.environ.get("GITHUB_STEP_SUMMARY"):
+        _summarise(Path(place), summary(heading, ledger(done.verdict, done.contract, over=False)))
+
+
+def summary(heading: str, data: dict[str, Any]) -> str:
+    """A table of requirements for a page of GitHub's."""
+    rows = [f"| `{_cell(row['id'])}` | {row['grade']} | {_cell(row['why'])} |" for row in data["requirements"]]
+    undecided = [f"- {_cell(one)}" for one in data["undecided"]]
+    said = ["", "What no check can decide:", "", *undecided] if undecided else []
+    table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
+    return "\n".join([f"### trued gate: {_cell(heading)}", "", *table, *said, ""])
+
+
+def _summarise(place: Path, text: str) -> None:
+    try:
+        with place.open("a", encoding="utf-8") as file:
+            file.write(text + "\n")
+    except OSError as error:
+        hint(f"the summary could not be written: {error.strerror}")
+
+
+def _cell(text: str) -> str:
+    """In one cell of a table, and as text: names and outputs come from whoever is judged."""
+    flat = " ".join(plain(text).split())
+    for sign in "\\|`*_<>[]#!":
+        flat = flat.replace(sign, f"&#{ord(sign)};" if sign in "<>|" else f"\\{sign}")
+    return flat
+
+
+def _escaped(text: str) -> str:
+    """As GitHub wants it: nothing in it can begin a command of its own."""
+    return plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _quiet(kind: str, /, **data: object) -> None:
+    """A build server keeps its log for the verdict."""
