@@ -1,19 +1,23 @@
 """Commands that say what is proven, and on what: ledger, why."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
+from .. import proof
 from ..engine import Engine
+from ..engine.kept import Kept, last
 from ..errors import BadInput
 from ..types import RunRecord
 from ..views import HELD_BACK, state_of
 from ..views import ledger as ledger_of
-from .house import AsJson, RunName, chosen, is_over, opened
+from ..views.verdict import Verification, data
+from .house import AsJson, RunName, chosen, is_over, opened, top_of
 from .summary import check_lines, ledger_lines
-from .terminal import out, print_json
+from .terminal import home, out, print_json
 from .words import GRADES, duration, line
 
 app = typer.Typer(rich_markup_mode=None)
@@ -41,10 +45,41 @@ def why(
     as_json: AsJson = False,
 ) -> None:
     """Why a requirement has its grade: each piece of evidence, where it comes from, and on whose word it rests."""
+    if run is None and (kept := _verified_last()):
+        one = Verification(
+            kept.contract, kept.verdict, proof.concluded(kept.verdict, kept.accept), kept.accept, kept.reproduce
+        )
+        explain(one, requirement, as_json=as_json)
+        return
     with opened() as engine:
         record = chosen(engine, run)
-        row = _named(_found(engine, record)["requirements"], requirement, record.id)
+        row = _named(_found(engine, record)["requirements"], requirement, f"run {record.id}")
         words, cases = _word(engine, record, row["id"]), _cases(engine, record, row["id"])
+    _explained(row, words, cases, as_json=as_json)
+
+
+def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
+    """One requirement of a verification, with all evidence."""
+    row = _named(data(one)["requirements"], requirement, "the verification")
+    checks = [check for wanted in one.contract.requirements if wanted.id == row["id"] for check in wanted.checks]
+    cases = [text for check in checks for text in check_lines(check, cases=True)]
+    words = [row["rests_on"]] if row["rests_on"] else []
+    _explained(row, words, cases, as_json=as_json)
+    if not as_json and one.reproduce:
+        out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)
+
+
+def _verified_last() -> Kept | None:
+    """The last verification, if it is of this repository (or of none that we are in) and newer than its last run."""
+    kept, here = last(home()), top_of(Path.cwd())
+    if kept is None or (here and str(here) not in kept.places):
+        return None
+    with opened() as engine:
+        runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
+    return kept if all(one.updated_at < kept.at for one in runs) else None
+
+
+def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_json: bool) -> None:
     if as_json:
         print_json({**row, "word": words})
         return
@@ -70,13 +105,13 @@ def _found(engine: Engine, record: RunRecord) -> dict[str, Any]:
     return ledger_of(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
 
 
-def _named(rows: list[dict[str, Any]], name: str, run: str) -> dict[str, Any]:
+def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
     fitting = [row for row in rows if row["id"] == name] or [row for row in rows if row["id"].startswith(name)]
     if len(fitting) == 1:
         return fitting[0]
     known = ", ".join(row["id"] for row in rows)
     raise BadInput(
-        f"run {run} has {len(fitting) or 'no'} requirements {name!r}",
+        f"{of} has {len(fitting) or 'no'} requirements {name!r}",
         then=f"it has {known}" if known else "it has none yet",
     )
 

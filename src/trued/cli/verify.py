@@ -2,30 +2,58 @@
 
 import asyncio
 import os
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
-from .. import config
-from ..engine.verify import VerifyRequest
+from .. import config, durable
+from ..engine.drive import told_to_stop
+from ..engine.kept import Kept, keep, now
+from ..engine.receipts import Checked, Keeping, check
+from ..engine.receipts import keep as keep_away
+from ..engine.verify import Verified, VerifyRequest
 from ..engine.verify import verify as judged
-from ..views.verdict import verification
+from ..types import Grade
+from ..views.junit import junit as as_junit
+from ..views.markdown import markdown as as_markdown
+from ..views.verdict import Verification, data
 from .house import AsJson
-from .terminal import hint, home, print_json
+from .ledger import explain
+from .terminal import hint, home, out, print_json
+from .verdict import Progress, advice, verdict_lines
+from .words import line
 
 app = typer.Typer(rich_markup_mode=None)
 
+WHERE = "REPO[@REV]"
+STDOUT = Path("-")
+
 
 @app.command()
-def verify(
-    base: Annotated[str, typer.Option(metavar="REPO[@REV]", help="What the work started from.")] = "",
-    head: Annotated[str, typer.Option(metavar="REPO[@REV]", help="The work.")] = "HEAD",
+def verify(  # noqa: PLR0913 - one parameter an option
+    receipt: Annotated[
+        Path | None, typer.Argument(metavar="[RECEIPT]", help="Check this receipt instead.", show_default=False)
+    ] = None,
+    base: Annotated[
+        str, typer.Option(metavar=WHERE, help="What the work began from; else where its branch began.")
+    ] = "",
+    head: Annotated[str, typer.Option(metavar=WHERE, help="The work; else this repository's HEAD.")] = "",
     requirements: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="What must hold: TOML, YAML or JSON.", show_default=False)
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="What must hold: TOML, YAML, JSON, or Markdown; else found in the repository.",
+            show_default=False,
+        ),
     ] = None,
     accept: Annotated[
-        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default=False)
+        str | None,
+        typer.Option(
+            metavar="GRADE", help="The lowest grade that counts as met: tested, examined …", show_default=False
+        ),
     ] = None,
     sandbox: Annotated[
         str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default=False)
@@ -33,9 +61,34 @@ def verify(
     allow_unsandboxed: Annotated[
         bool, typer.Option("--allow-unsandboxed", help="Where no sandbox works, go on without.")
     ] = False,
+    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.", show_default=False)] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Also as Markdown, for a pull request; - for stdout.", show_default=False),
+    ] = None,
+    keep_receipt: Annotated[
+        Path | None, typer.Option("--receipt", metavar="FILE", help="Also as a receipt.", show_default=False)
+    ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write the contract bundle there; with RECEIPT: read it.", show_default=False),
+    ] = None,
+    why: Annotated[
+        str, typer.Option(metavar="REQUIREMENT", help="Show all evidence for this one.", show_default=False)
+    ] = "",
+    key: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="With RECEIPT: the public key that must have signed it.", show_default=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge any commit against any other, whoever made it. No agent, no key, nothing written in either repository."""
+    """Judge any commit against any other, whoever made it. No agent, no key; nothing is written in either repository.
+
+    A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
+    3: only a person's word is missing. 6: could not be judged.
+    """
+    if receipt is not None:
+        raise typer.Exit(_checked(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     settings = config.load_settings(flags, os.environ, None, config.user_config(os.environ))
     request = VerifyRequest(
@@ -45,13 +98,83 @@ def verify(
         accept=settings.accept,
         sandbox=settings.sandbox,
         allow_unsandboxed=settings.allow_unsandboxed,
+        here=Path.cwd(),
     )
-    done = asyncio.run(judged(request, home=home(), environ=os.environ, tell=_tell))
-    data = verification(done.contract, done.verdict, done.outcome, settings.accept)
+    with Progress() as progress:
+        done = asyncio.run(_judged(request, progress))
+    one = Verification(done.contract, done.verdict, done.outcome, settings.accept, _again(request, done))
+    keep(home(), _kept(request, done, one))
+    _written(one, junit, markdown)
+    if keep_receipt or bundle:
+        keeping = Keeping(receipt=keep_receipt, bundle=bundle, accept=settings.accept, asked=requirements)
+        asyncio.run(keep_away(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
     if as_json:
-        print_json(data)
-    raise typer.Exit(done.code)
+        print_json(data(one))
+    elif why:
+        explain(one, why)
+    elif markdown != STDOUT:
+        verdict_lines(one, done.places[1].name)
+        for sentence in advice(one):
+            hint(sentence)
+    raise typer.Exit(one.code)
 
 
-def _tell(kind: str, **data: object) -> None:
-    hint(f"{kind} {data}")
+async def _judged(request: VerifyRequest, progress: Progress) -> Verified:
+    with told_to_stop():
+        return await judged(request, home=home(), environ=os.environ, tell=progress.tell)
+
+
+def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
+    """A receipt that somebody handed us."""
+
+    async def look() -> Checked:
+        with told_to_stop():
+            return await check(
+                receipt,
+                bundle=bundle,
+                repository=repository,
+                key=key,
+                home=home(),
+                environ=os.environ,
+                tell=progress.tell,
+            )
+
+    with Progress() as progress:
+        found = asyncio.run(look())
+    if as_json:
+        print_json(found.data())
+    else:
+        for sentence in found.said:
+            out().print(Text(line(sentence)), soft_wrap=True)
+    return found.code
+
+
+def _again(request: VerifyRequest, done: Verified) -> str:
+    """The one command that does it all again, wherever it is typed."""
+    base, head = done.places
+    words = ["trued", "verify", "--base", f"{base}@{done.contract.base}", "--head", f"{head}@{done.verdict.commit}"]
+    words += ["--requirements", str(request.requirements_file.absolute())] if request.requirements_file else []
+    words += ["--accept", str(request.accept)] if request.accept is not Grade.ATTESTED else []
+    words += ["--sandbox", request.sandbox] if request.sandbox != "auto" else []
+    words += ["--allow-unsandboxed"] if request.allow_unsandboxed else []
+    return shlex.join(words)
+
+
+def _kept(request: VerifyRequest, done: Verified, one: Verification) -> Kept:
+    return Kept(
+        at=now(),
+        places=tuple(map(str, done.places)),
+        requirements_file=str(request.requirements_file or ""),
+        reproduce=one.reproduce,
+        accept=request.accept,
+        contract=done.contract,
+        verdict=done.verdict,
+    )
+
+
+def _written(one: Verification, junit: Path | None, markdown: Path | None) -> None:
+    for path, render in ((junit, as_junit), (markdown, as_markdown)):
+        if path == STDOUT:
+            print(render(one), end="")
+        elif path is not None:
+            durable.write(path, render(one), sync=False)

@@ -36,7 +36,7 @@ class End:
 async def driven(run: Run, cancelled: Path) -> End:
     """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good."""
     try:
-        with _told_to_stop(cancelled):
+        with told_to_stop(cancelled):
             await run.kit.workspace.begin()
             outcome = await workflow(run.settings.workflow)(run, run.kit.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
@@ -45,8 +45,8 @@ async def driven(run: Run, cancelled: Path) -> End:
 
 
 @contextmanager
-def _told_to_stop(cancelled: Path) -> Iterator[None]:
-    """SIGINT and SIGTERM end the workflow's task: its agents are stopped, and the run can be resumed."""
+def told_to_stop(cancelled: Path | None = None) -> Iterator[None]:
+    """SIGINT and SIGTERM end the current task: what it started is stopped, and a run can be resumed."""
     loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
     task = asyncio.current_task()
     for one in signals:
@@ -55,7 +55,7 @@ def _told_to_stop(cancelled: Path) -> Iterator[None]:
     try:
         yield
     except asyncio.CancelledError as error:
-        if cancelled.exists():
+        if cancelled and cancelled.exists():
             raise Cancelled("cancelled by the user") from error
         raise Interrupted("interrupted") from error
     finally:

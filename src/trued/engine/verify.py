@@ -5,12 +5,11 @@ import hashlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
 from .. import proof
-from ..documents.requirements import load_requirements
 from ..errors import BadInput, StateFailed
 from ..protocols import Tell
 from ..redact import Redactor, secrets_in
@@ -21,6 +20,7 @@ from ..workspaces.git import GitWorkspace
 from ..workspaces.removal import remove
 from ..workspaces.sandbox import best
 from ..workspaces.sides import Side
+from . import asked
 
 SUBJECT = "verify"
 PLACES = "verifications"  # below the state folder; each verification has one folder there, while it lasts
@@ -47,6 +47,7 @@ class Verified:
     contract: Contract
     verdict: Verdict
     outcome: Outcome
+    places: tuple[Path, Path] = (Path(), Path())  # the repositories of base and head
 
     @property
     def code(self) -> int:
@@ -55,23 +56,34 @@ class Verified:
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Tell) -> Verified:
     """Seal the contract on the base and prove the head against it: the code by which runs are judged, and no other."""
-    asked = _asked(request)
-    base, head = await _side(request.base, request), await _side(request.head, request)
+    given = _given(request)
+    base, head = await both(request)
     held_out, why = await _held_out(request, base, head)
-    sealing = proof.Sealing(held_out, why, undecided=await _undecided(base, head))
+    said = await _undecided(base, head, request.requirements_file)
     async with visiting(request, home, base, head) as workspace:
-        contract = await proof.seal(workspace, asked, sealing, tell=tell)
+        await _look_at_trees(workspace, base, head, tell)
+        if given is None:
+            given, more = await asked.found(workspace, head.commit)
+            said += more
+        if not _is_ours(request):
+            given = asked.guarded(given, await workspace.blobs(base.commit))
+        sealing = proof.Sealing(held_out, why, undecided=said)
+        tell("sealing", base=base.commit, requirements=len(given.requirements))
+        contract = await proof.seal(workspace, given, sealing, tell=tell)
+        tell("proving", head=head.commit)
         verdict = await _proven(workspace, contract, head, tell)
-    return _verified(contract, verdict, request, environ)
+    return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
 async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
     """The contract alone, for heads that are still to come. `head` is not looked at."""
-    asked = _asked(request)
+    given = _given(request)
+    if given is None:
+        raise BadInput("no requirements are named", then="--requirements FILE")
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
     async with visiting(request, home, base) as workspace:
-        return await proof.seal(workspace, asked, proof.Sealing(held_out, why), tell=tell)
+        return await proof.seal(workspace, given, proof.Sealing(held_out, why), tell=tell)
 
 
 async def judged(
@@ -91,6 +103,12 @@ async def judged(
     return _verified(contract, verdict.model_copy(update={"undecided": said}), request, environ)
 
 
+async def both(request: VerifyRequest) -> tuple[Side, Side]:
+    """Base and head. An unnamed base is where the work on the head began."""
+    head = await _side(request.head or "@HEAD", request)
+    return (await _side(request.base, request) if request.base else await sides.beginning(head)), head
+
+
 # -- the two sides -----------------------------------------------------------------------------------------------------
 
 
@@ -98,19 +116,24 @@ async def _side(given: str, request: VerifyRequest) -> Side:
     return await sides.side(given, request.here.absolute())
 
 
-def _asked(request: VerifyRequest) -> Requirements:
+def _given(request: VerifyRequest) -> Requirements | None:
+    """What the caller brings; None: it is to be found in the repository."""
     if request.requirements is not None:
         return request.requirements
-    if request.requirements_file is None:
-        raise BadInput("no requirements are named", then="--requirements FILE")
-    return load_requirements(request.requirements_file)
+    return asked.named(request.requirements_file) if request.requirements_file else None
+
+
+def _is_ours(request: VerifyRequest) -> bool:
+    """A requirements file is the user's words throughout: nothing is added to it."""
+    file = request.requirements_file
+    return request.requirements is not None or (file is not None and file.suffix.lower() not in asked.MARKDOWN)
 
 
 async def _held_out(request: VerifyRequest, *both: Side) -> tuple[bool, str]:
     """By the file, not by its values: kept where neither commit's history has it, nobody could read it there."""
     file = request.requirements_file
     if file is None:
-        return False, "the requirements are no file that is kept elsewhere: their cases count as visible"
+        return False, "the requirements are no file that is kept elsewhere: their cases are visible"
     visible = "its cases count as visible"
     if await sides.in_history(both, _blobs(file)):
         return False, f"the history of base or head holds the requirements file: {visible}"
@@ -131,13 +154,25 @@ def _blobs(file: Path) -> set[str]:
     }
 
 
-async def _undecided(base: Side, head: Side) -> list[str]:
+async def _undecided(base: Side, head: Side, file: Path | None = None) -> list[str]:
     said = []
-    if base.commit != head.commit and not await sides.descends(head, base):
+    descends = base.commit == head.commit or await sides.descends(head, base)
+    if descends is False:
         said.append("the head does not descend from the base: what others did in between is judged with it")
+    if descends is None:
+        said.append("the head's history does not hold the base: that the work began there is not shown")
     if any(sides.shallow(one) for one in (base, head)):
         said.append("a history is shallow: whether an older commit holds the requirements cannot be seen")
+    if file and any(one.root and file.resolve().is_relative_to(one.root) for one in (base, head)):
+        said.append(f"{file.name} lies in a working tree: whoever worked there could have read it")
     return said
+
+
+async def _look_at_trees(workspace: GitWorkspace, base: Side, head: Side, tell: Tell) -> None:
+    """What is not committed is not judged, and that is said."""
+    for one in {one.root: one for one in (base, head)}.values():
+        if files := await sides.dirty(one, workspace.store, workspace.folder):
+            tell("working tree is dirty", place=str(one.root), files=list(files))
 
 
 # -- the place ---------------------------------------------------------------------------------------------------------

@@ -1,31 +1,148 @@
-"""A verification as data: what `verify --json` prints."""
+"""A verification for people and programs: what `verify --json` prints, and what all other forms of it are made from."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from .. import proof
-from ..types import Contract, Grade, Outcome, Verdict
+from ..types import Contract, Evidence, Grade, Judged, Outcome, Outcomes, Tried, Verdict
 from . import ledger
 
+YOURS = "your own cases"
 
-def verification(contract: Contract, verdict: Verdict, outcome: Outcome, accept: Grade) -> dict[str, Any]:
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All that is known when a verification is over."""
+
+    contract: Contract
+    verdict: Verdict
+    outcome: Outcome
+    accept: Grade = Grade.ATTESTED
+    reproduce: str = ""  # the one command that does it all again
+
+    @property
+    def code(self) -> int:
+        return proof.exit_code(self.outcome)
+
+    @property
+    def lowered(self) -> bool:
+        return self.accept.rank < Grade.ATTESTED.rank
+
+    @property
+    def met(self) -> int:
+        return sum(one.grade.rank >= self.accept.rank for one in self.verdict.requirements)
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.seconds for one in (*self.contract.base_facts, *self.verdict.evidence))
+
+    @property
+    def isolation(self) -> tuple[str, ...]:
+        facts = (*self.contract.base_facts, *self.verdict.evidence)
+        return tuple(sorted({one.isolation for one in facts if one.isolation != "not run"}))
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
+        total = len(self.verdict.requirements)
+        words = {"done": "met", "waiting": "waits for a person", "unjudged": "could not be judged"}
+        state = words.get(self.outcome.state, "not proven")
+        return f"{state}: {self.met} of {total} requirement{'' if total == 1 else 's'} met, the worst {_worst(self)}"
+
+    @property
+    def bar(self) -> str:
+        return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
+
+    def checks(self, judged: Judged) -> list["Checked"]:
+        """What each check of a requirement showed, base against head."""
+        names = set(judged.evidence)
+        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in names]
+        return [
+            _checked([one for one in facts if one.check == check])
+            for check in dict.fromkeys(one.check for one in facts)
+        ]
+
+    def rests_on(self, judged: Judged) -> str:
+        """On whose word."""
+        return judged.rests_on or ("" if not self.checks(judged) else YOURS if not self.contract.authors else "")
+
+
+def _worst(one: Verification) -> str:
+    return f"is {one.verdict.grade}" if one.verdict.requirements else "is that there is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One check: how many of its cases passed on each side, and which do not on the head."""
+
+    kind: str
+    command: str
+    before: int  # passed on base, of …
+    known: int
+    after: int  # passed on head each time, of …
+    total: int
+    turns: int
+    held_out: bool
+    failing: tuple[Tried, ...]
+    void: str
+
+    @property
+    def said(self) -> str:
+        """`examples 5/5 twice (base 0/5)`."""
+        times = {0: "not run", 1: "once", 2: "twice"}.get(self.turns, f"{self.turns} times")
+        return f"{self.kind} {self.after}/{self.total} {times} (base {self.before}/{self.known})"
+
+
+def _checked(facts: Sequence[Evidence]) -> Checked:
+    base = [one for one in facts if one.side == "base"]
+    head = [one for one in facts if one.side == "head"]
+    first = facts[0]
+    before = {one.id: one for one in _tried(base)}
+    after: dict[str, Tried] = {}
+    for one in _tried(head):  # the worst of all times stands
+        if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
+            after[one.id] = one
+    failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED)
+    return Checked(
+        kind=first.kind,
+        command=first.command,
+        before=sum(one.outcome is Outcomes.PASSED for one in before.values()),
+        known=len(before),
+        after=len(after) - len(failing),
+        total=len(after),
+        turns=len({one.turn for one in head}),
+        held_out=first.held_out,
+        failing=failing,
+        void=next((one.why_void for one in facts if one.why_void), ""),
+    )
+
+
+def _tried(facts: Iterable[Evidence]) -> list[Tried]:
+    return [one for fact in facts for one in fact.tried]
+
+
+def data(one: Verification) -> dict[str, Any]:
     """Grade and requirements with their evidence, then what else a reader may ask for."""
-    found = ledger(verdict, contract, over=True)
-    taken = [one.isolation for one in (*contract.base_facts, *verdict.evidence)]
+    found = ledger(one.verdict, one.contract, over=True)
+    for row, judged in zip(found["requirements"], one.verdict.requirements, strict=False):
+        row["rests_on"] = one.rests_on(judged)
     return {
         "grade": found["grade"],
         "requirements": found["requirements"],
-        "state": outcome.state,
-        "code": proof.exit_code(outcome),
-        "why": list(outcome.why),
-        "accept": str(accept),
-        "lowered": accept.rank < Grade.ATTESTED.rank,
-        "commit": verdict.commit,
-        "tree": verdict.tree,
-        "base": contract.base,
-        "contract": proof.contract_hash(contract),
-        "held_out": contract.held_out,
-        "held_out_why": contract.held_out_why,
-        "isolation": sorted(set(taken)),
-        "undecided": list(verdict.undecided),
-        "lacking": list(outcome.lacking),
+        "state": one.outcome.state,
+        "code": one.code,
+        "why": list(one.outcome.why),
+        "accept": str(one.accept),
+        "lowered": one.lowered,
+        "commit": one.verdict.commit,
+        "tree": one.verdict.tree,
+        "base": one.contract.base,
+        "contract": proof.contract_hash(one.contract),
+        "held_out": one.contract.held_out,
+        "held_out_why": one.contract.held_out_why,
+        "isolation": list(one.isolation),
+        "undecided": list(one.verdict.undecided),
+        "lacking": list(one.outcome.lacking),
+        "reproduce": one.reproduce,
     }

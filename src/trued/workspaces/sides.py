@@ -3,15 +3,19 @@
 import asyncio
 import os
 import re
+import shutil
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
 
 from .gitcall import Git, command, environment
+from .store import Store
 
 LOOK_S = 120.0  # one look into a repository; longer means that it hangs
+GLANCE_S = 30.0  # for a warning that nobody misses
+MAIN = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop")
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _POINTER = "gitdir: "
 
@@ -185,10 +189,45 @@ async def tracked(one: Side, path: Path) -> bool:
     return code != 0 or bool(out.strip())
 
 
-async def descends(head: Side, base: Side) -> bool:
-    """Whether the base is in the history of the head."""
+async def descends(head: Side, base: Side) -> bool | None:
+    """Whether the base is in the history of the head; None where the head's repository does not know the base."""
     code, _, _ = await Git(head.git).attempt("merge-base", "--is-ancestor", base.commit, head.commit)
-    return code == 0
+    return code == 0 if code in (0, 1) else None
+
+
+async def beginning(head: Side) -> Side:
+    """Where the work on a head began: what it has in common with its upstream, or with the main branch."""
+    git = Git(head.git)
+    upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
+    for name in (upstream, *MAIN):
+        code, out, _ = await git.attempt("merge-base", head.commit, f"{name}^{{commit}}")
+        found = out.decode(errors="replace").strip()
+        if code == 0 and found != head.commit and _COMMIT.fullmatch(found):
+            return replace(head, commit=found, revision=name)
+    what = f"nobody knows where the work at {head.commit[:12]} began: no upstream or main branch has an older commit"
+    raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
+
+
+async def dirty(one: Side, store: Store, scratch: Path) -> tuple[str, ...]:
+    """Files that differ from the commit. Asked of our own store: the repository's filters and hooks are not run."""
+    index = one.git / "index"
+    if one.root is None or one.revision != "HEAD" or not index.is_file():
+        return ()
+    aside = scratch / "look"
+    shutil.copy2(index, aside)  # with its time: git looks again into what changed in the second of its last look
+    ways = (
+        ("update-index", "-q", "--refresh"),
+        ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", one.commit),
+        ("ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"),
+    )
+    found: list[str] = []
+    for words in ways:
+        variables = {"GIT_INDEX_FILE": str(aside)}
+        ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
+        if words[0] != "update-index":  # … which fails where something needs to be updated
+            found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
+    aside.unlink(missing_ok=True)
+    return tuple(dict.fromkeys(path for path in found if path))
 
 
 def shallow(one: Side) -> bool:

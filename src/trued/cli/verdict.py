@@ -1,0 +1,163 @@
+"""A verification in the terminal: short where all is well, exact where it is not."""
+
+import textwrap
+
+from rich.console import Console
+from rich.status import Status
+from rich.text import Text
+
+from ..types import Grade, Judged
+from ..views import sentence
+from ..views.verdict import Checked, Verification
+from .terminal import err, out, quiet_place
+from .words import GRADES, counted, line
+
+CASES = 5  # failing cases of one check that are shown
+DETAIL = 240  # characters of one of them
+NAMES = 28  # the widest column of ids
+INDENT = " " * 14
+STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
+
+
+def verdict_lines(one: Verification, name: str = "", console: Console | None = None) -> None:
+    """The verdict as a reviewer reads it: each requirement, why, on what, and how to see it for oneself."""
+    console = console or out()
+    rows = one.verdict.requirements
+    width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
+    where = f"{line(name)}@" if name else ""
+    _say(
+        console,
+        Text.assemble(
+            ("verify ", "bold"), f"{where}{one.verdict.commit[:12]}", (" against base ", "dim"), one.contract.base[:12]
+        ),
+    )
+    for row in rows:
+        _requirement(console, one, row, width)
+    for said in (*(finding.what for finding in one.verdict.remarks),):
+        _say(console, Text.assemble(("✗ ", "bold red"), line(said)))
+    if one.verdict.undecided:
+        _say(console, Text("not decided", "bold"))
+        for said in one.verdict.undecided:
+            _say(console, Text(f"  · {line(said, 400)}", "dim"))
+    _end(console, one)
+
+
+def _requirement(console: Console, one: Verification, row: Judged, width: int) -> None:
+    met = row.grade.rank >= one.accept.rank
+    mark, style = ("✓", "green") if met else ("✗", "red") if not row.holds else ("○", "yellow")
+    head = Text.assemble(
+        (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
+    )
+    _wrapped(console, head, line(sentence(row.why)), " " * (width + 16))
+    if met:
+        return
+    where = f"  {line(row.source)}" if row.source else ""
+    _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
+    for check in one.checks(row):
+        _check(console, check)
+    if rests := one.rests_on(row):
+        _say(console, Text(f"{INDENT}rests on {line(rests)}", "dim"))
+
+
+def _check(console: Console, check: Checked) -> None:
+    held = ", held out" if check.held_out else ""
+    _say(console, Text(f"{INDENT}{check.said}{held}", "dim"))
+    if check.void:
+        _wrapped(console, Text(f"{INDENT}  "), line(check.void, DETAIL), f"{INDENT}  ", "yellow")
+    for tried in check.failing[:CASES]:
+        detail = line(tried.detail or tried.kind, DETAIL)
+        _wrapped(
+            console, Text.assemble(f"{INDENT}  ", ("✗ ", "red")), f"{line(tried.id, 120)}: {detail}", f"{INDENT}    "
+        )
+    if len(check.failing) > CASES:
+        _say(console, Text(f"{INDENT}  … {len(check.failing) - CASES} more", "dim"))
+
+
+def _end(console: Console, one: Verification) -> None:
+    held = "held out" if one.contract.held_out else "visible"
+    examples = any(check.kind == "examples" for row in one.contract.requirements for check in row.checks)
+    if examples:
+        _say(console, Text(f"examples are {held}: {line(one.contract.held_out_why)}", "dim"))
+    _say(console, Text(f"isolation {', '.join(one.isolation) or 'not needed: nothing was run'}", "dim"))
+    if one.bar:
+        _say(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
+    state, _, rest = one.headline.partition(":")
+    _say(console, Text.assemble((state, STATES.get(one.outcome.state, "bold red")), f":{rest}"))
+    if one.reproduce:
+        _say(console, Text.assemble(("again  ", "dim"), one.reproduce))
+
+
+def _wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
+    """After a head, with what follows below where it began; on a pipe all on one line."""
+    if not console.is_terminal or console.width < len(indent) + 30:
+        _say(console, head.copy().append(words, style))
+        return
+    parts = textwrap.wrap(words, console.width - len(indent) - 1, break_on_hyphens=False) or [""]
+    _say(console, head.copy().append(parts[0], style))
+    for part in parts[1:]:
+        _say(console, Text(indent).append(part, style))
+
+
+def _say(console: Console, text: Text) -> None:
+    console.print(text, soft_wrap=True)
+
+
+class Progress:
+    """What goes on, on stderr: one line that changes on a terminal, a line an event elsewhere."""
+
+    def __init__(self, *, quiet: bool = False) -> None:
+        self._console, self._quiet = err(), quiet
+        self._status: Status | None = None
+        self._side, self._done = "", 0
+
+    def __enter__(self) -> "Progress":
+        if not self._quiet and not quiet_place():
+            self._status = self._console.status("looking at both commits")
+            self._status.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._status:
+            self._status.stop()
+
+    def tell(self, kind: str, **data: object) -> None:
+        if kind == "working tree is dirty":
+            self._warn(data)
+        elif kind == "sealing":
+            self._side = f"base {str(data['base'])[:12]}"
+            self._say(f"taking red on the {self._side}, {counted(int(str(data['requirements'])), 'requirement')}")
+        elif kind == "proving":
+            self._side, self._done = f"head {str(data['head'])[:12]}", 0
+            self._say(f"proving the {self._side}")
+        elif kind in ("sealed", "checked"):
+            self._done += 1
+            turn = f", turn {data['turn']}" if data.get("turn") else ""
+            void = f": {line(data['void'], 120)}" if data.get("void") else ""
+            self._say(f"{self._side}: {data.get('sort', 'check')} done{turn}{void}")
+
+    def _say(self, words: str) -> None:
+        if self._status:
+            self._status.update(words)
+        elif not self._quiet:
+            self._console.print(Text(words, "dim"), soft_wrap=True)
+
+    def _warn(self, data: dict[str, object]) -> None:
+        files = data["files"]
+        names = [line(one, 60) for one in files] if isinstance(files, list) else []
+        shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+        words = f"{line(data['place'])} has uncommitted work, which is not judged: {shown}"
+        self._console.print(Text(words, "yellow"), soft_wrap=True)
+
+
+def advice(one: Verification) -> list[str]:
+    """What to do next, by outcome."""
+    unmet = next((row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank), "")
+    said = []
+    if one.outcome.state == "waiting":
+        lower = max((row.grade for row in one.verdict.requirements), key=lambda grade: -grade.rank)
+        what = "no check can lift it further: look at the work yourself"
+        bar = f", or lower the bar with --accept {lower}" if lower in (Grade.TESTED, Grade.EXAMINED) else ""
+        said.append(f"nothing failed, and only a person's word is missing; {what}{bar}")
+    if unmet:
+        said.append(f"trued why {unmet} shows all evidence")
+    return said

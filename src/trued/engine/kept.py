@@ -1,0 +1,43 @@
+"""The last verification, kept in private state so that `why` can be asked after it."""
+
+import time
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from .. import durable
+from ..errors import BadInput
+from ..types import Contract, Grade, Value, Verdict
+
+FILE = "verified.json"
+
+
+class Kept(Value):
+    """A verification that is over."""
+
+    at: float
+    places: tuple[str, ...]  # the repositories of base and head
+    requirements_file: str = ""
+    reproduce: str = ""
+    accept: Grade = Grade.ATTESTED
+    contract: Contract
+    verdict: Verdict
+
+
+def keep(home: Path, one: Kept) -> None:
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    durable.write(home / FILE, one.model_dump_json(), sync=False)
+
+
+def last(home: Path) -> Kept | None:
+    path = home / FILE
+    if not path.is_file():
+        return None
+    try:
+        return Kept.model_validate_json(path.read_bytes())
+    except ValidationError:
+        raise BadInput(f"{path} is damaged", then="remove it, and verify again") from None
+
+
+def now() -> float:
+    return time.time()
