@@ -2,9 +2,8 @@
 
 import secrets
 import time
-from dataclasses import replace
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from trued.errors import CannotJudge
 from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, Outcomes, Requirement, TestsCheck
@@ -13,6 +12,7 @@ from . import command, examples, tests
 from .bench import Bench, Fact, Wanted, check_hash, unjudged, void
 from .cleanroom import put_back
 from .frozen import below
+from .gaps import DATA
 from .interpreter import Interpreter
 
 TRIES = 3  # of an environment that broke; never of a check that failed
@@ -108,7 +108,7 @@ class Recorder:
             began=time.time() - fact.seconds,
             seconds=fact.seconds,
             setting=fact.setting,
-            held_out=self.contract.held_out and check.kind == "examples",
+            held_out=self.contract.held_out and isinstance(check, DATA),
             tainted=tainted,
             why_void=fact.void,
         )

@@ -1,9 +1,10 @@
 """What is said of a failed case: everything to the user, and to the implementer what it may know."""
 
-from trued.types import Case, Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
+from trued.types import BrowserCheck, Case, Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
 
 from .examples import said
 
+DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
 NO_WORK = "the check did not work on the base"
 MOST_TEXT = 1500  # enough for one failed assertion
 _LACKING = {"module": "something that it needs is not installed", "program": "a program that it needs is not installed"}
@@ -18,6 +19,16 @@ _KINDS = {
     "arguments after": "it leaves other arguments behind",
     "exit": "it ends with another exit code",
     "stdout": "it prints something else",
+    "status": "it answers with another status",
+    "body": "it answers with something else",
+    "header": "it answers with other headers",
+    "server": "its server does not come up",
+    "sees": "the page does not show it",
+    "hides": "the page shows what it must not",
+    "url": "the page leads somewhere else",
+    "tree": "the page is not built that way for those who cannot see it",
+    "console": "the page reports errors",
+    "page": "the page does not load",
     "time": "it takes too long",
     "memory": "it takes too much memory",
     "flood": "it writes too much",
@@ -35,7 +46,7 @@ _KINDS = {
 
 def word(check: Check, kind: str) -> str:
     """How it failed. Of examples a fixed word: names of modules and programs are what the head made them."""
-    if isinstance(check, ExamplesCheck):
+    if isinstance(check, DATA):
         short = kind.split()[0] if kind else ""
         return _KINDS.get(kind) or _LACKING.get(short, "it fails")
     return _KINDS.get(kind, kind)
@@ -49,17 +60,28 @@ def reason(check: Check, case: str, tried: Tried) -> str:
 
 def gap(requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool) -> Finding:
     """For the implementer: a visible check with its output; a held-out one by requirement, clause and kind only."""
-    if isinstance(check, ExamplesCheck):
+    if isinstance(check, DATA):
         kind = word(check, tried.kind)
         what = f"{requirement.id}: a held-out example fails: {kind}"
         if not held_out:
-            what = f"{requirement.id}: {said(_case(check, case))}: {tried.detail[:MOST_TEXT] or kind}"
-        return Finding(what=what, where=requirement.text, requirement=requirement.id)
+            what = f"{requirement.id}: {_told(check, case)}: {tried.detail[:MOST_TEXT] or kind}"
+        return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
     detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
     kind = word(check, tried.kind)
     return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
 
 
+def _told(check: ExamplesCheck | BrowserCheck, name: str) -> str:
+    return f"{check.page} {name}" if isinstance(check, BrowserCheck) else said(_case(check, name))
+
+
+def _clause(check: ExamplesCheck | BrowserCheck, name: str) -> str:
+    """The user's own words that the case is about, where it says so."""
+    return check.quotes if isinstance(check, BrowserCheck) else _case(check, name).quotes
+
+
 def _case(check: ExamplesCheck, name: str) -> Case:
-    return check.cases[int(name.removeprefix("case ")) - 1]
+    """By its number; what stands for all of a check stands for its first."""
+    number = name.removeprefix("case ")
+    return check.cases[int(number) - 1 if number.isdigit() else 0]

@@ -8,11 +8,9 @@ from dataclasses import dataclass, field
 
 from trued.types import (
     Author,
-    BrowserCheck,
     Check,
     CommandCheck,
     Evidence,
-    ExamplesCheck,
     Finding,
     Grade,
     Judged,
@@ -25,11 +23,10 @@ from trued.types import (
 
 from .bench import WHOLE, check_hash
 from .frozen import below
-from .gaps import NO_WORK, gap, reason, word
+from .gaps import DATA, NO_WORK, gap, reason, word
 from .standing import Base, Head, lacking, on_base, on_head
 
 HELD_ALREADY = "held already"
-DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,9 @@ from .bench import Bench, Fact, Wanted, check_hash
 from .checks import Recorder, Sitting, distinct, sittings, take
 from .cleanroom import Graft, clean_room
 from .examples import bounded
+from .gaps import DATA
 from .interpreter import Interpreter, trusted
-from .judge import DATA, HELD_ALREADY, Facts, Objected, judge, own_case
+from .judge import HELD_ALREADY, Facts, Objected, judge, own_case
 from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
 from .undecided import CODE, Seen, undecided
 
