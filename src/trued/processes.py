@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 MARKER = "TRUED_CALL"
-AGENTS = (MARKER, "CLAUDECODE", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT")  # tools
+AGENTS = (MARKER, "CLAUDECODE", "AI_AGENT", "CODEX_SANDBOX", "GEMINI_CLI", "OPENCODE", "QWEN_CODE", "CURSOR_AGENT")
 PATIENCE_S = 10.0  # a process that outlives SIGKILL for so long hangs in the kernel; nobody can end it
 _PROC = Path("/proc")
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER
