@@ -170,4 +170,4 @@ def deletes_a_regression_test(work: Work) -> None:
 def edits_a_regression_test(work: Work) -> None:
     work.solve()
     work.replace("src/tally/cli.py", "print(len(sys.stdin.read().splitlines()))", 'print(sys.stdin.read().count("\\n"))')
-    work.replace("tests/test_cli.py", 'text="a\\nb\\n"', 'text="a\\nb\\n\\n"')
+    work.replace("tests/test_words.py", 'text="a\\nb\\n"', 'text="a\\nb\\n\\n"')

@@ -21,9 +21,3 @@ def test_top():
 def test_a_bad_top():
     done = tally("words", "--top", "none", text="a")
     assert (done.returncode, done.stdout) == (2, "")
-
-
-def test_a_ledger(tmp_path):
-    book = tmp_path / "book.txt"
-    assert tally("add", str(book), "tea", "2").returncode == 0
-    assert tally("add", str(book), "tea", "3").stdout == "tea 5\n"
