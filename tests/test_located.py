@@ -142,3 +142,16 @@ def test_any_text_is_read_or_refused_with_a_line(text: str) -> None:
                 raise
         else:
             json.dumps(located.value)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["!!bool maybe", "!!python/object:map {a: b}", "!!str {a: b}", "!!map [a]", "{!!python/object:os.system a: b}"],
+)
+def test_no_tag_makes_a_value_of_yaml_something_else(text: str) -> None:
+    with pytest.raises(BadInput, match=r"asked\.yaml:1"):
+        read_yaml(text, "asked.yaml")
+
+
+def test_a_complaint_is_one_line_whatever_a_name_holds() -> None:
+    assert "\n" not in str(BadInput("unknown key a\nb", "file\n:1", "leave\r\nit out"))

@@ -27,7 +27,8 @@ class BadInput(TruedError):
 
     def __init__(self, what: str, where: str = "", then: str = "") -> None:
         self.what, self.where, self.then = what, where, then
-        super().__init__(f"{f'{where}: ' if where else ''}{what}{f' ({then})' if then else ''}")
+        sentence = f"{f'{where}: ' if where else ''}{what}{f' ({then})' if then else ''}"
+        super().__init__(" ".join(sentence.splitlines()))  # a name from outside may hold line ends
 
 
 class Untrusted(BadInput):

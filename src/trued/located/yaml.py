@@ -9,7 +9,8 @@ from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 from ..errors import BadInput
 from .spots import DEPTH_LIMIT, NODE_LIMIT, Spot
 
-KINDS = {"null", "bool", "int", "float", "str", "timestamp", "map", "seq", "value"}
+PREFIX = "tag:yaml.org,2002:"
+SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
@@ -40,15 +41,21 @@ class _Yaml:
         self.count += 1
         if self.count > NODE_LIMIT or len(spot) > DEPTH_LIMIT:
             raise BadInput("anchors or nesting make this file too large", f"{self.file}:{line}", "write it out plainly")
-        kind = str(node.tag).rpartition(":")[2]
-        if not str(node.tag).startswith("tag:yaml.org,2002:") or kind not in KINDS:
-            what = "merge keys are" if kind == "merge" else f"the tag {node.tag} is"
-            raise BadInput(f"{what} not read here", f"{self.file}:{line}", "write the value out plainly")
+        kind = self._kind(node, line)
         if isinstance(node, MappingNode):
             return self._mapping(node, spot)
         if isinstance(node, SequenceNode):
             return [self.value(part, (*spot, number)) for number, part in enumerate(node.value)]
         return self._scalar(node, kind, line)
+
+    def _kind(self, node: Node, line: int) -> str:
+        """What the value is by its look; no tag makes it something else."""
+        known = {"map"} if isinstance(node, MappingNode) else {"seq"} if isinstance(node, SequenceNode) else SCALARS
+        kind = str(node.tag).removeprefix(PREFIX)
+        if not str(node.tag).startswith(PREFIX) or kind not in known:
+            what = "merge keys are" if kind == "merge" else f"the tag {node.tag} is"
+            raise BadInput(f"{what} not read here", f"{self.file}:{line}", "write the value out plainly")
+        return kind
 
     def _mapping(self, node: MappingNode, spot: Spot) -> dict[str, Any]:
         found: dict[str, Any] = {}
@@ -58,6 +65,7 @@ class _Yaml:
                 raise BadInput("merge keys are not read here", f"{self.file}:{line}", "write the values out plainly")
             if not isinstance(name, ScalarNode):
                 raise BadInput("a key is a list or a mapping", f"{self.file}:{line}", "use a word as key")
+            self._kind(name, line)
             key = _whole(str(name.value))
             if key in found:
                 raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")
@@ -71,15 +79,22 @@ class _Yaml:
             if kind == "null":
                 return None
             if kind == "bool":
-                return text.lower() == "true"
+                return _truth(text)
             if kind == "int":
                 digits = text.replace("_", "")
                 return int(digits, 0) if digits.lstrip("+-")[:2].lower() in ("0x", "0o", "0b") else int(digits)
             if kind == "float":
                 return float(text.replace("_", "").replace(".inf", "inf").replace(".Inf", "inf").replace(".nan", "nan"))
         except ValueError as error:
-            raise BadInput(f"{text[:40]} is no number", f"{self.file}:{line}", "write it as YAML 1.2 does") from error
+            what = f"{text[:40]} is no {'truth value' if kind == 'bool' else 'number'}"
+            raise BadInput(what, f"{self.file}:{line}", "write it as YAML 1.2 does") from error
         return _whole(text)
+
+
+def _truth(text: str) -> bool:
+    if text.lower() not in ("true", "false"):
+        raise ValueError(text)
+    return text.lower() == "true"
 
 
 def _whole(text: str) -> str:
