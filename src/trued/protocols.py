@@ -1,5 +1,6 @@
 """The three things that can be swapped: who works, where, and what remembers."""
 
+import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -47,13 +48,16 @@ class Command:
     stdin: bytes = b""
     variables: Mapping[str, str] | None = None
     readable: Sequence[str] = ()
+    writable: Sequence[str] = ()  # beyond the room
     within_s: float = 60.0
     output_bytes: int = 4 * 1024 * 1024
     memory_bytes: int = 4 * 1024**3
     processes: int = 512
-    network: str = "none"  # or "loopback": its own, on which nobody else listens
+    network: str = "none"  # or "loopback": its own, on which nobody else listens; "host" for preparations alone
     second: bool = False  # in other surroundings than the first time: host name, user, HOME, time zone
     channel: bool = False  # give it a pipe of its own for answers; its number is in TRUED_CHANNEL
+    ports: Sequence[int] = ()  # of TCP, where the network is not its own: these alone
+    inherited: Sequence[int] = ()  # open files that it gets under the same numbers; closed here when it has begun
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,31 @@ class Ran:
     timed_out: bool
     flooded: bool  # wrote more than allowed
     isolation: str
+
+
+class Serving(Protocol):
+    """A server at work in a sandbox of its own. Nobody but the engine can reach it, and only through this."""
+
+    @property
+    def port(self) -> int:
+        """Where it was told to listen, in there."""
+        ...
+
+    def connect(self) -> socket.socket:
+        """A connection to that port; closed at once where nobody listens."""
+        ...
+
+    def dialer(self) -> int:
+        """A file to inherit for another sandbox: a stream socket that is sent over it is connected to that port."""
+        ...
+
+    def gone(self) -> bool:
+        """The command has ended, or failed."""
+        ...
+
+    async def end(self) -> Ran:
+        """End it with all its descendants: what it said. Its exit code is its own, or None if it was still at work."""
+        ...
 
 
 class Workspace(Protocol):
@@ -112,6 +141,14 @@ class Workspace(Protocol):
         ...
 
     async def execute(self, command: Command) -> Ran: ...
+
+    def serving(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Serving]:
+        """Start a server: its port is chosen here, told by this variable and by {port} in its command line."""
+        ...
+
+    def setting(self) -> str:
+        """What is different for a command in its second setting, at this level of the sandbox."""
+        ...
 
     async def readable_by_agents(self, path: Path) -> bool:
         """Probe: can a process confined as agents are read this file?"""

@@ -30,6 +30,7 @@ class Confinement:
     readable: tuple[str, ...] = ()  # beyond the system's own folders
     network: str = "none"  # none | loopback | host
     hidden: tuple[str, ...] = ()  # stays out of sight even where a readable folder contains it
+    ports: tuple[int, ...] = ()  # of TCP, allowed where the network is not its own: a server's
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,4 +109,4 @@ def _build(kind: type[T], data: dict[str, Any]) -> T:
 def _value(name: str, value: Any) -> Any:
     if name in _NESTED and isinstance(value, dict):
         return _build(_NESTED[name], value)
-    return tuple(value) if isinstance(value, list) and name in ("tools", "writable", "readable", "hidden") else value
+    return tuple(value) if isinstance(value, list) and name in ("tools", "writable", "readable", "hidden", "ports") else value

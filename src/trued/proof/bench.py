@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.protocols import Command, Ran, Workspace
-from trued.types import Check, Outcomes, Tried
+from trued.types import Check, Network, Outcomes, Serve, Tried
 
 from .interpreter import Interpreter
 
@@ -42,6 +42,9 @@ class Bench:
     guarded: frozenset[str] = frozenset()  # … of which these must outlive a run: code, and files that a check names
     settled: frozenset[str] = frozenset()  # configuration that was there when the room was ready
     plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
+    serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
+    site: tuple[str, ...] = ()  # packages that `prepare` installed for this tree: never loaded before the runner is
+    second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
         self,
@@ -51,15 +54,18 @@ class Bench:
         stdin: bytes = b"",
         channel: bool = False,
         variables: Mapping[str, str] | None = None,
+        network: Network = "none",
     ) -> Ran:
         command = Command(
             argv=tuple(argv),
             folder=self.room,
             stdin=stdin,
             variables=self.variables if variables is None else variables,
-            readable=(*self.interpreter.readable, str(INSIDE)),
+            readable=(*self.interpreter.readable, str(INSIDE), *self.site),
             within_s=within_s,
             channel=channel,
+            network=network,
+            second=self.second,
         )
         return await self.workspace.execute(command)
 
@@ -99,6 +105,7 @@ class Fact:
     versions: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     ran: frozenset[str] = frozenset()  # the project's own files that took part
+    setting: str = ""  # what was different the second time; filled in for every kind of check
 
 
 WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart

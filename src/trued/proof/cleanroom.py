@@ -52,6 +52,7 @@ async def clean_room(
             roots=roots,
             variables=_variables(interpreter, roots, contract.environment.variables),
             modules=_modules([*on_base, *here], contract.environment.path),
+            serve=contract.serve,
             plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
         )
         broken = await _prepared(bench, contract.environment.prepare)

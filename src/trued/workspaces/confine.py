@@ -11,6 +11,7 @@ from trued.errors import BadInput
 from trued.wire import Confinement, Limits
 
 from .folders import LINKED, SECRETS, contains, spellings, system_folders, system_links, without
+from .setting import Setting
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 FILE_BYTES = 8 * 1024**3  # one file of a confined process; above it is a mistake that would fill the disk
@@ -27,6 +28,7 @@ def confine(
     folder: str | os.PathLike[str],
     variables: Mapping[str, str],
     limits: Limits | None = None,
+    setting: Setting | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
@@ -38,7 +40,7 @@ def confine(
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     bounds = limits or Limits()
     if confinement.level == "bubblewrap":
-        return [*_bubblewrap(confinement, where), *_limited(argv, bounds)], environment
+        return [*_bubblewrap(confinement, where, setting or Setting()), *_limited(argv, bounds)], environment
     if confinement.level in ("landlock", "none"):
         return _kept(argv, confinement, where, bounds), environment
     raise BadInput(f"there is no sandbox level {confinement.level!r}", then="bubblewrap, landlock or none")
@@ -47,15 +49,21 @@ def confine(
 # -- bubblewrap ----------------------------------------------------------------------------------------------------
 
 
-def _bubblewrap(confinement: Confinement, folder: str) -> list[str]:
+def _bubblewrap(confinement: Confinement, folder: str, setting: Setting) -> list[str]:
     program = shutil.which("bwrap", path=PATH) or shutil.which("bwrap") or "bwrap"
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL"]  # root, too, is nobody special inside
+    words += ["--hostname", setting.host] if setting.host else []
+    if setting.user is not None:  # what is ours is theirs inside: the kernel translates
+        words += ["--uid", str(setting.user), "--gid", str(setting.user)]
     if confinement.network == "host":
         words.append("--share-net")
     for target, link in system_links():
         words += ["--symlink", target, link]
-    words += [word for _, mount in sorted(_mounts(confinement, folder).items(), key=_depth) for word in mount]
+    mounts = _mounts(confinement, folder)
+    if setting.hosts and os.path.isfile("/etc/hosts") and not os.path.islink("/etc/hosts"):  # noqa: PTH113, PTH114
+        mounts["/etc/hosts"] = ["--ro-bind", setting.hosts, "/etc/hosts"]
+    words += [word for _, mount in sorted(mounts.items(), key=_depth) for word in mount]
     return [*words, "--chdir", folder, "--"]
 
 
@@ -118,6 +126,7 @@ def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Li
         "writable": [part for path in writable for part in without(path, hidden)] if restrict else [],
         "devices": list(DEVICES),
         "network": confinement.network,
+        "ports": list(confinement.ports),
         "folder": folder,
         "limits": bounds,
     }

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 
 from trued.errors import CannotJudge
 
+from .quota import entering, quota
+
 PIECE_BYTES = 1 << 16
 GRACE_S = 12.0  # longer than the keeper of a sandbox without namespaces needs to end what it keeps
 
@@ -25,6 +27,8 @@ class Launch:
     within_s: float
     output_bytes: int
     gentle: bool  # its first process ends its descendants when told; else they end with it
+    processes: int = 0  # most that it may have at a time, where the kernel counts them for us
+    memory_bytes: int = 0
 
 
 @dataclass(slots=True)
@@ -56,15 +60,19 @@ class Ended:
     started: bool  # the sandbox came up, and the command was begun: told by the sandbox, out of the command's reach
 
 
-async def run(launch: Launch, *, channel: bool) -> Ended:
-    """Start, feed, read and end it; nothing of it is left afterwards, whatever happens to the caller."""
+async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
+    """Start, feed, read and end it; nothing of it is left afterwards, whatever happens to the caller.
+
+    Of `inherited` file descriptors the command gets a copy under the same numbers; they are closed here.
+    """
     began = time.monotonic()
     async with contextlib.AsyncExitStack() as stack:
         answers, handles, variables = await _channel(stack) if channel else (None, (), {})
         status, telling = os.pipe()
         stack.callback(os.close, status)
         argv, variables = _with_status(launch, telling, variables)
-        handles = (*handles, telling)
+        argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), argv)
+        handles = (*handles, telling, *inherited)
         try:
             process = await asyncio.create_subprocess_exec(
                 *argv,

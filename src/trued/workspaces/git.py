@@ -15,16 +15,21 @@ from trued.errors import CannotJudge, StateFailed
 from trued.protocols import Command, Ran, Taken
 from trued.wire import Confinement, Limits
 
+from . import quota
 from .clones import Clones
 from .execution import Ended, Launch, run
 from .gitcall import SENT, Git
 from .removal import remove
 from .repository import Repository, open_repository
 from .sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
+from .serving import Served, forwarded
+from .setting import Setting, differences, free_ports, setting
+from .setting import variables as surroundings
 from .store import Author, Store, older
 
 __all__ = ["GitWorkspace", "Repository", "open_repository"]
 
+LOOPBACK = "loopback"
 STALE_S = 60.0  # moving one branch takes no minute: whoever still locks it is dead
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
@@ -54,6 +59,7 @@ class GitWorkspace:
             (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
             await self.store.begin(self.base)
             await self._sweep()
+            quota.sweep()
 
     def confinement(self) -> Confinement:
         return self._agents
@@ -159,25 +165,34 @@ class GitWorkspace:
     async def execute(self, command: Command) -> Ran:
         """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
         place = self.folder / "rooms" / f"x{secrets.token_hex(6)}"
-        own = {"HOME": place / "home", "TMPDIR": place / "tmp"}
+        chosen = setting(second=command.second)
+        own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
         with _writing(self.folder):
             for folder in own.values():
                 folder.mkdir(parents=True, mode=0o700)
+            (place / "hosts").write_text(chosen.hosts_text())
+        chosen = replace(chosen, hosts=str(place / "hosts"))
         try:
-            return await self._executed(command, {name: str(path) for name, path in own.items()})
+            return await self._executed(command, {name: str(path) for name, path in own.items()}, chosen)
         finally:
             await remove(place)
 
-    async def _executed(self, command: Command, own: Mapping[str, str]) -> Ran:
+    async def _executed(self, command: Command, own: Mapping[str, str], chosen: Setting) -> Ran:
+        ports = tuple(command.ports) or (free_ports() if command.network == LOOPBACK else ())
         sight = Confinement(
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
-            writable=(*own.values(), str(self._room_of(command.folder))),
+            writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
+            network="none" if ports else command.network,  # its own has a loopback; else these ports, and no others
+            ports=ports,
             hidden=self._agents.hidden,
         )
-        variables = {**own, **(command.variables or {})}
+        told = {"TRUED_PORTS": " ".join(map(str, ports))} if ports else {}
+        variables = {**own, **surroundings(second=command.second), **told, **(command.variables or {})}
         limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
-        argv, environment = confine(command.argv, sight, folder=command.folder, variables=variables, limits=limits)
+        argv, environment = confine(
+            command.argv, sight, folder=command.folder, variables=variables, limits=limits, setting=chosen
+        )
         ended = await _run(
             Launch(
                 argv=argv,
@@ -187,8 +202,11 @@ class GitWorkspace:
                 within_s=command.within_s,
                 output_bytes=command.output_bytes,
                 gentle=sight.level != BUBBLEWRAP,
+                processes=command.processes,
+                memory_bytes=command.memory_bytes,
             ),
             channel=command.channel,
+            inherited=tuple(command.inherited),
         )
         out = ended.output
         return Ran(
@@ -199,8 +217,21 @@ class GitWorkspace:
             seconds=ended.seconds,
             timed_out=ended.timed_out,
             flooded=out.flooded,
-            isolation=describe(sight.level),
+            isolation=describe(sight.level, command.network),
         )
+
+    @asynccontextmanager
+    async def serving(self, command: Command, port_env: str) -> AsyncIterator[Served]:
+        """Run it confined as a server, until the caller is done with it."""
+        served = Served(describe(self._agents.level))
+        served.begin(self.execute(forwarded(command, port_env, served)))
+        try:
+            yield served
+        finally:
+            await served.end()
+
+    def setting(self) -> str:
+        return differences(self._agents.level)
 
     def _room_of(self, folder: Path) -> Path:
         """All of the room is the command's, not only the part of it that it starts in."""
@@ -235,9 +266,9 @@ def _writing(folder: Path) -> Iterator[None]:
         raise StateFailed(f"cannot write {where}: {why}; free space or make the folder writable") from error
 
 
-async def _run(launch: Launch, *, channel: bool) -> Ended:
+async def _run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
     """A sandbox that did not come up is no result of the command."""
-    ended = await run(launch, channel=channel)
+    ended = await run(launch, channel=channel, inherited=inherited)
     if not ended.started and ended.code is not None:
         complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
         raise CannotJudge(f"the sandbox did not start: {complaint}")

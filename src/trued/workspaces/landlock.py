@@ -1,7 +1,7 @@
 """Starts one program confined by Landlock, and ends every descendant of it when it ends: a sandbox without namespaces.
 
 Run as a file, with nothing but the standard library: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`.
-The policy is JSON with readable, writable, devices (paths), network, folder, limits (name → value) and restrict (bool).
+The policy is JSON with readable, writable, devices (paths), network, ports, folder, limits (name → value) and restrict.
 """
 
 import contextlib
@@ -31,6 +31,7 @@ FAILED = 126  # exit code when the program was not started because it could not 
 READ = EXECUTE | READ_FILE | READ_DIR
 FILE_RIGHTS = EXECUTE | WRITE_FILE | READ_FILE | TRUNCATE | IOCTL_DEV  # others make no sense for a file: EINVAL
 TCP = 3  # bind and connect
+NET_PORT = 2  # a rule about a port; about paths it is 1
 SCOPES = 3  # abstract unix sockets and signals
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 MEND_S = 10.0  # for ending descendants that fork faster than they are ended
@@ -71,6 +72,9 @@ def restrict(policy: dict[str, Any]) -> None:
     ):
         for path in policy[paths]:
             _allow(ruleset, path, access & handled)
+    for port in policy["ports"] if net else ():
+        rule = struct.pack("=QQ", TCP, port)
+        _checked(call(ADD_RULE, ruleset, NET_PORT, rule, 0), f"allow port {port}")
     give_up_capabilities()
     _checked(libc().prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0), "give up new privileges")
     _checked(call(RESTRICT_SELF, ruleset, 0), "restrict itself")

@@ -14,7 +14,7 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.wire import Confinement
 
-from . import landlock
+from . import landlock, quota
 from .confine import confine
 from .folders import interpreter_folders
 
@@ -34,9 +34,13 @@ class LevelState:
     fix: str = ""  # what makes it work
 
 
-def describe(level: str) -> str:
+def describe(level: str, network: str = "none") -> str:
     """The level and what it leaves open, for the record of every evidence."""
     left = _unconfined(level)
+    if network == "loopback" and level == LANDLOCK and "TCP" not in left:
+        left += ("a few TCP ports",)
+    if network == "host" and level != NONE:
+        left += ("network",)
     return f"{level} (not confined: {', '.join(left)})" if left else level
 
 
@@ -44,10 +48,10 @@ def _unconfined(level: str) -> tuple[str, ...]:
     if level == NONE:
         return ("files", "network", "processes")
     if level == BUBBLEWRAP:
-        return ("number of processes",) if os.getuid() == 0 else ()
+        return ("number of processes",) if os.getuid() == 0 and quota.place() is None else ()
     version = landlock.abi()
     left = ["UDP", "unix sockets by path", "System V shared memory", "names of the host's processes"]
-    left += ["number of processes"]
+    left += ["number of processes"] if quota.place() is None else []
     left += ["TCP"] if version < 4 else []
     left += ["abstract unix sockets", "signals"] if version < 6 else []
     return tuple(left)

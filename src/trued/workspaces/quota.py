@@ -1,0 +1,129 @@
+"""A control group around one execution: how many processes it may have, counted by the kernel, also for root."""
+
+import contextlib
+import functools
+import os
+import secrets
+import signal
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+MOUNTS = Path("/proc/self/mountinfo")
+OWN = Path("/proc/self/cgroup")
+PREFIX = "trued-"
+EMPTY_S = 2.0  # until the kernel has forgotten the last process of a group
+ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A folder of the kernel's in which groups can be made."""
+
+    folder: Path
+    memory: bool  # it can bound the memory of all processes together, too
+
+
+@contextlib.contextmanager
+def quota(processes: int, memory_bytes: int) -> Iterator[str]:
+    """The folder of a fresh group with these bounds; "" where the machine lets us make none."""
+    found = place()
+    if found is None or not processes:
+        yield ""
+        return
+    group = found.folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+    try:
+        group.mkdir()
+        (group / "pids.max").write_text(str(processes))
+        if found.memory and memory_bytes:
+            (group / "memory.max").write_text(str(memory_bytes))
+    except OSError:
+        _remove(group)
+        yield ""
+        return
+    try:
+        yield str(group)
+    finally:
+        _remove(group)
+
+
+def entering(group: str, argv: list[str]) -> list[str]:
+    """The same command line, begun inside the group: nothing of it is ever outside."""
+    return ["/bin/sh", "-c", ENTER, "sh", group, *argv] if group else argv
+
+
+@functools.cache
+def place() -> Place | None:
+    """Where groups can be made: found out by making one. Never outside of the bounds that we are in ourselves."""
+    for folder, memory in _candidates():
+        group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
+        try:
+            group.mkdir()
+            (group / "pids.max").write_text("64")
+        except OSError:
+            continue
+        else:
+            return Place(folder, memory and (group / "memory.max").exists())
+        finally:
+            _remove(group)
+    return None
+
+
+def _candidates() -> list[tuple[Path, bool]]:
+    try:
+        own = [line.split(":", 2) for line in OWN.read_text().splitlines()]
+        mounts = [line.split() for line in MOUNTS.read_text().splitlines()]
+    except (OSError, ValueError):
+        return []
+    found: list[tuple[Path, bool]] = []
+    for _, controllers, path in own:
+        if "pids" in controllers.split(","):
+            top = next((Path(one[4]) for one in mounts if "cgroup" in one and "pids" in one[-1].split(",")), None)
+            found += [(top / path.lstrip("/"), False)] if top else []
+        elif not controllers:
+            top = next((Path(one[4]) for one in mounts if "cgroup2" in one), None)
+            found += _unified(top, path) if top else []
+    return found
+
+
+def _unified(top: Path, path: str) -> list[tuple[Path, bool]]:
+    """A group with processes of its own can have none below it; beside it, if nothing bounds us that is not theirs."""
+    own = top / path.lstrip("/")
+    if any(_read(own / name) not in ("", "max") for name in ("pids.max", "memory.max")):
+        return []
+    beside = own if own == top else own.parent
+    controllers = _read(beside / "cgroup.subtree_control").split()
+    return [(beside, "memory" in controllers)] if "pids" in controllers else []
+
+
+def _read(file: Path) -> str:
+    try:
+        return file.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _remove(group: Path) -> None:
+    """Gone, and with it whatever is still in it."""
+    until = time.monotonic() + EMPTY_S
+    while group.is_dir():
+        try:
+            group.rmdir()
+        except OSError:
+            for one in _read(group / "cgroup.procs").split():
+                with contextlib.suppress(OSError, ValueError):
+                    os.kill(int(one), signal.SIGKILL)
+            if time.monotonic() > until:
+                return
+            time.sleep(0.002)
+
+
+def sweep() -> None:
+    """Groups that a killed engine left: empty, or they would not go."""
+    found = place()
+    for group in found.folder.glob(f"{PREFIX}*") if found else ():
+        owner = group.name.removeprefix(PREFIX).split("-")[0]
+        if owner.isdigit() and not Path("/proc", owner).exists():
+            with contextlib.suppress(OSError):
+                group.rmdir()
