@@ -7,8 +7,7 @@ from rich.status import Status
 from rich.text import Text
 
 from ..types import Grade, Judged
-from ..views import sentence
-from ..views.verdict import Checked, Verification
+from ..views.verdict import Checked, Verification, because, spot
 from .terminal import err, out, quiet_place
 from .words import GRADES, counted, line
 
@@ -48,10 +47,10 @@ def _requirement(console: Console, one: Verification, row: Judged, width: int) -
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
-    _wrapped(console, head, line(sentence(row.why)), " " * (width + 16))
+    _wrapped(console, head, line(because(row.why)), " " * (width + 16))
     if met:
         return
-    where = f"  {line(row.source)}" if row.source else ""
+    where = f"  {line(spot(row.source))}" if row.source else ""
     _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
     for check in one.checks(row):
         _check(console, check)
@@ -65,10 +64,8 @@ def _check(console: Console, check: Checked) -> None:
     if check.void:
         _wrapped(console, Text(f"{INDENT}  "), line(check.void, DETAIL), f"{INDENT}  ", "yellow")
     for tried in check.failing[:CASES]:
-        detail = line(tried.detail or tried.kind, DETAIL)
-        _wrapped(
-            console, Text.assemble(f"{INDENT}  ", ("✗ ", "red")), f"{line(tried.id, 120)}: {detail}", f"{INDENT}    "
-        )
+        head = Text.assemble(f"{INDENT}  ", ("✗ ", "red"))
+        _wrapped(console, head, line(check.told(tried), DETAIL), f"{INDENT}    ")
     if len(check.failing) > CASES:
         _say(console, Text(f"{INDENT}  … {len(check.failing) - CASES} more", "dim"))
 

@@ -20,7 +20,7 @@ from ..types import Grade
 from ..views.junit import junit as as_junit
 from ..views.markdown import markdown as as_markdown
 from ..views.verdict import Verification, data
-from .house import AsJson
+from .house import AsJson, top_of
 from .ledger import explain
 from .terminal import hint, home, out, print_json
 from .verdict import Progress, advice, verdict_lines
@@ -150,10 +150,20 @@ def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | N
 
 
 def _again(request: VerifyRequest, done: Verified) -> str:
-    """The one command that does it all again, wherever it is typed."""
+    """The one command that does it all again: here, if both commits are here, else anywhere on this machine."""
     base, head = done.places
-    words = ["trued", "verify", "--base", f"{base}@{done.contract.base}", "--head", f"{head}@{done.verdict.commit}"]
-    words += ["--requirements", str(request.requirements_file.absolute())] if request.requirements_file else []
+    here = base == head == top_of(request.here)
+    sides = ("", "") if here else (f"{base}@", f"{head}@")
+    file = request.requirements_file
+    words = [
+        "trued",
+        "verify",
+        "--base",
+        f"{sides[0]}{done.contract.base}",
+        "--head",
+        f"{sides[1]}{done.verdict.commit}",
+    ]
+    words += ["--requirements", str(file if here else file.absolute())] if file else []
     words += ["--accept", str(request.accept)] if request.accept is not Grade.ATTESTED else []
     words += ["--sandbox", request.sandbox] if request.sandbox != "auto" else []
     words += ["--allow-unsandboxed"] if request.allow_unsandboxed else []

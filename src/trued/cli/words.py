@@ -1,13 +1,13 @@
 """Numbers and events as a person reads them in a terminal: short, on one line, harmless."""
 
-import shlex
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..redact import plain
-from ..types import CallCase, Case, Event, HttpCase
+from ..types import Case, Event
 from ..views import sentence
+from ..views.cases import described
 
 GRADES = {  # colour of each grade
     "refuted": "bold red",
@@ -64,9 +64,6 @@ def tokens(number: int, *, estimated: bool) -> str:
     return f"{mark}{number / 1000:.1f}k tok" if number < 1_000_000 else f"{mark}{number / 1_000_000:.2f}M tok"
 
 
-ANSWERS = ("status", "headers", "json", "body")  # of an exchange: what must come back
-
-
 def money(usd: float) -> str:
     return f"${usd:.2f}" if usd >= 0.005 else f"${usd:.4f}" if usd else ""
 
@@ -81,18 +78,7 @@ def clock(at: float) -> str:
 
 def case(one: Case) -> str:
     """A case as a person would write it down: what is done, and what must come of it."""
-    if isinstance(one, CallCase):
-        given = [*map(repr, one.args), *(f"{name}={value!r}" for name, value in one.kwargs.items())]
-        wanted = f"raises {one.raises}" if one.raises else repr(one.returns)
-        return line(f"{one.call}({', '.join(given)}) → {wanted}", 300)
-    if isinstance(one, HttpCase):
-        asked = f"{one.http.method} {one.http.path}{f' {one.http.body!r}' if one.http.body else ''}"
-        wanted = ", ".join(f"{name} {value!r}" for name, value in one.model_dump().items() if name in ANSWERS)
-        return line(f"{asked} → {wanted}", 300)
-    wanted = f"prints {one.stdout!r}" if one.stdout is not None else f"prints {one.stdout_json!r} as JSON"
-    nothing = one.stdout is None and "stdout_json" not in one.model_fields_set
-    fed = f" < {one.stdin!r}" if one.stdin else ""
-    return line(f"$ {shlex.join(one.run)}{fed} → {'' if nothing else f'{wanted}, '}exit code {one.exit}", 300)
+    return line(described(one), 300)
 
 
 # -- events as lines --------------------------------------------------------------------------------------------------

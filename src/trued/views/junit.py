@@ -5,8 +5,7 @@ from xml.etree import ElementTree as ET
 
 from ..redact import plain
 from ..types import Grade, Judged
-from .progress import sentence
-from .verdict import Verification
+from .verdict import Verification, because, spot
 
 SUITE = "trued verify"
 MOST = 20_000  # characters of one text
@@ -58,21 +57,19 @@ def _facts(one: Verification) -> dict[str, str]:
 def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
     checks = one.checks(judged)
     seconds = sum(fact.seconds for fact in one.verdict.evidence if fact.id in judged.evidence)
-    where = judged.source.rpartition(":")[0] or "requirements"
+    where = spot(judged.source).rpartition(":")[0] or "requirements"
     case = ET.SubElement(
         suite,
         "testcase",
         {"classname": safe(where.replace("/", ".")), "name": safe(judged.id), "time": f"{seconds:.3f}"},
     )
-    kind, why = sort(judged, one.accept), safe(sentence(judged.why))
+    kind, why = sort(judged, one.accept), safe(because(judged.why))
     if kind == "skipped":
         ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
     elif kind != "passed":
         failed = ET.SubElement(case, kind, {"message": f"{judged.grade}: {why}", "type": str(judged.grade)})
-        failed.text = safe(
-            "\n".join(f"{tried.id}: {tried.detail or tried.kind}" for check in checks for tried in check.failing)
-        )
-    lines = [judged.text, f"grade: {judged.grade}", f"why: {sentence(judged.why)}", *(check.said for check in checks)]
+        failed.text = safe("\n".join(check.told(tried) for check in checks for tried in check.failing))
+    lines = [judged.text, f"grade: {judged.grade}", f"why: {because(judged.why)}", *(check.said for check in checks)]
     ET.SubElement(case, "system-out").text = safe("\n".join(lines))
 
 

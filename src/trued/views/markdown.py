@@ -7,8 +7,7 @@ import re
 
 from ..redact import plain
 from ..types import Grade, Judged
-from .progress import sentence
-from .verdict import Checked, Verification
+from .verdict import Checked, Verification, because, spot
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
@@ -37,12 +36,12 @@ def markdown(one: Verification) -> str:
 def _row(judged: Judged, accept: Grade) -> str:
     met = judged.grade.rank >= accept.rank
     mark = GRADES.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
-    return f"| {mark} | {text(judged.id)}<br>{text(judged.text)} | {judged.grade} | {text(sentence(judged.why))} |"
+    return f"| {mark} | {text(judged.id)}<br>{text(judged.text)} | {judged.grade} | {text(because(judged.why))} |"
 
 
 def _evidence(one: Verification, judged: Judged) -> str:
     rests = one.rests_on(judged)
-    lines = [f"**{text(judged.id)}**{f' · {text(judged.source)}' if judged.source else ''}"]
+    lines = [f"**{text(judged.id)}**{f' · {text(spot(judged.source))}' if judged.source else ''}"]
     lines += [f"- {text(check.said)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
     lines += [f"- rests on {text(rests)}"] if rests else []
     lines += [] if one.checks(judged) else ["- there is no evidence"]
@@ -51,7 +50,7 @@ def _evidence(one: Verification, judged: Judged) -> str:
 
 
 def _failing(check: Checked) -> str:
-    said = [f"{tried.id}: {tried.detail or tried.kind}"[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
+    said = [check.told(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
     more = len(check.failing) - MOST_FAILING
     return code("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))
 

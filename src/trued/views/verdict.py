@@ -1,14 +1,32 @@
 """A verification for people and programs: what `verify --json` prints, and what all other forms of it are made from."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any
 
 from .. import proof
-from ..types import Contract, Evidence, Grade, Judged, Outcome, Outcomes, Tried, Verdict
+from ..proof.bench import check_hash
+from ..types import (
+    Case,
+    Check,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Grade,
+    Judged,
+    Outcome,
+    Outcomes,
+    Tried,
+    Verdict,
+)
 from . import ledger
+from .cases import described
 
 YOURS = "your own cases"
+REASONS = 6  # of one requirement that are told; `why` has them all
+_CASE = re.compile(r"(\w+ case) (\d+): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +74,11 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["Checked"]:
         """What each check of a requirement showed, base against head."""
-        names = set(judged.evidence)
-        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in names]
-        return [
-            _checked([one for one in facts if one.check == check])
-            for check in dict.fromkeys(one.check for one in facts)
-        ]
+        taken = set(judged.evidence)
+        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
+        listed = {check_hash(check): check for one in self.contract.requirements for check in one.checks}
+        names = list(dict.fromkeys(one.check for one in facts))
+        return [_checked([one for one in facts if one.check == name], listed.get(name)) for name in names]
 
     def rests_on(self, judged: Judged) -> str:
         """On whose word."""
@@ -86,6 +103,14 @@ class Checked:
     held_out: bool
     failing: tuple[Tried, ...]
     void: str
+    cases: tuple[Case, ...] = ()  # of examples
+
+    def told(self, tried: Tried) -> str:
+        """One failing case: what was asked, and what came of it."""
+        number = tried.id.removeprefix("case ")
+        known = number.isdigit() and 0 < int(number) <= len(self.cases)
+        asked = f"{tried.id}, {described(self.cases[int(number) - 1])}" if known else tried.id
+        return f"{asked}: {tried.detail or tried.kind or tried.outcome}"
 
     @property
     def said(self) -> str:
@@ -94,7 +119,7 @@ class Checked:
         return f"{self.kind} {self.after}/{self.total} {times} (base {self.before}/{self.known})"
 
 
-def _checked(facts: Sequence[Evidence]) -> Checked:
+def _checked(facts: Sequence[Evidence], check: Check | None) -> Checked:
     base = [one for one in facts if one.side == "base"]
     head = [one for one in facts if one.side == "head"]
     first = facts[0]
@@ -115,11 +140,29 @@ def _checked(facts: Sequence[Evidence]) -> Checked:
         held_out=first.held_out,
         failing=failing,
         void=next((one.why_void for one in facts if one.why_void), ""),
+        cases=check.cases if isinstance(check, ExamplesCheck) else (),
     )
 
 
 def _tried(facts: Iterable[Evidence]) -> list[Tried]:
     return [one for fact in facts for one in fact.tried]
+
+
+def because(why: Sequence[str]) -> str:
+    """The reasons as one sentence; cases that failed alike are told together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in why:
+        match = _CASE.fullmatch(one)
+        key, number = ((match[1], match[3]), match[2]) if match else ((one, ""), "")
+        alike.setdefault(key, []).append(number)
+    said = [f"{kind} {', '.join(numbers)}: {what}" if what else kind for (kind, what), numbers in alike.items()]
+    more = len(said) - REASONS
+    return "; ".join(said[:REASONS]) + (f"; and {more} more reasons" if more > 0 else "")
+
+
+def spot(source: str) -> str:
+    """File and line as others may read them: a path of this machine by its last part."""
+    return PurePosixPath(source).name if source.startswith("/") else source
 
 
 def data(one: Verification) -> dict[str, Any]:
