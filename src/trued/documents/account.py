@@ -20,7 +20,7 @@ def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) ->
     given = requirements.requirements if requirements else ()
     if plan is None:
         if not given:
-            return tuple(_of_text(goal))
+            return _made_of(tuple(_of_text(goal)), goal.id)
         words = _Words(_as_plan(goal), "the goal", goal)
     else:
         words = _Words(plan)
@@ -29,7 +29,14 @@ def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) ->
     )
     taken = {one.id for one in given}
     whole = [] if given or plan is None else [_whole_plan(plan)]
-    return (*given, *_unique([*words.left(taken), *whole], taken))
+    found = (*given, *_unique([*words.left(taken), *whole], taken))
+    return _made_of(found, found[-1].id) if whole else found
+
+
+def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
+    """The whole source stays a requirement of its own, and its clauses are its parts."""
+    parts = tuple(one.id for one in found if one.id != whole)
+    return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
 
 
 def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:

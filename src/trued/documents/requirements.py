@@ -104,6 +104,7 @@ def schema() -> dict[str, Any]:
     whole["properties"].pop("file")
     requirement = whole["$defs"]["Requirement"]
     requirement["properties"].pop("source")
+    requirement["properties"].pop("parts")
     requirement["properties"]["checks"]["minItems"] = 1
     whole["properties"]["requirements"]["minItems"] = 1
     whole["$defs"].pop("Source")

@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from trued.types import Approval, Contract, Grade, Judged, Outcome, Verdict
 
+PARTS = "as good as the worst of its"
 FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they are taken anew
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
@@ -23,10 +24,24 @@ def contract_hash(contract: Contract) -> str:
 def approved(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
     """The verdict with people's words: the contract approved, requirements attested. What is refuted stays so."""
     given = tuple(approvals)
-    judged = tuple(_lifted(one, given) for one in verdict.requirements)
+    lifted = {one.id: _lifted(one, given) for one in verdict.requirements}
+    judged = tuple(_by_parts(one, lifted) for one in lifted.values())
     settled = {one.id for one in judged if one.grade is Grade.ATTESTED}
     objections = tuple(one for one in verdict.objections if one.requirement not in settled)
     return verdict.model_copy(update={"requirements": judged, "objections": objections})
+
+
+def _by_parts(judged: Judged, lifted: Mapping[str, Judged]) -> Judged:
+    """What is made of others rises with them: a person who accepted every part need not accept the whole, too."""
+    parts = [lifted[name] for name in judged.parts if name in lifted]
+    if not parts or judged.grade is not Grade.UNPROVEN or not judged.why[0].startswith(PARTS):
+        return judged
+    worst = min((one.grade for one in parts), key=lambda grade: grade.rank)
+    if worst.rank <= judged.grade.rank:
+        return judged
+    why = (f"{PARTS} {len(parts)} parts: {worst}",)
+    lacks = next((one.lacks for one in parts if one.lacks), "")
+    return judged.model_copy(update={"grade": worst, "lacks": lacks, "why": why})
 
 
 def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:

@@ -22,11 +22,13 @@ from trued.types import (
 )
 
 from .bench import WHOLE, check_hash
+from .contract import PARTS
 from .frozen import below
 from .gaps import DATA, NO_WORK, gap, reason, word
 from .standing import Base, Head, lacking, on_base, on_head
 
 HELD_ALREADY = "held already"
+NO_CHECK = "no check"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class Facts:
     held_out: bool = False
     held_out_why: str = ""
     authors: Mapping[str, Author] = field(default_factory=dict)  # check → who wrote it, if not the user
+    guards: frozenset[str] = frozenset()  # checks that can refute and never prove
     caps: Sequence[str] = ()  # why it is at most examined until a person agrees
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # … and a file that a guard of this requirement runs
@@ -82,7 +85,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         ceiling = Grade.REFUTED if refuting else Grade.UNPROVEN
         grade = min(grade, ceiling, key=lambda one: one.rank)
         words = [f"an objection's own case fails: {one.finding.what}" for one in refuting]
-        why = (*words, *(f"disputed: {one.finding.what}" for one in disputed if not one.refutes), *why)
+        why = (*words, *(_disputed(one.finding) for one in disputed if not one.refutes), *why)
     closed = tuple(f"objection closed, its case passes: {one.finding.what}" for one in facts.objected if one.closed)
     gaps = tuple(one for check, count in counts for one in _gaps(requirement, check, count, facts))
     holds = not disputed and not gaps and grade not in (Grade.REFUTED, Grade.UNJUDGED) and lacks != "nothing"
@@ -96,7 +99,30 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         gaps=gaps,
         holds=holds,
         lacks=lacks if holds and lacks != "nothing" else "",
+        parts=requirement.parts,
         rests_on=_rests_on(requirement, facts),
+    )
+
+
+def _disputed(finding: Finding) -> str:
+    return f"disputed{f' by {finding.by}' if finding.by else ''}: {finding.what}"
+
+
+def together(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
+    """A requirement that is made of others is as good as the worst of them, and of its own checks if it has any."""
+    if not parts:
+        return whole
+    every = [*parts, *([] if whole.why[:1] == (NO_CHECK,) else [whole])]
+    worst = min(every, key=lambda one: one.grade.rank)
+    words = tuple(f"{one.id} is {one.grade}" for one in every if one.grade is worst.grade and one is not whole)
+    why: tuple[str, ...] = (f"{PARTS} {len(parts)} parts: {', '.join(words) or 'its own cases'}",)
+    grade, lacks = worst.grade, next((one.lacks for one in every if one.lacks), "")
+    if caps and grade.rank > Grade.EXAMINED.rank:
+        grade, lacks, why = Grade.EXAMINED, "approve", (*caps, *why)
+    own = () if whole.why[:1] == (NO_CHECK,) else whole.why
+    holds = all(one.holds for one in every)
+    return whole.model_copy(
+        update={"grade": grade, "why": (*why, *own), "holds": holds, "lacks": lacks if holds else ""}
     )
 
 
@@ -132,7 +158,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if any(superseded(case, one) for one in facts.superseded):
             count.said.append(f"{case} is superseded: not counted")
             continue
-        own = own_case(requirement, check, case)
+        own = name not in facts.guards and own_case(requirement, check, case)
+        if name in facts.guards and stood is not Base.GUARD:
+            continue  # it was not green on the base, so that it guards nothing
         if case in facts.elsewhere and not own:
             continue  # it proves or refutes there
         if case in facts.order_bound:
@@ -219,7 +247,7 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
         steps = "; ".join(step for check in manual for step in check.steps)
         return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
     if not requirement.checks:
-        return Grade.UNPROVEN, ("no check",), "attest"
+        return Grade.UNPROVEN, (NO_CHECK,), "attest"
     return _positive(requirement, counts, facts)
 
 
@@ -227,12 +255,15 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
     """Nothing failed. What does that show?"""
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
+    if requirement.keep and guards and all(check_hash(check) in facts.guards for check, _ in counts):
+        return Grade.PROVEN, (f"{HELD_ALREADY}: {guards} guards of the base stay green",), ""
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, ("the diff is empty",), "nothing"
     if requirement.keep and guards:
         if not facts.touched:
             return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
-        return Grade.PROVEN, (f"kept: {guards} guards stay green, and nothing shows more",), ""
+        words = f"kept: {guards} guards stay green, and nothing shows more"
+        return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
     if proving:
         return _red_to_green(proving, guards, facts)
     if guards and _all_green(counts):

@@ -25,7 +25,7 @@ from .cleanroom import Graft, clean_room
 from .examples import bounded
 from .gaps import DATA
 from .interpreter import Interpreter, trusted
-from .judge import HELD_ALREADY, Facts, Objected, judge, own_case
+from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
 from .undecided import CODE, Seen, undecided
 
@@ -54,7 +54,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     if distinct(due) or trial.runnable:
         await trial.hold(workspace, commit, await _same_interpreter(contract), tell)
     evidence = (*await _standing(workspace, known, commit, owned), *trial.evidence)
-    judged = tuple(judge(one, trial.facts(one, evidence, changed)) for one in due)
+    judged = _together(contract, tuple(judge(one, trial.facts(one, evidence, changed)) for one in due))
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
     seen = Seen(await _added(workspace, contract.base, commit, changed), frozenset[str]().union(*trial.ran.values()))
     for one in judged:
@@ -70,6 +70,15 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         undecided=tuple(
             dict.fromkeys([*contract.undecided, *trial.undecided, *undecided(contract, due, judged, seen)])
         ),
+    )
+
+
+def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, ...]:
+    """What is made of other requirements is judged by them."""
+    by_id = {one.id: one for one in judged}
+    return tuple(
+        together(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))
+        for one in judged
     )
 
 
@@ -195,6 +204,7 @@ class _Trial:
             held_out=contract.held_out,
             held_out_why=contract.held_out_why,
             authors=contract.authors,
+            guards=frozenset(contract.guards),
             caps=contract.caps.get(requirement.id, ()),
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),

@@ -13,10 +13,11 @@ from trued.types import (
     Outcomes,
     Requirement,
     Requirements,
+    TestsCheck,
     Tried,
 )
 
-from .bench import Bench, Fact, Wanted
+from .bench import Bench, Fact, Wanted, check_hash
 from .checks import Recorder, distinct, sittings, take
 from .cleanroom import clean_room
 from .frozen import collected, frozen, holds_tests, named_like_a_test
@@ -31,8 +32,10 @@ class Sealing:
     held_out: bool
     why: str = ""
     authors: Mapping[str, Author] = field(default_factory=dict)
+    guards: Sequence[str] = ()
     caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     undecided: Sequence[str] = ()
+    known: Sequence[Evidence] = ()  # red that was taken already, of checks that are still the same
 
 
 async def seal(
@@ -43,6 +46,45 @@ async def seal(
     tell: Tell,
 ) -> Contract:
     """The contract, with what every check showed on the base. No agent may be running."""
+    contract = await _sealed(workspace, asked, sealing, tell)
+    idle = [name for name in contract.guards if not _guards_something(contract, name)]
+    return without(contract, idle) if idle else contract
+
+
+def without(contract: Contract, guards: Sequence[str]) -> Contract:
+    """Less these guards: the base itself does not pass them, or they could not be run there."""
+    said = [f"{_named(contract, name)}: not green on the base, so that it guards nothing" for name in guards]
+    kept = []
+    for one in contract.requirements:
+        checks = tuple(check for check in one.checks if check_hash(check) not in guards)
+        if checks or not one.checks or str(one.source):  # a requirement of the user's own stays, and is unproven
+            kept.append(one if checks == one.checks else one.model_copy(update={"checks": checks, "keep": False}))
+    ids = {one.id for one in kept}
+    return contract.model_copy(
+        update={
+            "requirements": tuple(_with_parts(one, ids) for one in kept),
+            "guards": tuple(name for name in contract.guards if name not in guards),
+            "undecided": (*contract.undecided, *said),
+            "base_facts": tuple(one for one in contract.base_facts if one.check not in guards),
+        }
+    )
+
+
+def _with_parts(one: Requirement, ids: set[str]) -> Requirement:
+    parts = tuple(name for name in one.parts if name in ids)
+    return one if parts == one.parts else one.model_copy(update={"parts": parts})
+
+
+def _guards_something(contract: Contract, name: str) -> bool:
+    return Base.GUARD in on_base([one for one in contract.base_facts if one.check == name]).values()
+
+
+def _named(contract: Contract, name: str) -> str:
+    checks = [check for one in contract.requirements for check in one.checks if check_hash(check) == name]
+    return next((check.command for check in checks if isinstance(check, CommandCheck | TestsCheck)), name[:12])
+
+
+async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, tell: Tell) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = asked.requirements
     interpreter = await trusted() if distinct(requirements) else None
@@ -57,11 +99,12 @@ async def seal(
         held_out=sealing.held_out,
         held_out_why=sealing.why,
         authors=dict(sealing.authors),
+        guards=tuple(sealing.guards),
         caps=dict(sealing.caps),
         undecided=tuple(sealing.undecided),
         interpreter=interpreter.identity if interpreter else "",
     )
-    facts = await _facts(workspace, contract, interpreter, tell) if interpreter else ()
+    facts = await _facts(workspace, contract, interpreter, tell, sealing.known) if interpreter else ()
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     judging = dict(sorted((contract.frozen | collected(ids, blobs)).items()))
     return contract.model_copy(update={"base_facts": facts, "frozen": judging})
@@ -78,16 +121,26 @@ async def _beside(
 
 
 async def _facts(
-    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell
+    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     recorder = Recorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
-    evidence: list[Evidence] = []
+    every = {name for one in contract.requirements for name in distinct((one,))}
+    evidence = [one for one in taken_before if one.check in every]
+    before = {(one.requirement, one.check) for one in evidence}
+    left = tuple(
+        one.model_copy(
+            update={"checks": tuple(each for each in one.checks if (one.id, check_hash(each)) not in before)}
+        )
+        for one in contract.requirements
+    )
+    if not distinct(left):
+        return tuple(evidence)
     known = {*await workspace.blobs(contract.base), *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
-        for sitting in sittings(contract.requirements, known):
+        for sitting in sittings(left, known):
             facts = await _three_times(sitting.check, bench)
             for name, check in sitting.serves.items():
-                owners = [one for one in contract.requirements if name in distinct((one,))]
+                owners = [one for one in left if name in distinct((one,))]
                 taken = [
                     recorder.record(one.id, check, fact, turn=turn)
                     for turn, fact in enumerate(facts, start=1)

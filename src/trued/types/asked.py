@@ -24,6 +24,7 @@ class Requirement(Value):
     supersedes: tuple[str, ...] = ()
     keep: bool = False
     checks: tuple[Check, ...] = ()
+    parts: tuple[str, ...] = ()  # requirements that it is made of: it is as good as the worst of them
 
 
 class Ready(Value):

@@ -12,6 +12,7 @@ class Finding(Value):
     severity: Severity = Severity.MAJOR
     requirement: str = ""
     case: Case | None = None
+    by: str = ""  # whose word it is; the engine knows, and fills it in
 
 
 class Reply(Value):

@@ -56,6 +56,7 @@ class Judged(Value):
     gaps: tuple[Finding, ...] = ()  # what the implementer may know of what is missing
     holds: bool  # nothing failed, nothing disputed; at most a person's word is missing
     lacks: str = ""  # what only a person can give: "attest" | "approve" | ""
+    parts: tuple[str, ...] = ()  # requirements that it is made of
     rests_on: str = ""  # on whose word: the user's own cases, an examiner's, a person's approval
 
 
@@ -112,6 +113,7 @@ class Contract(Value):
     interface: tuple[str, ...] = ()
     carried: dict[str, str] = {}  # path → base64: files that are laid over both sides
     authors: dict[str, Author] = {}  # check → who wrote it; what is not named is the user's own
+    guards: tuple[str, ...] = ()  # checks that can refute and never prove: the base's own suite
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most examined until a person agrees
     undecided: tuple[str, ...] = ()  # what sealing could not account for, said and not hidden
     interpreter: str = ""  # with which red was taken: green is taken with the same
