@@ -44,6 +44,7 @@ class Bench:
     plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
     serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
     site: tuple[str, ...] = ()  # packages that `prepare` installed for this tree: never loaded before the runner is
+    carried: frozenset[str] = frozenset()  # files that came with the contract: as good as the base's
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(

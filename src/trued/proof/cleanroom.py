@@ -54,6 +54,7 @@ async def clean_room(
             modules=_modules([*on_base, *here], contract.environment.path),
             serve=contract.serve,
             plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
+            carried=frozenset(contract.carried),
         )
         broken = await _prepared(bench, contract.environment.prepare)
         frozen = {path: digest(room / path) for path, blob in contract.frozen.items() if blob}
