@@ -67,7 +67,7 @@ class Checkout:
 
 def checkout(folder: Path, environ: Mapping[str, str]) -> Checkout:
     """The working tree around a folder, or one sentence on why there is none."""
-    found = open_repository(folder)
+    found = open_repository(folder, status=False)
     paths = ("--path-format=absolute", "--absolute-git-dir", "--git-path", "hooks")
     code, out = ask(found.root, environ, "rev-parse", *paths)
     lines = out.decode(errors="surrogateescape").split("\n")

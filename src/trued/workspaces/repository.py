@@ -27,8 +27,9 @@ class Repository:
         return self.common.parent != self.root
 
 
-def open_repository(path: str | Path) -> Repository:
-    """The repository around `path`, or one sentence that says why a run cannot start there."""
+def open_repository(path: str | Path, *, status: bool = True) -> Repository:
+    """The repository around `path`, or one sentence that says why a run cannot start there. Without `status` the
+    working tree is not compared with anything, and no filter of the user's is run."""
     where = _named(path)
     if not where.exists():
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
@@ -41,7 +42,7 @@ def open_repository(path: str | Path) -> Repository:
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
     taken, _, _ = _git(root, "show-ref", "--verify", "--quiet", "refs/heads/trued")
-    return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root))
+    return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root) if status else ())
 
 
 def _named(path: str | Path) -> Path:

@@ -13,7 +13,6 @@ from .content import is_content
 from .gitcall import TIMED_OUT, Git
 from .store import ATTRIBUTES, Author
 
-LOOK_S = 120.0  # a working tree that takes longer hangs on something: a pipe, a network folder
 NAMED = 5  # files that a sentence names
 EXCLUDES_BYTES = 1 << 20
 
@@ -28,6 +27,7 @@ class Worktree:
     head: str
     excludes: Path | None = None  # the user's own ignore file, for all repositories
     own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine's: no part of the work while unchanged
+    patience_s: float = 120.0  # git works no longer on a working tree, unless it hangs: on a pipe, a network folder
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,9 @@ async def _listed(
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Paths to take, paths that are gone, and what is left out."""
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
-    code, out, said = await git.attempt(f"--work-tree={worktree.root}", *words, variables=variables, within_s=LOOK_S)
+    code, out, said = await git.attempt(
+        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.patience_s
+    )
     _worked(code, said, worktree)
     there, gone, nested = list[str](), list[str](), list[str]()
     absent = await _sparse(worktree)
@@ -138,7 +140,7 @@ async def _sparse(worktree: Worktree) -> set[str]:
     """Paths that a sparse checkout leaves out: not there, and not removed."""
     if not (worktree.git / "info" / "sparse-checkout").is_file():
         return set()
-    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=LOOK_S)
+    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.patience_s)
     entries = out.decode(errors="surrogateescape").split("\0") if code == 0 else []
     return {entry[2:] for entry in entries if entry.startswith("S ")}
 
@@ -148,7 +150,7 @@ async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str],
         return
     names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
     words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
-    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=LOOK_S)
+    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.patience_s)
     _worked(code, said, worktree)
 
 

@@ -1,0 +1,161 @@
+"""The gate in somebody's settings: put in beside what is there, and taken out without a trace."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trued.errors import BadInput
+from trued.gate import claude
+from trued.gate.jsontext import Text
+
+COMMAND = "trued gate hook claude || exit 1"
+OTHERS = {"hooks": [{"type": "command", "command": "say done"}]}
+FORMER: dict[str, bytes] = {
+    "empty": b"{}",
+    "empty, spread out": b"{\n}\n",
+    "other keys": b'{\n  "model": "opus",\n  "permissions": {"allow": ["Bash(ls:*)"]}\n}\n',
+    "one line": b'{"model":"opus","env":{"A":"1"}}',
+    "tabs": b'{\n\t"env": {\n\t\t"A": "{[\\"]}"\n\t}\n}\n',
+    "four spaces": b'{\n    "hooks": {\n        "PreToolUse": []\n    }\n}',
+    "windows": b'{\r\n  "model": "opus"\r\n}\r\n',
+    "mark": b'\xef\xbb\xbf{"model": "opus"}\n',
+    "other stop hook": json.dumps({"hooks": {"Stop": [OTHERS]}, "z": 1}, indent=2).encode(),
+    "both events": json.dumps({"hooks": {"SubagentStop": [OTHERS], "Stop": [OTHERS, OTHERS]}}).encode(),
+    "empty lists": b'{"hooks": {"Stop": [], "SubagentStop": [ ]}}\n',
+    "empty hooks": b'{"hooks": { } , "a": null}\n',
+    "letters": '{"statusLine": "größer → ☃"}\n'.encode(),
+    "numbers as they are": b'{"a": 1.50, "b": 1e3, "c": -0.0}\n',
+}
+
+
+def settings(folder: Path, content: bytes | None) -> Path:
+    path = folder / claude.FILE
+    if content is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+    return path
+
+
+def entries(path: Path, event: str) -> list[Any]:
+    found: list[Any] = json.loads(path.read_bytes().decode("utf-8-sig"))["hooks"][event]
+    return found
+
+
+@pytest.mark.parametrize("former", FORMER.values(), ids=FORMER)
+def test_what_else_is_in_the_settings_stays_and_removing_brings_back_every_byte(tmp_path: Path, former: bytes) -> None:
+    path = settings(tmp_path, former)
+    installed = claude.install(tmp_path, COMMAND, 600, None)
+    now = json.loads(path.read_bytes().decode("utf-8-sig"))
+    before = json.loads(former.decode("utf-8-sig"))
+    for event in claude.EVENTS:
+        *others, ours = now["hooks"][event]
+        assert ours["hooks"][0]["command"] == COMMAND
+        assert others == before.get("hooks", {}).get(event, [])
+    assert {key: value for key, value in now.items() if key != "hooks"} == {
+        key: value for key, value in before.items() if key != "hooks"
+    }
+    assert claude.trouble(installed) == ""
+    claude.remove(installed)
+    assert path.read_bytes() == former
+
+
+@pytest.mark.parametrize("former", [None, *FORMER.values()], ids=["none", *FORMER])
+def test_installing_twice_is_installing_once(tmp_path: Path, former: bytes | None) -> None:
+    path = settings(tmp_path, former)
+    first = claude.install(tmp_path, COMMAND, 600, None)
+    once = path.read_bytes()
+    second = claude.install(tmp_path, COMMAND, 600, first)
+    assert path.read_bytes() == once
+    claude.remove(second)
+    assert (path.read_bytes() if path.exists() else None) == former
+    assert former is not None or not path.parent.exists()
+
+
+def test_another_command_replaces_ours_and_nothing_else(tmp_path: Path) -> None:
+    path = settings(tmp_path, FORMER["other stop hook"])
+    first = claude.install(tmp_path, COMMAND, 600, None)
+    second = claude.install(tmp_path, f"A=1 {COMMAND}", 300, first)
+    assert [len(entries(path, event)) for event in claude.EVENTS] == [2, 1]
+    assert entries(path, "Stop")[1]["hooks"][0] == {"type": "command", "command": f"A=1 {COMMAND}", "timeout": 360}
+    claude.remove(second)
+    assert path.read_bytes() == FORMER["other stop hook"]
+
+
+def test_what_somebody_added_after_the_installation_survives_the_removal(tmp_path: Path) -> None:
+    path = settings(tmp_path, FORMER["other keys"])
+    installed = claude.install(tmp_path, COMMAND, 600, None)
+    path.write_bytes(path.read_bytes().replace(b'"opus"', b'"sonnet"'))
+    assert claude.trouble(installed) == ""
+    claude.remove(installed)
+    assert path.read_bytes() == FORMER["other keys"].replace(b'"opus"', b'"sonnet"')
+
+
+def test_an_entry_that_was_taken_out_is_said(tmp_path: Path) -> None:
+    path = settings(tmp_path, FORMER["other keys"])
+    installed = claude.install(tmp_path, COMMAND, 600, None)
+    path.write_bytes(FORMER["other keys"])
+    assert "changed or removed" in claude.trouble(installed)
+    path.unlink()
+    assert "is gone" in claude.trouble(installed)
+
+
+@pytest.mark.parametrize(
+    ("former", "where"),
+    [
+        (b'{\n  "a": 1,\n}', ":3"),
+        (b"// mine\n{}", ":1"),
+        (b"[]", ":1"),
+        (b'{"a": 1,\n "hooks": []}', ":2"),
+        (b'{"hooks": {\n"Stop": {}}}', ":2"),
+        (b"\xff\xfe", ""),
+        (b"", ":1"),
+    ],
+)
+def test_malformed_settings_are_refused_in_one_sentence_and_left_alone(
+    tmp_path: Path, former: bytes, where: str
+) -> None:
+    path = settings(tmp_path, former)
+    with pytest.raises(BadInput) as caught:
+        claude.install(tmp_path, COMMAND, 600, None)
+    assert str(caught.value).startswith(f"{claude.FILE}{where}: ")
+    assert path.read_bytes() == former
+
+
+def test_a_link_out_of_the_repository_is_not_written_through(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere.json"
+    elsewhere.write_text("{}")
+    root = tmp_path / "root"
+    (root / ".claude").mkdir(parents=True)
+    (root / claude.FILE).symlink_to(elsewhere)
+    with pytest.raises(BadInput, match="leads out"):
+        claude.install(root, COMMAND, 600, None)
+    assert elsewhere.read_text() == "{}"
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@given(
+    st.dictionaries(st.text(max_size=4).filter(lambda name: name != "hooks"), values, max_size=4),
+    st.sampled_from([None, 0, 2, "\t"]),
+    st.booleans(),
+)
+def test_whatever_the_text_one_part_in_and_out_again_leaves_it_as_it_was(
+    value: dict[str, Any], indent: int | str | None, ascii_only: bool
+) -> None:
+    text = Text(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
+    more = text.put((), "hooks", {"Stop": [1]})
+    assert json.loads(more.text) == {**value, "hooks": {"Stop": [1]}}
+    assert json.loads(more.put(("hooks", "Stop"), None, [2]).text)["hooks"] == {"Stop": [1, [2]]}
+    assert json.loads(more.drop("hooks").text) == value
+    assert more.drop("hooks") == text or not value
+    for name in value:
+        assert json.loads(more.drop(name).text) == {k: v for k, v in more.at().items() if k != name}
