@@ -13,6 +13,7 @@ from .words import GRADES, counted, line
 
 CASES = 5  # failing cases of one check that are shown
 DETAIL = 240  # characters of one of them
+MANY = 15  # requirements, of which only the unmet ones are told with their evidence
 NAMES = 28  # the widest column of ids
 INDENT = " " * 14
 STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
@@ -32,56 +33,58 @@ def verdict_lines(one: Verification, name: str = "", console: Console | None = N
     )
     for row in rows:
         _requirement(console, one, row, width)
-    for said in (*(finding.what for finding in one.verdict.remarks),):
-        _say(console, Text.assemble(("✗ ", "bold red"), line(said)))
+    for finding in one.verdict.remarks:
+        _say(console, Text.assemble(("✗ ", "red"), line(finding.what)))
     if one.verdict.undecided:
-        _say(console, Text("not decided", "bold"))
+        _say(console, Text("\nnot decided", "bold"))
         for said in one.verdict.undecided:
-            _say(console, Text(f"  · {line(said, 400)}", "dim"))
+            _wrapped(console, Text("  · ", "dim"), line(said, 600), "    ", "dim")
     _end(console, one)
 
 
 def _requirement(console: Console, one: Verification, row: Judged, width: int) -> None:
     met = row.grade.rank >= one.accept.rank
-    mark, style = ("✓", "green") if met else ("✗", "red") if not row.holds else ("○", "yellow")
+    mark, style = ("✓", "green") if met else ("○", "yellow") if row.holds else ("✗", "red")
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
     _wrapped(console, head, line(because(row.why)), " " * (width + 16))
-    if met:
+    if met and len(one.verdict.requirements) > MANY:
         return
-    where = f"  {line(spot(row.source))}" if row.source else ""
-    _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
-    for check in one.checks(row):
-        _check(console, check)
-    if rests := one.rests_on(row):
-        _say(console, Text(f"{INDENT}rests on {line(rests)}", "dim"))
+    checks = one.checks(row)
+    if not met:
+        where = f"  {line(spot(row.source))}" if row.source else ""
+        _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
+    shown = [f"{check.said}{', held out' if check.held_out else ''}" for check in checks]
+    rests = one.rests_on(row)
+    if said := " · ".join([*shown, *([f"rests on {line(rests)}"] if rests else [])]):
+        _wrapped(console, Text(INDENT), said, INDENT, "dim")
+    for check in checks:
+        _failing(console, check)
 
 
-def _check(console: Console, check: Checked) -> None:
-    held = ", held out" if check.held_out else ""
-    _say(console, Text(f"{INDENT}{check.said}{held}", "dim"))
+def _failing(console: Console, check: Checked) -> None:
     if check.void:
-        _wrapped(console, Text(f"{INDENT}  "), line(check.void, DETAIL), f"{INDENT}  ", "yellow")
+        _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:
-        head = Text.assemble(f"{INDENT}  ", ("✗ ", "red"))
-        _wrapped(console, head, line(check.told(tried), DETAIL), f"{INDENT}    ")
+        head = Text.assemble(INDENT, ("✗ ", "red"))
+        _wrapped(console, head, line(check.told(tried), DETAIL), f"{INDENT}  ")
     if len(check.failing) > CASES:
-        _say(console, Text(f"{INDENT}  … {len(check.failing) - CASES} more", "dim"))
+        _say(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
 
 
 def _end(console: Console, one: Verification) -> None:
     held = "held out" if one.contract.held_out else "visible"
-    examples = any(check.kind == "examples" for row in one.contract.requirements for check in row.checks)
-    if examples:
-        _say(console, Text(f"examples are {held}: {line(one.contract.held_out_why)}", "dim"))
-    _say(console, Text(f"isolation {', '.join(one.isolation) or 'not needed: nothing was run'}", "dim"))
+    said = [f"isolation: {', '.join(one.isolation) or 'not needed, nothing was run'}"]
+    if any(check.kind == "examples" for row in one.contract.requirements for check in row.checks):
+        said.insert(0, f"examples are {held}: {line(one.contract.held_out_why)}")
+    _wrapped(console, Text("\n"), " · ".join(said), "", "dim")
     if one.bar:
         _say(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
     state, _, rest = one.headline.partition(":")
     _say(console, Text.assemble((state, STATES.get(one.outcome.state, "bold red")), f":{rest}"))
     if one.reproduce:
-        _say(console, Text.assemble(("again  ", "dim"), one.reproduce))
+        _say(console, Text.assemble(("again: ", "dim"), one.reproduce))
 
 
 def _wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
@@ -89,7 +92,8 @@ def _wrapped(console: Console, head: Text, words: str, indent: str, style: str =
     if not console.is_terminal or console.width < len(indent) + 30:
         _say(console, head.copy().append(words, style))
         return
-    parts = textwrap.wrap(words, console.width - len(indent) - 1, break_on_hyphens=False) or [""]
+    room = console.width - len(indent) - 1
+    parts = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False) or [""]
     _say(console, head.copy().append(parts[0], style))
     for part in parts[1:]:
         _say(console, Text(indent).append(part, style))

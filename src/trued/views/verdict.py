@@ -64,7 +64,7 @@ class Verification:
     def headline(self) -> str:
         """The outcome in one line."""
         total = len(self.verdict.requirements)
-        words = {"done": "met", "waiting": "waits for a person", "unjudged": "could not be judged"}
+        words = {"done": "success", "waiting": "waits for a person", "unjudged": "could not be judged"}
         state = words.get(self.outcome.state, "not proven")
         return f"{state}: {self.met} of {total} requirement{'' if total == 1 else 's'} met, the worst {_worst(self)}"
 
