@@ -17,6 +17,7 @@ from .inside.answer import Malformed, build
 from .rendering import equal, flaw, shown, sound
 
 START_S = 30.0  # for the interpreter itself, on a busy machine; the cases have their own limits
+LONGEST_S = 1e9  # no time that anybody waited
 BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says
 LONGEST_NAME, LONGEST_PATH = 255, 1000
 LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux takes a little more
@@ -161,7 +162,16 @@ def _said_by_the_script(ran: Ran, token: str) -> dict[str, Any]:
         return {"why": "something else wrote to the engine's channel"}
     if ran.exit_code != 0 or ran.flooded or len(said) != 1:
         return {"why": f"{len(said)} answers came, and the exit code is {ran.exit_code}"}
-    return said[0]
+    return said[0] if _is_a_record(said[0]) else {"why": "what came is no answer of the engine's script"}
+
+
+def _is_a_record(said: dict[str, Any]) -> bool:
+    """In the shape in which the script writes it: all of it, each of its kind."""
+    if said.keys() == {"unable"}:
+        return isinstance(said["unable"], str)
+    kinds = {"said": str, "exit": int, "late": bool, "seconds": float | int}
+    fitting = said.keys() == kinds.keys() and all(isinstance(said[name], kind) for name, kind in kinds.items())
+    return fitting and 0 <= said["seconds"] < LONGEST_S
 
 
 def _called(
