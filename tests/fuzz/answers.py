@@ -1,0 +1,156 @@
+"""Answers of example calls and command lines: garbage in any place is never a pass, and never a crash."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from tests.fuzz.mutation import Mutator
+from tests.fuzz.rooms import heard, lines, place, run, said
+from trued.proof import examples
+from trued.proof.bench import Wanted
+from trued.protocols import Command, Ran
+from trued.types import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
+
+CALLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
+    ({"args": [4], "returns": 8}, {"returned": ["i", "8"], "args": ["l", ["i", "4"]]}),
+    ({"args": ["A b"], "returns": "a-b"}, {"returned": "a-b", "args": ["l", "A b"]}),
+    ({"args": [], "returns": None}, {"returned": None, "args": ["l"]}),
+    ({"args": [], "returns": True}, {"returned": True, "args": ["l"]}),
+    (
+        {"args": [[1, 2.5]], "returns": {"a": [1, None], "b": {}}},
+        {
+            "returned": ["d", ["a", ["l", ["i", "1"], None]], ["b", ["d"]]],
+            "args": ["l", ["l", ["i", "1"], ["f", "2.5"]]],
+        },
+    ),
+    (
+        {"args": [7], "raises": "TypeError"},
+        {
+            "raised": ["builtins.TypeError", "builtins.Exception"],
+            "stage": "call",
+            "text": "no",
+            "args": ["l", ["i", "7"]],
+        },
+    ),
+]
+RUNS: list[tuple[dict[str, Any], bytes]] = [
+    ({"stdout": "a-b\n"}, b"a-b\n"),
+    ({"stdout_json": {"a": [1, 2.5, None, True]}}, b'{"a": [1, 2.5, null, true]}\n'),
+    ({"exit": 3}, b""),
+]
+
+
+def feed(chance: Mutator) -> bytes:
+    return _call(chance) if chance.random.random() < 0.8 else _run(chance)
+
+
+def _call(chance: Mutator) -> bytes:
+    given, answer = chance.random.choice(CALLS)
+    case = CallCase.model_validate({"call": "kit:f", **given})
+    speaking, bench, _ = place()
+    spoken: list[tuple[Ran, str]] = []
+
+    def respond(command: Command) -> Ran:
+        token = str(json.loads(command.stdin)["nonce"])
+        ran = _garbled(chance, token, {"kwargs": ["d"], "ran": [], **answer})
+        spoken.append((ran, token))
+        return ran
+
+    speaking.answer = respond
+    fact = run(examples.take(ExamplesCheck(cases=(case,)), bench, Wanted()))
+    (tried,) = fact.tried
+    if tried.outcome is Outcomes.PASSED:
+        assert all(_really(given, ran, token) for ran, token in spoken), "passed by an answer that does not say so"
+    assert Tried.model_validate_json(tried.model_dump_json()) == tried
+    return str(tried.outcome).encode()
+
+
+def _garbled(chance: Mutator, token: str, answer: dict[str, Any]) -> Ran:
+    """Changed inside, around, on the channel, or in how the process ended."""
+    level = chance.random.randrange(10)
+    inner = chance.value([answer]) if 1 <= level <= 5 else answer
+    record: Any = {"said": json.dumps(inner) + "\n", "exit": 0, "late": False, "seconds": 0.1}
+    if level == 6:
+        record["said"] = chance.text([record["said"].encode()]).decode("utf-8", "replace")
+    if level == 7:
+        record = chance.value([record])
+    data = lines(token, record)
+    if level == 8:
+        data = chance.text([data, lines(token, [record, record])])
+    ran = said(data)
+    if level == 9:
+        odd: dict[str, Any] = chance.random.choice(
+            [{"exit_code": 1}, {"exit_code": None}, {"timed_out": True}, {"flooded": True}]
+        )
+        ran = replace(ran, **odd)
+    return ran
+
+
+def _really(given: dict[str, Any], ran: Ran, token: str) -> bool:
+    """Does the answer say what was asked for? Read anew, by other code than the engine's."""
+    records = heard(ran.answers, token)
+    if records is None or len(records) != 1 or ran.exit_code != 0 or ran.timed_out or ran.flooded:
+        return False
+    told = [one for one in str(records[0].get("said")).split("\n") if one]
+    answer = json.loads(told[0]) if len(told) == 1 else {}
+    if records[0].get("late") or "missing" in answer:
+        return False
+    if not _same(given["args"], _decoded(answer.get("args"))) or not _same({}, _decoded(answer.get("kwargs"))):
+        return False
+    if "raises" in given:
+        return f"builtins.{given['raises']}" in answer["raised"] and answer.get("stage") != "import"
+    return "raised" not in answer and "returned" in answer and _same(given["returns"], _decoded(answer["returned"]))
+
+
+class Odd:
+    """Equal to nothing."""
+
+
+def _decoded(node: Any) -> Any:
+    match node:
+        case None | bool() | str():
+            return node
+        case ["i", str(digits)]:
+            return int(digits, 16)
+        case ["f", str(digits)]:
+            return float(digits)
+        case ["l" | "t" | "r", *parts]:
+            return [_decoded(one) for one in parts]
+        case ["d", *pairs]:
+            return {_decoded(key): _decoded(value) for key, value in pairs if not isinstance(_decoded(key), list)}
+    return Odd()
+
+
+def _same(expected: Any, found: Any) -> bool:
+    if isinstance(expected, bool) or isinstance(found, bool) or expected is None or isinstance(expected, str):
+        return type(expected) is type(found) and bool(expected == found)
+    if isinstance(expected, list):
+        return isinstance(found, list) and len(found) == len(expected) and all(map(_same, expected, found))
+    if isinstance(expected, dict):
+        names = {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
+        return (
+            names is not None
+            and names.keys() == expected.keys()
+            and all(_same(value, names[key]) for key, value in expected.items())
+        )
+    return isinstance(found, int | float) and found == expected
+
+
+def _run(chance: Mutator) -> bytes:
+    given, stdout = chance.random.choice(RUNS)
+    case = RunCase.model_validate({"run": ["tool"], **given})
+    speaking, bench, _ = place()
+    code = chance.random.choice((case.exit, case.exit, case.exit, 1, 127, None, -9))
+    out = chance.text([stdout]) if chance.random.random() < 0.8 else stdout
+    ran = said(b"", stdout=out, stderr=chance.text([b"No module named 'x'"]), exit_code=code)
+    ran = replace(ran, timed_out=chance.random.random() < 0.05, flooded=chance.random.random() < 0.05)
+    speaking.answer = lambda command: ran
+    fact = run(examples.take(ExamplesCheck(cases=(case,)), bench, Wanted()))
+    (tried,) = fact.tried
+    if tried.outcome is Outcomes.PASSED:
+        assert code == case.exit
+        assert not ran.timed_out
+        assert not ran.flooded
+        assert case.stdout is None or out == case.stdout.encode()
+        assert "stdout_json" not in given or _same(given["stdout_json"], json.loads(out))
+    return str(tried.outcome).encode()
