@@ -43,8 +43,9 @@ class Bench:
     settled: frozenset[str] = frozenset()  # configuration that was there when the room was ready
     plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
     serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
-    site: tuple[str, ...] = ()  # packages that `prepare` installed for this tree: never loaded before the runner is
-    carried: frozenset[str] = frozenset()  # files that came with the contract: as good as the base's
+    carried: Mapping[str, str] = field(default_factory=dict)  # frozen files that came with the contract, as base64
+    prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
+    site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -62,13 +63,18 @@ class Bench:
             folder=self.room,
             stdin=stdin,
             variables=self.variables if variables is None else variables,
-            readable=(*self.interpreter.readable, str(INSIDE), *self.site),
+            readable=(*self.interpreter.readable, str(INSIDE), *filter(None, [self.prepared])),
             within_s=within_s,
             channel=channel,
             network=network,
             second=self.second,
         )
         return await self.workspace.execute(command)
+
+    @property
+    def python(self) -> str:
+        """What `python` means in a command line of the user's; nothing that counts is run by it."""
+        return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
         """Of these files those that lie in the room, by their names in the commit."""
@@ -140,6 +146,11 @@ def capped(*streams: bytes) -> str:
 
 def clean(text: str) -> str:
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def told(text: str) -> str:
+    """Whatever a head says, as text that can be kept."""
+    return clean(text[:4000].encode("utf-8", "replace").decode())[:2000]
 
 
 def nonce() -> str:

@@ -1,5 +1,6 @@
 """A fresh checkout with the frozen files of the base grafted over it, ready to run checks in."""
 
+import base64
 import contextlib
 import hashlib
 import os
@@ -10,14 +11,15 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
+from trued.errors import CannotJudge
 from trued.protocols import Workspace
 from trued.types import CommandCheck, Contract, TestsCheck
 
-from .bench import SYSTEM_PATH, Bench, capped, nonce
+from .bench import SYSTEM_PATH, Bench, nonce
 from .frozen import among_tests, is_compiled, is_configuration, is_customizing, is_test
 from .interpreter import Interpreter
+from .prepared import prepared
 
-PREPARE_S = 600.0
 MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
 
 
@@ -43,6 +45,8 @@ async def clean_room(
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft = await _graft(workspace, contract, (on_base, here), room)
+        for path in contract.carried:
+            _lay(room, path, contract.carried)
         roots = _roots(room, contract.environment.path)
         bench = Bench(
             workspace=workspace,
@@ -51,23 +55,23 @@ async def clean_room(
             interpreter=interpreter,
             roots=roots,
             variables=_variables(interpreter, roots, contract.environment.variables),
-            modules=_modules([*on_base, *here], contract.environment.path),
+            modules=_modules([*on_base, *here, *contract.carried], contract.environment.path),
             serve=contract.serve,
             plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
-            carried=frozenset(contract.carried),
         )
-        broken = await _prepared(bench, contract.environment.prepare)
-        frozen = {path: digest(room / path) for path, blob in contract.frozen.items() if blob}
-        yield (
-            replace(
-                bench,
-                broken=broken,
-                frozen=frozen,
-                guarded=_guarded(contract),
-                settled=frozenset(_configuration(room)),
-            ),
-            graft,
+        given = [path for path, blob in contract.frozen.items() if blob]
+        bench = replace(
+            bench,
+            carried=contract.carried,
+            frozen={path: digest(room / path) for path in (*given, *contract.carried)},
+            guarded=_guarded(contract),
+            settled=frozenset(_configuration(room)),
         )
+        if contract.environment.prepare:
+            # the head's own code may run in it: what judges is looked at before, and put back after
+            bench = await prepared(bench, contract.environment.prepare)
+            await put_back(bench)
+        yield bench, graft
 
 
 async def _graft(
@@ -123,6 +127,16 @@ def _copy(original: Path, room: Path, path: str) -> None:
     shutil.copy2(original / path, place, follow_symlinks=False)
 
 
+def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
+    """A file that came with the contract, over whatever is there."""
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+        raise CannotJudge(f"the contract brings a file {path!r} that lies in no checkout")
+    place = _real_folder(room, pure.parts[:-1]) / pure.name
+    _clear(place)
+    place.write_bytes(base64.b64decode(carried[path]))
+
+
 def _unlink(room: Path, path: str) -> None:
     folder = room
     for part in PurePosixPath(path).parts[:-1]:
@@ -172,9 +186,8 @@ def _guarded(contract: Contract) -> frozenset[str]:
     ]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not among_tests(path)}
-    return frozenset(
-        path for path, blob in contract.frozen.items() if blob and (path.endswith(".py") or path in named | drivers)
-    )
+    given = {path for path, blob in contract.frozen.items() if blob} | contract.carried.keys()
+    return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
 
 
 def digest(place: Path) -> str:
@@ -201,7 +214,9 @@ async def put_back(bench: Bench) -> None:
     for path in _configuration(bench.room) - bench.settled:
         _unlink(bench.room, path)
     changed = [path for path, before in bench.frozen.items() if digest(bench.room / path) != before]
-    if changed:
+    for path in bench.carried.keys() & set(changed):
+        _lay(bench.room, path, bench.carried)
+    if changed := [path for path in changed if path not in bench.carried]:
         async with bench.workspace.room(bench.base) as original:
             for path in changed:
                 _copy(original, bench.room, path)
@@ -209,7 +224,8 @@ async def put_back(bench: Bench) -> None:
 
 def _configuration(room: Path) -> set[str]:
     found = set()
-    for folder, _, names in os.walk(room):
+    for folder, inside, names in os.walk(room):
+        inside[:] = [one for one in inside if one != "node_modules"]  # other people's packages have theirs
         inner = PurePosixPath(folder).relative_to(room)
         found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
     return found
@@ -236,15 +252,6 @@ def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[s
         "PYTHONDONTWRITEBYTECODE": "1",
         **more,
     }
-
-
-async def _prepared(bench: Bench, commands: tuple[str, ...]) -> str:
-    """Why the sealed preparation failed, or ""."""
-    for command in commands:
-        ran = await bench.execute(("sh", "-c", command), within_s=PREPARE_S)
-        if ran.exit_code != 0:
-            return f"`{command}` failed before any check: {capped(ran.stdout, ran.stderr)[-600:]}"
-    return ""
 
 
 def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:

@@ -30,7 +30,8 @@ for one in metadata.distributions():
     plugins += [[e.name, e.value.split(":")[0]] for e in one.entry_points if e.group == "pytest11"]
 print(json.dumps({
     "executable": sys.executable, "version": list(sys.version_info[:3]),
-    "prefixes": [sys.prefix, sys.base_prefix], "path": [p for p in sys.path if os.path.exists(p)],
+    "prefixes": [sys.prefix, sys.base_prefix], "base": getattr(sys, "_base_executable", "") or sys.executable,
+    "path": [p for p in sys.path if os.path.exists(p)],
     "standard": sorted(getattr(sys, "stdlib_module_names", sys.builtin_module_names)),
     "pytest": bool(util.find_spec("pytest")), "plugins": plugins, "versions": versions,
 }))
@@ -50,6 +51,9 @@ class Interpreter:
     plugins: tuple[tuple[str, str], ...] = ()  # name and module of each pytest plugin
     supplied: Mapping[str, str] = field(default_factory=dict)  # our own pytest, where it has none
     lacks: str = ""  # why there is no pytest at all
+    site: tuple[str, ...] = ()  # where its packages are
+    base: str = ""  # the Python behind a virtual environment
+    origin: str = ""  # how the engine came by it, where it made it itself
 
     @property
     def identity(self) -> str:
@@ -59,7 +63,8 @@ class Interpreter:
 
     @property
     def said(self) -> str:
-        return f"{self.real} (Python {'.'.join(map(str, self.version))})"
+        origin = f", {self.origin}" if self.origin else ""
+        return f"{self.real} (Python {'.'.join(map(str, self.version))}{origin})"
 
 
 async def trusted(environment: Mapping[str, str] | None = None) -> Interpreter:
@@ -103,6 +108,8 @@ def _probe(python: str) -> Interpreter:
         plugins=tuple((name, module) for name, module in found["plugins"]) if found["pytest"] else (),
         supplied=supplied,
         lacks=lacks,
+        site=tuple(one for one in inside if Path(one).name in ("site-packages", "dist-packages")),
+        base=str(Path(found["base"]).resolve()),
     )
 
 
