@@ -5,13 +5,14 @@ import json
 import re
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from trued.protocols import Command, Ran, Workspace
 from trued.types import Check, Network, Outcomes, Serve, Tried
 
+from . import node
 from .interpreter import Interpreter
 
 INSIDE = Path(__file__).parent / "inside"
@@ -58,18 +59,19 @@ class Bench:
         variables: Mapping[str, str] | None = None,
         network: Network = "none",
     ) -> Ran:
-        command = Command(
+        command = self.command(argv, within_s=within_s, variables=variables)
+        return await self.workspace.execute(replace(command, stdin=stdin, channel=channel, network=network))
+
+    def command(self, argv: Sequence[str], *, within_s: float, variables: Mapping[str, str] | None = None) -> Command:
+        """Something to run in this room, in these surroundings."""
+        return Command(
             argv=tuple(argv),
             folder=self.room,
-            stdin=stdin,
             variables=self.variables if variables is None else variables,
-            readable=(*self.interpreter.readable, str(INSIDE), *filter(None, [self.prepared])),
+            readable=(*self.interpreter.readable, str(INSIDE), *filter(None, [self.prepared]), *node.elsewhere()),
             within_s=within_s,
-            channel=channel,
-            network=network,
             second=self.second,
         )
-        return await self.workspace.execute(command)
 
     @property
     def python(self) -> str:

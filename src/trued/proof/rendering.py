@@ -42,6 +42,19 @@ def shown(node: Any, most: int = 300) -> str:
     return text if len(text) <= most else f"{text[:most]}…"
 
 
+def parsed(data: Any) -> Any:
+    """Parsed JSON as a rendered answer."""
+    if isinstance(data, bool) or data is None or isinstance(data, str):
+        return data
+    if isinstance(data, int):
+        return ["i", f"{data:x}"]
+    if isinstance(data, float):
+        return ["f", repr(data)]
+    if isinstance(data, list):
+        return ["l", *map(parsed, data)]
+    return ["d", *([key, parsed(value)] for key, value in data.items())]
+
+
 def _is(node: Any, *tags: str) -> bool:
     return isinstance(node, list) and bool(node) and node[0] in tags
 

@@ -24,7 +24,7 @@ def main(control: int, port: int, argv: list[str]) -> int:
     orders = socket.socket(fileno=control)
     orders.set_inheritable(False)
     try:
-        server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)  # noqa: S603
+        server = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
     except OSError as error:
         os.write(2, f"trued: cannot start {argv[0]}: {error.strerror}\n".encode())
         orders.send(b"127")

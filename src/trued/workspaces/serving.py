@@ -1,4 +1,4 @@
-"""A server in a sandbox: begun as any command, reached by sockets that are handed in, ended with all that it started."""
+"""A server in a sandbox: begun as any command, reached by sockets that are handed in, ended with all it started."""
 
 import asyncio
 import contextlib

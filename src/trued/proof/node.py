@@ -1,0 +1,67 @@
+"""The Node of evidence: found once, on the path of whoever started the engine, never in a checkout; and recorded."""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+LOOK_S = 30.0
+STRIPS_TYPES = ((22, 18), (23, 6))  # since then Node runs TypeScript by leaving the types out
+_MISSING = re.compile(r"Cannot find (?:package|module) '([^']+)'")
+_PACKAGE = re.compile(r"(@[\w.~-]+/)?[\w.~-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    path: str
+    version: str  # v20.11.1
+    readable: tuple[str, ...]  # where it lives, if that is not the system's own
+
+    @property
+    def strips_types(self) -> bool:
+        major, minor = (int(part) for part in self.version.lstrip("v").split(".")[:2])
+        (first, since), (second, later) = STRIPS_TYPES
+        return (major, minor) >= (second, later) or (major == first and minor >= since)
+
+
+def found() -> Node | None:
+    """The first on the path, or None."""
+    path = shutil.which("node", path=os.environ.get("PATH", os.defpath))
+    return _probed(path) if path else None
+
+
+def elsewhere() -> tuple[str, ...]:
+    """What must be readable so that a Node outside the system's folders can start; nothing is started to find out."""
+    path = shutil.which("node", path=os.environ.get("PATH", os.defpath))
+    if path is None or Path(path).resolve().is_relative_to("/usr"):
+        return ()
+    node = _probed(path)
+    return node.readable if node else ()
+
+
+@lru_cache(maxsize=4)
+def _probed(path: str) -> Node | None:
+    # A version manager's shim answers with the program behind it; from here on only that one is used.
+    look = [path, "-p", "process.execPath + ' ' + process.version"]
+    try:
+        said = subprocess.run(look, capture_output=True, cwd="/", timeout=LOOK_S, check=True).stdout.decode()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    real, _, version = said.strip().rpartition(" ")
+    if not re.fullmatch(r"v\d+\.\d+\.\S+", version):
+        return None
+    home = Path(real).parent.parent
+    system = home in (Path("/"), Path("/usr")) or Path("/usr") in home.parents
+    return Node(real, version, () if system else (str(home),))
+
+
+def foreign(text: str) -> str:
+    """The package that is missing by this text, or "": what begins with a dot or a slash is the project's own."""
+    for name in reversed(_MISSING.findall(text)):
+        match = _PACKAGE.match(name)
+        if match and not name.startswith((".", "/")) and not name.startswith(("node:", "file:")):
+            return match.group()
+    return ""

@@ -1,0 +1,62 @@
+"""What a command line starts: an interpreter under its usual name, a program of the machine, or the project's own."""
+
+import re
+import shutil
+from collections.abc import Sequence
+
+from . import node
+from .bench import SYSTEM_PATH, Bench
+
+_PYTHON = re.compile(r"python(\d(\.\d+)?)?")
+_NODE = ("node", "nodejs")
+_RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *_NODE)
+
+
+def is_python(program: str) -> bool:
+    return _PYTHON.fullmatch(program) is not None
+
+
+def resolved(argv: Sequence[str], bench: Bench) -> list[str]:
+    """The same words, with interpreters by their real names: no head can put another in their place."""
+    program, *rest = argv
+    if is_python(program):
+        return [bench.python, *rest]
+    if program in _NODE and (found := node.found()):
+        return [found.path, *rest]
+    return [program, *rest]
+
+
+def uninstalled(program: str, bench: Bench) -> bool:
+    """A program of the machine that the machine does not have."""
+    if "/" in program or is_python(program):
+        return False
+    if program in _NODE:
+        return node.found() is None
+    return shutil.which(program, path=bench.variables.get("PATH", SYSTEM_PATH)) is None
+
+
+def lacking(argv: Sequence[str], bench: Bench, error: str) -> str:
+    """What the command line is to start and the project does not have, or ""."""
+    program = argv[0]
+    if "/" in program:
+        return "" if program.startswith("/") or (bench.room / program).exists() else program
+    if not is_python(program) and program not in _RUNS_SCRIPTS:
+        return ""
+    words = [one for one in argv[1:] if not one.startswith("-")]
+    if is_python(program) and "-m" in argv[1:]:
+        asked = argv[argv.index("-m") + 1] if argv.index("-m") + 1 < len(argv) else ""
+        gone = rf"No module named '?{re.escape(asked)}(\.__main__)?'?(;.*)?\s*$"
+        return asked if asked and re.search(gone, error) else ""
+    if "-c" in argv[1:] or "-e" in argv[1:] or not words or words[0].startswith(("/", "{files}")):
+        return ""
+    return "" if (bench.room / words[0]).exists() or (program in _NODE and _resolves(bench, words[0])) else words[0]
+
+
+def _resolves(bench: Bench, name: str) -> bool:
+    """Node takes `cli` for `cli.js`, and a folder for what it holds."""
+    return any((bench.room / f"{name}{ending}").exists() for ending in (".js", ".cjs", ".json"))
+
+
+def foreign(error: str, bench: Bench) -> str:
+    """The third-party module or package that is missing by this text, or ""."""
+    return bench.foreign(error) or node.foreign(error)
