@@ -1,6 +1,6 @@
 """What is asked of a head: a file that the user names, or what its repository holds already."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from .. import sources
@@ -37,7 +37,7 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     if not taken:
         what = "no requirements are named, and neither commit holds any"
         raise BadInput(what, then=f"--requirements FILE; looked for: {sources.known()}")
-    touched = frozenset(await workspace.changed(base, head))
+    touched = taken.keys() & set(await workspace.changed(base, head))
     before = sources.read(taken, await _texts(workspace, base, taken, blobs[base]))
     _trusted(before)
     after = sources.read(taken, await _texts(workspace, head, taken, blobs[head]))
@@ -83,12 +83,10 @@ def _trusted(asked: Requirements) -> None:
         )
 
 
-def _due(every: Iterable[Requirement], touched: frozenset[str]) -> tuple[list[Requirement], list[str]]:
+def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
     """Of many specifications those that this change is about; one with checks of its own always is."""
-    every = list(every)
     files = {one.source.file for one in every}
-    about = {file for file in files if file in touched} or files
-    about |= {one.source.file for one in every if one.checks}
+    about = (touched or files) | {one.source.file for one in every if one.checks}
     return [one for one in every if one.source.file in about], sorted(files - about)
 
 

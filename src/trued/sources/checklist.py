@@ -5,7 +5,7 @@ from pathlib import PurePosixPath
 
 from ..documents.markdown import List, parse
 from ..types import Requirement, Requirements
-from .words import commanded, made, slug, with_fences
+from .words import commanded, made, slug, with_fences, without_fences
 
 NAMES = ("checklist", "acceptance", "acceptance-criteria", "requirements", "definition-of-done", "done", "todo")
 FOLDERS = ("", "docs", "doc", ".github")
@@ -21,7 +21,7 @@ class Checklist:
         every: list[Requirement] = []
         for path, text in files.items():
             prefix = f"{slug(PurePosixPath(path).stem)}-" if len(files) > 1 else ""
-            every += with_fences(_listed(path, text, prefix), text, path)
+            every += with_fences(_listed(path, without_fences(text), prefix), text, path)
         return Requirements(file=", ".join(files), requirements=tuple(every))
 
 

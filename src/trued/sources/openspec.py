@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 
 from ..documents.markdown import Block, Heading, List, Paragraph, parse
 from ..types import Requirement, Requirements
-from .words import commanded, slug, with_fences
+from .words import commanded, slug, with_fences, without_fences
 from .words import made as requirement
 
 TITLE = re.compile(r"(requirement|scenario)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
@@ -23,7 +23,7 @@ class OpenSpec:
     def read(self, files: Mapping[str, str]) -> Requirements:
         every: list[Requirement] = []
         for path, text in files.items():
-            every += with_fences(_Spec(path, _capability(path)).read(text), text, path)
+            every += with_fences(_Spec(path, _capability(path)).read(without_fences(text)), text, path)
         return Requirements(file=", ".join(files), requirements=tuple(every))
 
 

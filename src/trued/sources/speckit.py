@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from ..documents.markdown import Heading, Item, List, Paragraph, parse
 from ..types import Check, Requirement, Requirements
-from .words import commanded, made, slug, with_fences
+from .words import commanded, made, slug, with_fences, without_fences
 
 PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
 STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
@@ -35,7 +35,7 @@ class SpecKit:
         for path, text in files.items():
             place = PLACE.search(path)
             prefix = f"{slug(place[1])}." if several and place else ""
-            every += with_fences(_Spec(path, prefix).read(text), text, path)
+            every += with_fences(_Spec(path, prefix).read(without_fences(text)), text, path)
         return Requirements(file=", ".join(files), requirements=tuple(every))
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from markdown_it import MarkdownIt
 
-from ..documents.markdown import Words
+from ..documents.markdown import Words, split_lines
 from ..documents.requirements import parse_requirements
 from ..errors import BadInput
 from ..types import Check, CommandCheck, Requirement, Source
@@ -37,11 +37,22 @@ def commanded(words: Words) -> tuple[Check, ...]:
 
 def fenced(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
     """Line and checks of each fenced block that is marked as ours."""
+    for start, _, yaml in _fences(text):
+        yield start + 1, _checks(yaml, f"{file}:{start + 1}")
+
+
+def without_fences(text: str) -> str:
+    """The user's words alone; every line stays where it was."""
+    lines = split_lines(text)
+    for start, end, _ in _fences(text):
+        lines[start:end] = ["\n"] * (end - start)
+    return "".join(lines)
+
+
+def _fences(text: str) -> Iterator[tuple[int, int, str]]:
     for token in MarkdownIt("commonmark", {"maxNesting": 60}).parse(text):
-        if token.type != "fence" or token.info.strip().lower() not in FENCES:
-            continue
-        line = (token.map or [0])[0] + 1
-        yield line, _checks(token.content, f"{file}:{line}")
+        if token.type == "fence" and token.info.strip().lower() in FENCES and token.map:
+            yield token.map[0], token.map[1], token.content
 
 
 def _checks(yaml: str, where: str) -> tuple[Check, ...]:
@@ -57,7 +68,7 @@ def _checks(yaml: str, where: str) -> tuple[Check, ...]:
 def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
     """Each fenced block goes to the requirement that stands nearest above it."""
     result = list(found)
-    for line, checks in fenced(text, file):
+    for line, checks in fenced(text, file) if found else ():
         above = [n for n, one in enumerate(result) if one.source.line <= line]
         if not above:
             raise BadInput(

@@ -1,0 +1,265 @@
+"""Any two commits, judged: by one code, in private, with nothing left behind."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, git, project
+from tests.proof.trial import bare_interpreter
+from trued.engine.verify import PLACES, Verified, VerifyRequest, judged, sealed, verify
+from trued.errors import BadInput, Untrusted
+from trued.types import Grade, Requirement, Requirements
+
+MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart looks right"),))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Checks run in an interpreter that is the same on every machine."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
+        yield
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    file = tmp_path / "asked.yaml"
+    file.write_text(REQUIREMENTS)
+    return file
+
+
+def quiet(kind: str, **data: object) -> None:
+    """Nobody listens."""
+
+
+async def verdict(tmp_path: Path, base: str, head: str, **more: object) -> Verified:
+    request = VerifyRequest.model_validate({"base": base, "head": head, "here": tmp_path, **more})
+    return await verify(request, home=tmp_path / "state", environ=os.environ, tell=quiet)
+
+
+def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """Each file below a folder, .git and all, with its bytes and time."""
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]
+    return {str(path): (path.read_bytes(), path.stat().st_mtime_ns) for path in files}
+
+
+@pytest.mark.spec("USE-5", "LAW-9")
+async def test_a_head_is_proven_against_its_base_and_nothing_is_written_or_left(tmp_path: Path, asked: Path) -> None:
+    repo, own = tmp_path / "repo", tmp_path / "home"
+    base, head = project(repo)
+    own.mkdir()
+    before, mounts = everything(repo), Path("/proc/self/mounts").read_text()
+    told: list[str] = []
+    request = VerifyRequest(base="HEAD~1", head="HEAD", requirements_file=asked, here=repo)
+    environ = {**os.environ, "HOME": str(own)}
+    done = await verify(request, home=tmp_path / "state", environ=environ, tell=lambda kind, **_: told.append(kind))
+    assert (done.verdict.grade, done.code, done.outcome.state) == (Grade.PROVEN, 0, "done")
+    assert (done.contract.base, done.verdict.commit) == (base, head)
+    assert told[0] == "sealing"
+    assert "judged" in told
+    assert everything(repo) == before, "neither repository is written"
+    assert list((tmp_path / "state" / PLACES).iterdir()) == [], "store, rooms and lock are gone"
+    assert list(own.iterdir()) == []
+    assert Path("/proc/self/mounts").read_text() == mounts
+    state = str(tmp_path).encode()
+    left = [
+        one
+        for one in Path("/proc").glob("[0-9]*/cmdline")
+        if one.parent.name != str(os.getpid()) and _names(one, state)
+    ]
+    assert left == [], "no process of the verification is left"
+
+
+def _names(cmdline: Path, words: bytes) -> bool:
+    try:
+        return words in cmdline.read_bytes()
+    except OSError:
+        return False
+
+
+@pytest.mark.spec("USE-5")
+async def test_base_and_head_may_be_two_repositories_of_any_kind(tmp_path: Path, asked: Path) -> None:
+    project(tmp_path / "base")
+    git(tmp_path, "clone", "-q", "--bare", "base", "bare.git")
+    committed(tmp_path / "copy", {"tiny.py": DOUBLE}, "an unrelated history")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{tmp_path}/base", "shallow")
+    for base, head in (("bare.git@main~1", "copy"), ("base@main~1", "shallow")):
+        done = await verdict(tmp_path, base, head, requirements_file=asked)
+        assert done.verdict.grade is Grade.PROVEN, done.verdict.requirements
+        assert any("not shown" in said or "shallow" in said for said in done.verdict.undecided)
+
+
+async def test_repositories_of_two_kinds_of_hashes_are_refused(tmp_path: Path, asked: Path) -> None:
+    project(tmp_path / "base")
+    (tmp_path / "other").mkdir()
+    git(tmp_path / "other", "init", "-q", "--object-format=sha256")
+    committed(tmp_path / "other", {"tiny.py": DOUBLE})
+    with pytest.raises(BadInput, match="in different ways"):
+        await verdict(tmp_path, "base", "other", requirements_file=asked)
+    done = await verdict(tmp_path, "other", "other", requirements=MANUAL)
+    assert done.code == 1
+
+
+@pytest.mark.spec("LAW-7")
+async def test_examples_in_a_commits_history_are_visible_and_give_tested_at_most(tmp_path: Path, asked: Path) -> None:
+    repo = tmp_path / "repo"
+    project(repo, WRONG)
+    committed(repo, {"doc/copy.txt": REQUIREMENTS})
+    committed(repo, {"doc/copy.txt": None, "tiny.py": DOUBLE})
+    done = await verdict(tmp_path, "repo@HEAD~3", "repo", requirements_file=asked)
+    assert (done.verdict.grade, done.code) == (Grade.TESTED, 3)
+    assert "history of base or head holds the requirements file" in done.verdict.requirements[0].why[1]
+    lowered = await verdict(tmp_path, "repo@HEAD~3", "repo", requirements_file=asked, accept="tested")
+    assert lowered.code == 0
+    assert "the bar was lowered to tested" in lowered.outcome.why
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_new_version_of_a_file_that_history_knows_is_visible(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    project(repo)
+    committed(repo, {"asked.yaml": REQUIREMENTS})
+    (repo / "asked.yaml").write_text(f"# mended\n{REQUIREMENTS}")
+    done = await verdict(repo, "HEAD~2", "HEAD", requirements_file=repo / "asked.yaml")
+    assert done.verdict.grade is Grade.TESTED
+    assert "an earlier asked.yaml" in done.contract.held_out_why
+    assert any("lies in a working tree" in said for said in done.verdict.undecided)
+
+
+@pytest.mark.spec("LAW-2", "LAW-8")
+async def test_each_way_to_fall_short_has_its_exit_code_and_reason(tmp_path: Path, asked: Path) -> None:
+    project(tmp_path / "repo", WRONG)
+    wrong = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=asked)
+    assert (wrong.verdict.grade, wrong.code) == (Grade.REFUTED, 1)
+    same = await verdict(tmp_path, "repo", "repo", requirements=MANUAL)
+    assert (same.verdict.grade, same.code) == (Grade.UNPROVEN, 1)
+    assert any("the diff is empty" in why for why in same.outcome.why)
+    alone = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements=MANUAL)
+    assert (alone.verdict.grade, alone.code, alone.outcome.lacking) == (Grade.UNPROVEN, 3, ("chart",))
+
+
+@pytest.mark.spec("LAW-8")
+async def test_what_lacks_a_third_party_module_on_both_sides_could_not_be_judged(tmp_path: Path, asked: Path) -> None:
+    committed(tmp_path / "repo", {"tiny.py": "import no_such_package_anywhere\n"})
+    committed(tmp_path / "repo", {"tiny.py": f"import no_such_package_anywhere\n{DOUBLE}"})
+    done = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=asked)
+    assert (done.verdict.grade, done.code) == (Grade.UNJUDGED, 6)
+
+
+@pytest.mark.spec("LAW-3")
+async def test_a_contract_is_sealed_once_and_judges_every_head_after_that(tmp_path: Path, asked: Path) -> None:
+    base, _ = project(tmp_path / "repo", WRONG)
+    committed(tmp_path / "repo", {"tiny.py": DOUBLE})
+    request = VerifyRequest(base=f"repo@{base}", head="", requirements_file=asked, here=tmp_path)
+    contract = await sealed(request, home=tmp_path / "state", tell=quiet)
+    grades = []
+    for head in ("repo@main~1", "repo@main"):
+        done = await judged(contract, head, request, home=tmp_path / "state", environ={}, tell=quiet)
+        grades.append(done.verdict.grade)
+    assert grades == [Grade.REFUTED, Grade.PROVEN]
+    moved = request.model_copy(update={"base": "repo@main"})
+    with pytest.raises(BadInput, match="was sealed on"):
+        await judged(contract, "repo@main", moved, home=tmp_path / "state", environ={}, tell=quiet)
+    committed(tmp_path / "repo", {"leaked.yaml": REQUIREMENTS})
+    leaked = await judged(contract, "repo", request, home=tmp_path / "state", environ={}, tell=quiet)
+    assert leaked.verdict.grade is Grade.TESTED, "what the head's history shows is held out no more"
+
+
+@pytest.mark.spec("LAW-4", "USE-6")
+async def test_nothing_in_the_heads_git_folder_is_run_or_believed(tmp_path: Path, asked: Path) -> None:
+    base, _ = project(tmp_path / "base", WRONG)
+    git(tmp_path, "clone", "-q", "base", "head")
+    head, trap = tmp_path / "head", tmp_path / "trap"
+    for key in (
+        "core.fsmonitor",
+        "filter.evil.smudge",
+        "filter.evil.clean",
+        "uploadpack.packObjectsHook",
+        "core.pager",
+    ):
+        git(head, "config", key, f"touch '{trap}'; cat")
+    git(head, "config", "core.hooksPath", "hooks")
+    (head / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    honest = committed(tmp_path / "copy", {"tiny.py": DOUBLE})
+    git(head, "fetch", "-q", str(tmp_path / "copy"), "main")
+    git(head, "replace", "HEAD", honest)
+    trap.unlink(missing_ok=True)  # our own git was caught by it, as anybody's would be
+    (head / "tiny.py").write_text(DOUBLE)
+    done = await verdict(tmp_path, f"base@{base}", "head", requirements_file=asked)
+    assert done.verdict.grade is Grade.REFUTED, "neither the replaced commit nor the uncommitted file counts"
+    assert not trap.exists()
+
+
+async def test_what_a_killed_verification_left_is_swept_by_the_next(tmp_path: Path) -> None:
+    project(tmp_path / "repo")
+    places = tmp_path / "state" / PLACES
+    (places / "dead" / "stores").mkdir(parents=True)
+    (places / "dead.lock").touch()
+    (places / "alive").mkdir()
+    with (places / "alive.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        await verdict(tmp_path, "repo@HEAD~1", "repo", requirements=MANUAL)
+    assert sorted(path.name for path in places.iterdir()) == ["alive", "alive.lock"]
+
+
+# -- requirements that are found ---------------------------------------------------------------------------------------
+
+TESTS = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"
+
+
+@pytest.mark.spec("LAW-12", "USE-5")
+async def test_found_requirements_are_unproven_without_checks_and_guarded_by_the_bases_tests(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    committed(repo, {"tiny.py": ONE, "test_tiny.py": TESTS, "specs/001-old/spec.md": "- **FR-001**: it is one\n"})
+    git(repo, "checkout", "-q", "-b", "feature")
+    committed(repo, {"tiny.py": DOUBLE, "specs/002-new/spec.md": "# New\n\n- **FR-001**: double(x) doubles\n"})
+    done = await verdict(repo, "", "")
+    found = {one.id: one for one in done.verdict.requirements}
+    assert {name: str(one.grade) for name, one in found.items()} == {"002-new.FR-001": "unproven", "guards": "proven"}
+    assert found["002-new.FR-001"].text == "**FR-001**: double(x) doubles"
+    assert found["002-new.FR-001"].source == "specs/002-new/spec.md:3"
+    assert done.code == 3
+    assert any("not judged: specs/001-old/spec.md" in said for said in done.verdict.undecided)
+    committed(repo, {"tiny.py": DOUBLE.replace("return 1", "return 0"), "test_tiny.py": None})
+    broken = await verdict(repo, "", "")
+    assert (broken.verdict.grade, broken.code) == (Grade.REFUTED, 1)
+
+
+@pytest.mark.spec("LAW-3", "LAW-12")
+async def test_a_head_neither_drops_nor_rewrites_found_requirements_nor_checks_itself(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    fence = "\n  ```trued\n  - {kind: examples, cases: [{call: 'tiny:double', args: [4], returns: 8}]}\n  ```\n"
+    committed(repo, {"tiny.py": ONE, "CHECKLIST.md": f"- [ ] it doubles\n{fence}- [ ] it is documented\n"})
+    own = "\n  ```trued\n  - {kind: examples, cases: [{call: 'tiny:one', returns: 1}]}\n  ```\n"
+    committed(repo, {"tiny.py": WRONG, "CHECKLIST.md": f"- [x] it is fine\n{own}", "trued.requirements.json": "{}"})
+    done = await verdict(repo, "HEAD~1", "")
+    grades = {one.text: str(one.grade) for one in done.verdict.requirements}
+    assert grades == {"it doubles": "refuted", "it is documented": "unproven", "it is fine": "unproven"}
+    assert any("are left out" in said for said in done.verdict.undecided)
+
+
+@pytest.mark.spec("USE-6")
+async def test_an_environment_that_is_found_is_the_users_to_trust(tmp_path: Path) -> None:
+    repo = tmp_path / "repo"
+    own = f"environment: {{prepare: ['touch /tmp/x']}}\n{REQUIREMENTS}"
+    committed(repo, {"tiny.py": ONE, "trued.requirements.yaml": own})
+    committed(repo, {"tiny.py": DOUBLE})
+    with pytest.raises(Untrusted, match=r"trued\.requirements\.yaml.*--requirements"):
+        await verdict(repo, "HEAD~1", "")
+
+
+async def test_without_any_requirements_one_sentence_says_where_they_were_looked_for(tmp_path: Path) -> None:
+    project(tmp_path / "repo")
+    with pytest.raises(BadInput, match=r"neither commit holds any.*spec-kit.*OpenSpec"):
+        await verdict(tmp_path / "repo", "HEAD~1", "")
+
+
+async def test_a_markdown_file_of_the_user_is_read_like_a_found_one(tmp_path: Path) -> None:
+    project(tmp_path / "repo")
+    (tmp_path / "wishes.md").write_text("- [ ] it doubles\n\n  ```trued\n  - kind: examples\n    cases:\n"
+                                        "      - {call: 'tiny:double', args: [4], returns: 8}\n  ```\n")  # fmt: skip
+    done = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=tmp_path / "wishes.md")
+    assert (done.verdict.grade, done.code) == (Grade.PROVEN, 0)
