@@ -73,6 +73,11 @@ async def trusted(environment: Mapping[str, str] | None = None) -> Interpreter:
     return await asyncio.to_thread(_probe, chosen(where))
 
 
+async def at(python: str) -> Interpreter:
+    """This one."""
+    return await asyncio.to_thread(_probe, python)
+
+
 def chosen(environment: Mapping[str, str]) -> str:
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"

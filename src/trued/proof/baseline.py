@@ -1,0 +1,150 @@
+"""Facts that outlive a verification: of bases, so that they need not be taken anew, and the worst of every head."""
+
+import hashlib
+import json
+import secrets
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from trued import durable
+from trued.errors import StateFailed
+from trued.types import Contract, Evidence, Outcomes, Requirement
+
+from .bench import check_hash
+from .contract import contract_hash
+
+FOLDER = "facts"
+FORM = 1  # of these files; another one is not read
+MOST = 12  # failing facts of one head that are kept: enough to say how it failed
+MOST_BYTES = 256 * 2**20
+_FAILING = (Outcomes.FAILED, Outcomes.MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of a head from earlier: it stands, whatever is seen now."""
+
+    evidence: tuple[Evidence, ...] = ()
+    order_bound: frozenset[str] = frozenset()  # guards that failed on the base in the same way
+
+
+class Baseline:
+    """Below the state folder; with None nothing is kept. What cannot be read is taken anew."""
+
+    def __init__(self, home: Path | None) -> None:
+        self.folder = home / FOLDER if home else None
+
+    # -- bases ------------------------------------------------------------------------------------------------------
+
+    def of_base(self, contract: Contract, tree: str, level: str) -> tuple[Evidence, ...]:
+        """The same checks, on the same tree, with the same interpreter: what they showed then."""
+        found = self._read("base", _base_name(contract, tree, level))
+        evidence = _evidence(found.get("evidence", ())) if found else ()
+        if {one.check for one in evidence} != _checks(contract.requirements):
+            return ()
+        return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
+
+    def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> None:
+        """Unless the machine was at fault for something in them: that may be gone the next time."""
+        if any(
+            one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
+            for each in facts
+            for one in each.tried
+        ):
+            return
+        once = {(one.check, one.turn): one for one in reversed(facts)}
+        self._write("base", _base_name(contract, tree, level), {"evidence": [_plain(one) for one in once.values()]})
+
+    # -- heads ------------------------------------------------------------------------------------------------------
+
+    def of_head(self, contract: Contract, tree: str, level: str) -> Kept:
+        found = self._read("head", _head_name(contract, tree, level))
+        if not found:
+            return Kept()
+        return Kept(_evidence(found.get("evidence", ())), frozenset(map(str, found.get("order_bound", ()))))
+
+    def keep_head(
+        self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
+    ) -> None:
+        """Only what failed: that is the worst, and nothing that passes later can mend it."""
+        before = self.of_head(contract, tree, level)
+        known = {one.id for one in before.evidence}
+        checks = _checks(contract.requirements)
+        failing = [one for one in facts if one.check in checks and one.id not in known and _failed(one, order_bound)]
+        if not failing or len(before.evidence) >= MOST:
+            return
+        kept = [*before.evidence, *failing][:MOST]
+        content = {"evidence": [_plain(one) for one in kept], "order_bound": sorted(before.order_bound | order_bound)}
+        self._write("head", _head_name(contract, tree, level), content)
+
+    # -- files ------------------------------------------------------------------------------------------------------
+
+    def _read(self, kind: str, name: str) -> dict[str, Any]:
+        if self.folder is None:
+            return {}
+        file = self.folder / kind / f"{name}.json"
+        try:
+            if file.stat().st_size > MOST_BYTES:
+                return {}
+            found = json.loads(file.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) and found.get("form") == FORM else {}
+
+    def _write(self, kind: str, name: str, content: dict[str, Any]) -> None:
+        if self.folder is None:
+            return
+        folder = self.folder / kind
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise StateFailed(f"cannot write {folder}: {error.strerror}; free space or make it writable") from error
+        durable.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
+
+
+def _checks(requirements: Iterable[Requirement]) -> set[str]:
+    return {check_hash(check) for one in requirements for check in one.checks if check.kind != "manual"}
+
+
+def _owners(contract: Contract, check: str) -> list[Requirement]:
+    return [one for one in contract.requirements if check in _checks((one,))]
+
+
+def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
+    held_out = contract.held_out and one.kind in ("examples", "browser")
+    update = {"id": secrets.token_hex(6), "requirement": owner.id, "commit": contract.base, "held_out": held_out}
+    return one.model_copy(update=update)
+
+
+def _failed(fact: Evidence, order_bound: frozenset[str]) -> bool:
+    return any(one.outcome in _FAILING and one.id not in order_bound for one in fact.tried)
+
+
+def _plain(one: Evidence) -> dict[str, Any]:
+    return one.model_dump(mode="json")
+
+
+def _evidence(found: Any) -> tuple[Evidence, ...]:
+    try:
+        return tuple(Evidence.model_validate(one) for one in found)
+    except (ValidationError, TypeError):
+        return ()
+
+
+def _base_name(contract: Contract, tree: str, level: str) -> str:
+    """All that decides what a check shows on the base; not whose words they are, or who may read them."""
+    data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
+    return _name([tree, level, sorted(_checks(contract.requirements)), data])
+
+
+def _head_name(contract: Contract, tree: str, level: str) -> str:
+    return _name([tree, level, contract_hash(contract)])
+
+
+def _name(parts: list[Any]) -> str:
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]

@@ -1,0 +1,201 @@
+"""The environment of evidence: the caller's interpreter where it has what the base declares, else one that is built."""
+
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import shutil
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trued import durable
+from trued.errors import StateFailed
+from trued.protocols import Command, Workspace
+
+from .bench import capped
+from .interpreter import Interpreter, at, trusted
+from .manifest import TOOLS, Declared, brings, declared, is_manifest, missing, parsed
+from .packages import make, registries
+
+FOLDER = "environments"
+BUILD_S = 900.0
+TRY_AGAIN_S = 3600.0  # after a build that failed: a registry that is out of reach stays so for a while
+DONE, FAILED = "complete", "failed"
+MOST_BYTES = 1 << 20  # of one manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The interpreter to use, and what is to be said about it."""
+
+    interpreter: Interpreter
+    said: tuple[str, ...] = ()
+
+
+async def environment(
+    workspace: Workspace, base: str, packages: tuple[str, ...] = (), *, home: Path | None = None
+) -> Found:
+    """For checks on both sides: from the base's manifests and the contract's packages, never from the head."""
+    caller = await trusted()
+    wanted = await declarations(workspace, base)
+    requirements = (*wanted.requirements, *packages)
+    lacking = missing(requirements, caller.versions, caller.version)
+    needed = [one for one in lacking if one in packages or not _is_tool(one)]
+    if not needed:
+        return Found(caller)
+    names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
+    if home is None:
+        return Found(caller, (f"the interpreter lacks what the base declares: {names}",))
+    built, why = await _built(workspace, caller, replace(wanted, requirements=requirements), home)
+    if built is None:
+        return Found(
+            caller, (f"the interpreter lacks what the base declares: {names}; and none could be built: {why}",)
+        )
+    return Found(
+        built, (f"checks ran in an environment built from the base's {', '.join(wanted.files) or 'packages'}",)
+    )
+
+
+async def declarations(workspace: Workspace, commit: str) -> Declared:
+    """What a commit declares, by its own manifests."""
+    paths = [path for path in await workspace.blobs(commit) if is_manifest(path)]
+    texts = {
+        path: (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace") for path in paths
+    }
+    return declared(texts)
+
+
+def _is_tool(requirement: str) -> bool:
+    found = parsed(requirement)
+    return found is not None and found.name.lower() in TOOLS
+
+
+# -- what the head declares otherwise ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """How a head's declarations differ from the base's. The base's environment is used all the same."""
+
+    added: frozenset[str] = frozenset()  # names of packages
+    said: tuple[str, ...] = ()
+
+    def awaits(self, module: str) -> bool:
+        """Is the module one that a newly declared package would bring?"""
+        return any(brings(name, module) for name in self.added)
+
+
+async def changes(workspace: Workspace, base: str, head: str) -> Changed:
+    touched = [path for path in await workspace.changed(base, head) if is_manifest(path)]
+    if not touched:
+        return Changed()
+    before, after = await declarations(workspace, base), await declarations(workspace, head)
+    one = {*before.requirements, *before.locked}
+    two = {*after.requirements, *after.locked}
+    if one == two:
+        return Changed()
+    words = [*(f"+{name}" for name in sorted(two - one)), *(f"-{name}" for name in sorted(one - two))]
+    listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
+    said = f"dependencies changed: {listed}; the checks ran with the base's"
+    return Changed(after.names - before.names, (said,))
+
+
+# -- building ----------------------------------------------------------------------------------------------------------
+
+
+async def _built(
+    workspace: Workspace, caller: Interpreter, wanted: Declared, home: Path
+) -> tuple[Interpreter | None, str]:
+    """The environment by the hash of all that goes into it, or why there is none. Built once, read-only afterwards."""
+    recipe = {"python": [caller.base, list(caller.version)], "requirements": wanted.requirements, "lock": wanted.locked}
+    name = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:24]
+    folder = home / FOLDER / name
+    async with _alone(folder):
+        if not (folder / DONE).is_file():
+            if why := _failed_lately(folder):
+                return None, why
+            await asyncio.to_thread(_remove, folder)
+            if why := await _build(workspace, caller, wanted, folder):
+                await asyncio.to_thread(_remove, folder)
+                durable.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
+                return None, why
+    origin = f"environment {name[:12]}"
+    return replace(await at(str(folder / "bin" / "python")), origin=origin), ""
+
+
+async def _build(workspace: Workspace, caller: Interpreter, wanted: Declared, folder: Path) -> str:
+    """Why it could not be built, or "". Packages may bring code that runs while they are installed: confined."""
+    make(folder, caller, over=False)
+    (folder / "requirements.txt").write_text("\n".join(wanted.requirements) + "\n")
+    (folder / "constraints.txt").write_text("\n".join(wanted.locked) + "\n")
+    ran = await workspace.execute(
+        Command(
+            argv=(*_installer(folder), "-r", "requirements.txt", "-c", "constraints.txt"),
+            folder=folder,
+            variables={**registries(os.environ), "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+            readable=(*caller.readable, *_real_uv()),
+            within_s=BUILD_S,
+            network="host",
+        )
+    )
+    if ran.exit_code != 0:
+        lines = [line for line in capped(ran.stderr, ran.stdout).splitlines() if line.strip()]
+        told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
+        return " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
+    await asyncio.to_thread(_lock_up, folder)
+    durable.write(folder / DONE, "")
+    return ""
+
+
+def _installer(folder: Path) -> tuple[str, ...]:
+    python = str(folder / "bin" / "python")
+    if found := _real_uv():
+        return (found[0], "pip", "install", "--quiet", "--no-cache", "--python", python)
+    return (python, "-I", "-m", "pip", "install", "--quiet", "--no-cache-dir", "--retries", "1")
+
+
+def _real_uv() -> tuple[str, ...]:
+    """uv where it is a program; a version manager's shim would look for it in places that the sandbox hides."""
+    found = shutil.which("uv")
+    if not found:
+        return ()
+    real = os.path.realpath(found)
+    with open(real, "rb") as file:  # noqa: PTH123
+        return (real,) if file.read(4) == b"\x7fELF" else ()
+
+
+def _failed_lately(folder: Path) -> str:
+    note = folder.with_suffix(f".{FAILED}")
+    try:
+        return note.read_text(errors="replace") if time.time() - note.stat().st_mtime < TRY_AGAIN_S else ""
+    except OSError:
+        return ""
+
+
+def _lock_up(folder: Path) -> None:
+    for top, _, names in os.walk(folder):
+        for name in names:
+            path = Path(top, name)
+            if not path.is_symlink():
+                path.chmod(path.stat().st_mode & ~0o222)
+
+
+def _remove(folder: Path) -> None:
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@asynccontextmanager
+async def _alone(folder: Path) -> AsyncIterator[None]:
+    """Two verifications that need the same environment build it once."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        file = folder.with_suffix(".lock").open("a")
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder.parent}: {error.strerror}; free space or make it writable") from error
+    with file:
+        await asyncio.to_thread(fcntl.flock, file, fcntl.LOCK_EX)
+        yield
