@@ -60,12 +60,12 @@ class Yard:
         )
 
     def trued(
-        self, *words: str, stdin: str = "", at: Path | None = None, **variables: str
+        self, *words: str, stdin: str = "", at: Path | None = None, variables: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "trued", *words],
             cwd=at or self.repository,
-            env={**self.variables, **variables},
+            env={**self.variables, **(variables or {})},
             input=stdin,
             capture_output=True,
             text=True,

@@ -1,0 +1,382 @@
+"""The gate as people, Claude Code and git meet it: real repositories, real pushes, real processes."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
+from tests.proof.trial import bare_interpreter
+
+
+@pytest.fixture(scope="module", autouse=True)
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
+        yield
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Yard:
+    return yard_in(tmp_path)
+
+
+def files(folder: Path) -> dict[str, tuple[int, bytes]]:
+    """Every file beside git's own data, with its mode."""
+    inside = [one for one in folder.rglob("*") if one.is_file() and ".git" not in one.relative_to(folder).parts]
+    hooks = [one for one in (folder / ".git" / "hooks").glob("*") if one.is_file()]
+    return {str(one.relative_to(folder)): (one.stat().st_mode, one.read_bytes()) for one in (*inside, *hooks)}
+
+
+def recorded(yard: Yard) -> list[str]:
+    (folder,) = (yard.state / "gates").iterdir()
+    return [json.loads(line)["what"] for line in (folder / "record.jsonl").read_text().splitlines()]
+
+
+# -- an agent's stop ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("USE-5", "LAW-9")
+def test_an_agent_is_not_let_go_while_it_is_red_and_is_when_it_is_green(yard: Yard) -> None:
+    yard.install("claude")
+    blocked = yard.stop()
+    assert blocked["decision"] == "block"
+    assert "slug: a held-out example fails: it returns another value" in blocked["reason"]
+    assert SECRET not in json.dumps(blocked)
+    yard.write("slug.py", GREEN)
+    before = yard.seen()
+    assert yard.stop(active=True) == {}
+    assert yard.seen() == before
+    # only in a new file, which nobody has told git of
+    yard.write("slug.py", "from words import slugify\n")
+    yard.write("words.py", GREEN)
+    assert yard.stop(active=True) == {}
+    yard.write("words.py", RED)
+    assert yard.stop(active=True)["decision"] == "block"
+
+
+def test_the_cap_lets_it_go_loudly_and_a_tree_is_judged_once(yard: Yard) -> None:
+    yard.install("claude", more=("--attempts", "2"))
+    answers = [yard.stop(active=number > 0) for number in range(4)]
+    assert ["decision" in one for one in answers] == [True, True, False, False]
+    assert all("NOT PROVEN" in one["systemMessage"] for one in answers[2:])
+    assert recorded(yard).count("let go, not proven") == 2
+    (folder,) = (yard.state / "gates").iterdir()
+    assert len(list((folder / "verdicts").rglob("*.json"))) == 1
+    began = time.monotonic()
+    yard.stop("another session")
+    assert time.monotonic() - began < 5  # it was looked up
+
+
+@pytest.mark.parametrize("text", ["", "{", "[1]", '{"hook_event_name": "Stop"}', '{"hook_event_name": "X"}'])
+def test_a_malformed_question_blocks_nobody(yard: Yard, text: str) -> None:
+    done = yard.trued("gate", "hook", "claude", stdin=text)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("trued gate: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_broken_gate_says_so_and_blocks_nobody(yard: Yard) -> None:
+    assert "no contract is sealed" in yard.stop()["systemMessage"]
+    yard.install("claude")
+    (folder,) = (yard.state / "gates").iterdir()
+    contract = folder / "contract.json"
+    whole = contract.read_text()
+    contract.write_text(whole.replace("lower-cases", "upper-cases"))
+    answer = yard.stop()
+    assert "decision" not in answer
+    assert "the sealed contract was changed" in answer["systemMessage"]
+    contract.write_text(whole[:100])
+    assert "is damaged" in yard.stop()["systemMessage"]
+    contract.unlink()
+    assert "nothing is proven" in yard.stop()["systemMessage"]
+
+
+def test_checks_that_do_not_end_hold_nobody_up(yard: Yard) -> None:
+    yard.install("claude", more=("--within", "3"))
+    yard.write("slug.py", f"import time\ntime.sleep(60)\n{GREEN}")
+    began = time.monotonic()
+    answer = yard.stop()
+    assert time.monotonic() - began < 30
+    assert "did not end within 3 s" in answer["systemMessage"]
+    assert "decision" not in answer
+
+
+# -- installing --------------------------------------------------------------------------------------------------------
+
+
+def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: Yard) -> None:
+    yard.write(".claude/settings.json", '{"model":"opus",\n\n "hooks":{"Stop":[]}}')
+    hook = yard.write(".git/hooks/pre-push", "#!/bin/sh\nexit 0\n")
+    hook.chmod(0o755)
+    before, seen = files(yard.repository), yard.seen()
+    yard.install("claude", "git", "github")
+    once = files(yard.repository)
+    assert set(once) - set(before) == {".git/hooks/pre-push.before-trued", ".github/workflows/trued-gate.yml"}
+    yard.install("github", "git", "claude")
+    assert files(yard.repository) == once
+    removed = yard.trued("gate", "remove", "claude", "git", "github")
+    assert removed.stdout.splitlines() == ["claude: removed", "git: removed", "github: removed"]
+    assert files(yard.repository) == before
+    assert yard.seen() == seen
+    assert not (yard.repository / ".github").exists()
+    assert "was not installed" in yard.trued("gate", "remove", "git").stdout
+
+
+def test_the_requirements_are_sealed_at_installation_and_the_file_is_not_needed_later(yard: Yard) -> None:
+    yard.install("claude")
+    yard.requirements.unlink()
+    assert yard.stop()["decision"] == "block"
+    yard.write("slug.py", GREEN)
+    assert yard.stop(active=True) == {}
+
+
+def test_other_requirements_are_no_installation_but_an_amendment(yard: Yard) -> None:
+    yard.install("claude")
+    yard.requirements.write_text(REQUIREMENTS.replace(SECRET, "anything"))
+    done = yard.trued("gate", "install", "claude", "--requirements", str(yard.requirements))
+    assert done.returncode == 2
+    assert "another contract is sealed" in done.stderr
+    lowered = yard.trued("gate", "install", "git", "--accept", "tested")
+    assert lowered.returncode == 2
+
+
+def test_a_file_in_the_working_tree_is_visible_and_the_bar_can_be_lowered(yard: Yard) -> None:
+    yard.write("trued.yaml", REQUIREMENTS)
+    words = ("gate", "install", "claude", "--requirements", "trued.yaml", "--accept", "tested")
+    done = yard.trued(*words)
+    assert done.returncode == 0
+    assert "count as visible" in done.stderr
+    yard.write("slug.py", GREEN)
+    assert "the bar was lowered to tested" in yard.stop()["systemMessage"]
+    assert yard.trued("gate").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("install", "claude"), "no requirements are named"),
+        (("install", "claude", "--requirements", "none.yaml"), "there is no file none.yaml"),
+        (("install", "svn", "--requirements", "none.yaml"), "no place for a gate"),
+        (("install", "git", "--requirements", "../requirements.yaml", "--base", "nope"), "no commit"),
+        ((), "no gate is installed here"),
+        (("amend",), "no gate is installed here"),
+    ],
+)
+def test_what_cannot_be_installed_is_one_sentence(yard: Yard, words: tuple[str, ...], said: str) -> None:
+    before = files(yard.repository)
+    done = yard.trued("gate", *words)
+    assert done.returncode == 2
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+    assert files(yard.repository) == before
+
+
+def test_private_state_inside_the_repository_is_refused(yard: Yard) -> None:
+    words = ("gate", "install", "git", "--requirements", str(yard.requirements))
+    done = yard.trued(*words, variables={"TRUED_HOME": str(yard.repository / "state")})
+    assert "lies inside the repository" in done.stderr
+
+
+# -- a person's word ---------------------------------------------------------------------------------------------------
+
+
+def at_a_terminal(yard: Yard, *words: str) -> tuple[int, str]:
+    """The command with a terminal in front of it."""
+    leader, follower = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trued", *words],
+        cwd=yard.repository,
+        env={**yard.variables, "TERM": "xterm"},
+        stdin=follower,
+        stdout=follower,
+        stderr=follower,
+        start_new_session=True,
+    )
+    os.close(follower)
+    said = b""
+    while process.poll() is None or select.select([leader], [], [], 0)[0]:
+        if select.select([leader], [], [], 0.1)[0]:
+            try:
+                said += os.read(leader, 4096)
+            except OSError:
+                break
+    os.close(leader)
+    return process.wait(60), said.decode(errors="replace")
+
+
+@pytest.mark.spec("LAW-3")
+def test_only_a_person_amends_the_contract(yard: Yard) -> None:
+    yard.install("claude")
+    yard.requirements.write_text(REQUIREMENTS.replace(SECRET, "Quux  Zebra"))
+    words = ("gate", "amend", "--requirements", str(yard.requirements), "--as", "Ann", "--reason", "it was wrong")
+    refused = yard.trued(*words)
+    assert (refused.returncode, "needs a terminal" in refused.stderr) == (2, True)
+    for name in ("CLAUDECODE", "TRUED_CALL"):
+        inside = yard.trued(*words, variables={name: "1"})
+        assert (inside.returncode, "refused inside an agent" in inside.stderr) == (2, True)
+    assert yard.trued("gate", "remove", "claude", variables={"CLAUDECODE": "1"}).returncode == 2
+    code, said = at_a_terminal(yard, *words)
+    assert code == 0, said
+    status = json.loads(yard.trued("gate", "status", "--json").stdout)["gate"]
+    (note,) = status["amendments"]
+    assert (note["who"], note["why"]) == ("Ann", "it was wrong")
+    assert note["contract"] == status["contract"]
+    assert "amended by Ann" in yard.trued("gate", "status").stdout
+
+
+def test_a_person_accepts_what_no_check_can_show_for_exactly_this_work(yard: Yard) -> None:
+    yard.requirements.write_text(
+        REQUIREMENTS + '  - {id: looks, text: it looks right, checks: [{kind: manual, steps: ["look"]}]}\n'
+    )
+    yard.install("claude")
+    yard.write("slug.py", GREEN)
+    assert "only your word is missing for looks" in yard.stop()["systemMessage"]
+    assert yard.trued("gate").returncode == 3
+    code, said = at_a_terminal(yard, "gate", "amend", "--attest", "looks", "--as", "Ann", "--reason", "I looked")
+    assert code == 0, said
+    assert yard.trued("gate").returncode == 0
+    yard.write("README.md", "other work\n")
+    assert yard.trued("gate").returncode == 3
+
+
+def test_meddling_is_seen(yard: Yard) -> None:
+    yard.install("claude", "git")
+    assert json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"] == []
+    settings = yard.repository / ".claude" / "settings.json"
+    settings.write_text("{}")
+    (yard.repository / ".git" / "hooks" / "pre-push").write_text("#!/bin/sh\nexit 0\n")
+    troubles = json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"]
+    assert [("settings.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
+    assert "changed or removed" in yard.stop()["systemMessage"]
+
+
+# -- a push ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def bare_remote(yard: Yard) -> Path:
+    place = yard.top / "remote.git"
+    yard.git("init", "-q", "--bare", str(place))
+    yard.git("remote", "add", "origin", str(place))
+    return place
+
+
+def refs(yard: Yard, remote: Path) -> dict[str, str]:
+    lines = yard.git("for-each-ref", "--format=%(refname) %(objectname)", at=remote).stdout.splitlines()
+    return dict(line.split(" ") for line in lines)
+
+
+@pytest.mark.spec("USE-5")
+def test_what_is_red_is_not_pushed_and_what_is_green_is(yard: Yard, bare_remote: Path) -> None:
+    former = yard.write(".git/hooks/pre-push", '#!/bin/sh\ncat > "$(git rev-parse --show-toplevel)/../told"\n')
+    former.chmod(0o755)
+    yard.install("git")
+    yard.write("README.md", "work\n")
+    yard.git("commit", "-qam", "claims to be done")
+    refused = yard.git("push", "origin", "main", check=False)
+    assert refused.returncode == 1
+    assert "NOT PROVEN" in refused.stderr
+    assert "slug: a held-out example fails" in refused.stderr
+    assert SECRET not in refused.stderr
+    assert refs(yard, bare_remote) == {}
+    assert (yard.top / "told").read_text().startswith("refs/heads/main ")
+    yard.write("slug.py", GREEN)
+    still = yard.git("push", "origin", "main", check=False)
+    assert still.returncode == 1  # what lies in the working tree is not what is pushed
+    yard.git("commit", "-qam", "done")
+    yard.git("tag", "-a", "v1", "-m", "one")
+    yard.git("push", "--quiet", "origin", "main", "v1")
+    assert set(refs(yard, bare_remote)) == {"refs/heads/main", "refs/tags/v1"}
+    deleted = yard.git("push", "origin", ":v1")
+    assert "is deleted: nothing to judge" in deleted.stderr
+
+
+def test_the_base_itself_and_things_that_are_no_commit_go_through(yard: Yard, bare_remote: Path) -> None:
+    yard.install("git")
+    assert "nothing beyond the sealed base" in yard.git("push", "origin", "main").stderr
+    blob = yard.git("rev-parse", "HEAD:slug.py").stdout.strip()
+    yard.git("tag", "bytes", blob)
+    assert "is no commit but a blob" in yard.git("push", "origin", "bytes").stderr
+
+
+def test_a_former_hook_that_refuses_still_refuses(yard: Yard, bare_remote: Path) -> None:
+    former = yard.write(".git/hooks/pre-push", "#!/bin/sh\necho mine >&2\nexit 7\n")
+    former.chmod(0o755)
+    yard.install("git")
+    refused = yard.git("push", "origin", "main", check=False)
+    assert refused.returncode == 1
+    assert "mine" in refused.stderr
+    assert refs(yard, bare_remote) == {}
+
+
+def test_hooks_are_installed_where_git_looks_for_them_and_hold_for_all_worktrees(yard: Yard, bare_remote: Path) -> None:
+    yard.git("config", "core.hooksPath", ".githooks")
+    yard.install("git")
+    hook = yard.repository / ".githooks" / "pre-push"
+    assert hook.is_file()
+    yard.git("config", "--unset", "core.hooksPath")
+    yard.trued("gate", "remove", "git")
+    assert not hook.parent.exists()
+    yard.install("git")
+    side = yard.top / "side"
+    yard.git("worktree", "add", "-q", "-b", "side", str(side))
+    (side / "README.md").write_text("work\n")
+    yard.git("commit", "-qam", "claims to be done", at=side)
+    assert yard.git("push", "origin", "side", at=side, check=False).returncode == 1
+
+
+@pytest.mark.parametrize("text", ["what is this", "a b c d", "refs/heads/x 0 refs/heads/x 0"])
+def test_lines_that_git_never_wrote_are_one_sentence(yard: Yard, text: str) -> None:
+    yard.install("git")
+    done = yard.trued("gate", "hook", "git", "origin", "url", stdin=text)
+    assert done.returncode == 2
+    assert "stdin:1: this is not what git says" in done.stderr
+
+
+# -- a build server ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("USE-5")
+def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
+    yard.install("github")
+    workflow = (yard.repository / ".github" / "workflows" / "trued-gate.yml").read_text()
+    terms = workflow.partition("--terms ")[2].split()[0]
+    base = yard.git("rev-parse", "HEAD").stdout.strip()
+    yard.write("README.md", "work\n")
+    yard.git("commit", "-qam", "claims to be done")
+    summary = yard.top / "summary.md"
+    surroundings = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary), "TRUED_REQUIREMENTS": REQUIREMENTS}
+    words = ("gate", "ci", "--base", base, "--terms", terms)
+    red = yard.trued(*words, variables=surroundings)
+    assert red.returncode == 1, red.stderr
+    assert red.stdout.startswith("::error title=trued gate::NOT PROVEN")
+    assert "| `slug` | refuted |" in summary.read_text()
+    assert SECRET not in red.stdout + red.stderr + summary.read_text()
+    yard.write("slug.py", GREEN)
+    yard.git("commit", "-qam", "done")
+    green = yard.trued(*words, variables=surroundings)
+    assert (green.returncode, green.stdout[:8]) == (0, "::notice")
+    other = {**surroundings, "TRUED_REQUIREMENTS": REQUIREMENTS.replace(SECRET, "Quux  Zebra")}
+    refused = yard.trued(*words, variables=other)
+    assert (refused.returncode, "not the requirements that were sealed" in refused.stderr) == (2, True)
+    assert not list((yard.state / "ci").iterdir())
+
+
+def test_requirements_in_the_repository_count_as_they_are_on_the_base(yard: Yard) -> None:
+    yard.write("trued.yaml", REQUIREMENTS)
+    yard.git("add", ".")
+    yard.git("commit", "-qm", "requirements")
+    base = yard.git("rev-parse", "HEAD").stdout.strip()
+    yard.write("trued.yaml", REQUIREMENTS.replace(SECRET, "Quux  Zebra"))
+    yard.git("commit", "-qam", "easier now")
+    words = ("gate", "ci", "--base", base, "--requirements", "trued.yaml", "--accept", "tested")
+    done = yard.trued(*words)
+    assert (done.returncode, "is not as it is on the base" in done.stderr) == (2, True)
