@@ -69,7 +69,7 @@ def _folded(title: str, body: str) -> str:
 
 def text(words: str) -> str:
     """Hostile text as text on one line."""
-    flat = " ".join(plain(words).split())
+    flat = " ".join(plain(words).split()) or "…"
     flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
     quiet = _LINKING.sub("\\1\u200b", _CALLING.sub("\\1\u200b", flat))
     return _SPECIAL.sub(r"\\\1", quiet.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
