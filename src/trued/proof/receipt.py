@@ -77,7 +77,7 @@ def parsed(data: bytes) -> Receipt:
     """The receipt, if these are exactly the bytes that it is written in."""
     if len(data) > LARGEST:
         raise _refused("it is too large for a receipt")
-    envelope = _json(data, "it is no receipt")
+    envelope = _json(data.removesuffix(b"\n"), "it is no receipt")
     if not isinstance(envelope, dict) or not isinstance(envelope.get("payload"), str):
         raise _refused("it is no receipt")
     payload = _decoded(envelope["payload"])
@@ -123,9 +123,13 @@ def _coherent(stated: Statement) -> None:
 
 def _json(data: bytes, otherwise: str) -> Any:
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
+        written = canonical(value)
     except (ValueError, RecursionError) as error:
         raise _refused(otherwise) from error
+    if written != data:
+        raise _refused("it is not written as receipts are: it was changed after it was made")
+    return value
 
 
 def _no_constant(name: str) -> None:
