@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from pydantic import Field
 
-from . import durable, proof
+from . import durable, proof, sealing
 from .decide import Cluster
 from .documents.account import account
 from .documents.memory_log import Section, render
@@ -111,44 +111,36 @@ class Run:
 
     async def seal(self, plan: Plan) -> Plan:
         """Fix requirements and checks, take red on base, and hide what must stay hidden. Only a person amends it."""
-        kit = self.kit
-        from_file = plan if plan.source.file else None
-        requirements = account(from_file, kit.goal, kit.requirements)
-        inputs = digest(plan.model_dump(mode="json"), [one.model_dump(mode="json") for one in requirements])
+        kit, tell = self.kit, self.steps.tell("seal")
+        requirements = account(plan if plan.source.file else None, kit.goal, kit.requirements)
+        given = kit.requirements or Requirements(requirements=())
+        asked = given.model_copy(update={"requirements": requirements})
+        examination = await sealing.examined(self.steps.below("seal"), asked)
+        asked = examination.asked
+        inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
         async def step() -> str:
-            held_out, why = await self._held_out()
-            given = kit.requirements or Requirements(requirements=())
-            asked = given.model_copy(update={"requirements": requirements})
-            sealing = proof.Sealing(held_out, why)
-            contract = await proof.seal(kit.workspace, asked, sealing, tell=self.steps.tell("seal"))
+            made, guards = await sealing.guarded(kit.workspace, asked, [task.id for task in plan.tasks])
+            hidden, why = await sealing.held_out(kit, examination.hides, examined=bool(examination.authors))
+            terms = proof.Sealing(
+                hidden,
+                why,
+                authors=examination.authors,
+                guards=guards,
+                caps=examination.caps,
+                undecided=examination.undecided,
+            )
+            contract = await proof.seal(kit.workspace, made, terms, tell=tell)
             number, name = len(contract.requirements), proof.contract_hash(contract)
-            self.steps.tell("seal")("contract sealed", contract=name, requirements=number, held_out=held_out, why=why)
+            tell("contract sealed", contract=name, requirements=number, held_out=hidden, why=why)
             return contract.model_dump_json()
 
         contract = Contract.model_validate_json(await self.steps.once(self.steps.key("seal"), inputs, step))
+        await examination.close()
         self.line.contract, self.line.contract_hash = contract, proof.contract_hash(contract)
         if self.settings.plan_only:
             raise PlanOnly("the contract is sealed")
         return plan.model_copy(update={"contract": self.line.contract_hash})
-
-    async def _held_out(self) -> tuple[bool, str]:
-        """Held out means unreadable, and that is tried, not believed."""
-        workspace = self.kit.workspace
-        if self.kit.requirements is None:
-            return False, "there is no requirements file"
-        copies = [
-            path for path, blob in (await workspace.blobs(workspace.base)).items() if blob in self.kit.secret_blobs
-        ]
-        if copies:
-            return (
-                False,
-                f"{copies[0]} in the repository is a copy of the requirements file: its cases count as visible",
-            )
-        for path in self.kit.secrets:
-            if await workspace.readable_by_agents(path):
-                return False, f"agents can read {path.name}: its cases count as visible"
-        return True, "agents cannot read the requirements file: tried in their sandbox"
 
     # -- verdicts ------------------------------------------------------------------------------------------------------
 

@@ -22,9 +22,9 @@ R = TypeVar("R", bound=Reply)
 class Session(Generic[R]):
     """One agent's conversation, and the clone that goes with it."""
 
-    def __init__(self, steps: Steps, role: str, reply: type[R], *, publishes: bool = True) -> None:
+    def __init__(self, steps: Steps, role: str, reply: type[R], *, publishes: bool = True, agent: str = "") -> None:
         self.steps, self.reply, self.publishes = steps, reply, publishes
-        self.role, self.agent = _played(steps.kit, role)
+        self.role, self.agent = _played(steps.kit, role, agent)
         name = steps.key(f"{role} session")
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.kit.run}/{name}"))
@@ -36,9 +36,13 @@ class Session(Generic[R]):
     async def tolerant(self, subject: Subject, **context: Context) -> R | None:
         """None for an agent that failed: its failure is a result, and is not tried again on resume."""
         try:
-            got = await self._asked(subject, context, keep_failure=True)
+            return await self.attempt(subject, **context)
         finally:
             await self.close()
+
+    async def attempt(self, subject: Subject, **context: Context) -> R | None:
+        """The same, in a session that goes on."""
+        got = await self._asked(subject, context, keep_failure=True)
         return self.reply.model_validate(got.reply) if not got.failure else None
 
     async def close(self) -> None:
@@ -50,6 +54,8 @@ class Session(Generic[R]):
         can_resume = kit.capabilities(self.agent).resume
         resumed = self.turns > 0 and can_resume
         schema = _schema(self.reply)
+        if line.contract and line.contract.interface:  # names and shapes that both sides must know
+            context = {"interface": "\n".join(line.contract.interface), **context}
         text = brief(self.role, subject, context, instructions=kit.instructions, resumed=resumed, schema=schema)
         ask = Ask(
             key=steps.key(self.role.name),
@@ -109,11 +115,11 @@ def _schema(reply: type[Reply]) -> dict[str, Any]:
     return reply.model_json_schema()
 
 
-def _played(kit: Kit, name: str) -> tuple[Role, str]:
+def _played(kit: Kit, name: str, agent: str = "") -> tuple[Role, str]:
     """The role of this name, and the agent that plays it."""
     if name not in kit.roles:
         raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(kit.roles))}")
-    agent = kit.settings.agents.get(name) or kit.settings.agents.get("*", "")
+    agent = agent or kit.settings.agents.get(name) or kit.settings.agents.get("*", "")
     if not agent:
         raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
     return kit.roles[name], agent

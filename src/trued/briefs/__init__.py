@@ -15,13 +15,16 @@ from ..types import Goal, Plan, Role, Task
 
 SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
 CONTEXT_LIMIT = 20_000
-FIRST_TURN_ONLY = ("plan",)  # it does not change, and the conversation has it
+FIRST_TURN_ONLY = ("plan", "interface", "requirements")  # they do not change, and the conversation has them
 FENCE = "`"
 CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 TITLES = {
     "gaps": "Gaps that are left",
     "built": "What Team A says it did",
     "plan": "The plan around it",
+    "interface": "The interface: names and shapes that are fixed, and that everybody relies on",
+    "requirements": "The requirements in these words, by id",
+    "inputs": "Inputs to answer, by number",
     "evidence": "What the checks showed",
 }
 

@@ -57,6 +57,7 @@ class Facts:
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
+    awaited: frozenset[tuple[str, str]] = frozenset()  # modules of packages that the head is the first to declare
     objected: Sequence[Objected] = ()
 
 
@@ -151,7 +152,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     name = check_hash(check)
     base = [one for one in facts.base if one.check == name and one.requirement == requirement.id]
     head = [one for one in facts.head if one.check == name and one.requirement == requirement.id]
-    stands, lacks = on_base(base, facts.own_modules), lacking(base)
+    stands, lacks = on_base(base, facts.own_modules), lacking(base) | facts.awaited
     if not stands:
         count.broken.append((WHOLE, "it was never run on the base"))
     for case, stood in stands.items():
@@ -256,7 +257,8 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards and all(check_hash(check) in facts.guards for check, _ in counts):
-        return Grade.PROVEN, (f"{HELD_ALREADY}: {guards} guards of the base stay green",), ""
+        words = f"{HELD_ALREADY}: {guards} guards of the base stay green"
+        return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, ("the diff is empty",), "nothing"
     if requirement.keep and guards:

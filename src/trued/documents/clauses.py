@@ -1,0 +1,56 @@
+"""Clauses of the user's words: which of them are quoted, and what of a text nobody quotes. Pure."""
+
+import re
+
+SHORTEST = 3  # words; less is an item of an enumeration, and belongs to the clause before it
+TELLING = 2  # words of an unquoted rest that make it a clause of its own
+_ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
+_KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")
+_LETTERS = re.compile(r"[^\W\d_]{3,}")
+_JOINING = (
+    "and but the for with its are has have that this then than also too was can must should shall will may all any"
+)
+_SMALL = frozenset(_JOINING.split())
+
+
+def clauses(text: str) -> list[str]:
+    """The parts of a sentence that can be true or false by themselves; rather one too many than two in one.
+
+    What stands in code marks, quotation marks or brackets is never cut.
+    """
+    flat = plain(text)
+    shelter = [(found.start(), found.end()) for found in _KEPT.finditer(flat)]
+    cuts = [one for one in _ENDS.finditer(flat) if not any(begin < one.start() < end for begin, end in shelter)]
+    pieces, begins, start = list[str](), list[int](), 0
+    for begin, end in [*((one.start(), one.end()) for one in cuts), (len(flat), len(flat))]:
+        piece = flat[start:begin].strip(" ,;")
+        if pieces and len(piece.split()) < SHORTEST:
+            pieces[-1] = flat[begins[-1] : begin].strip(" ,;")
+        elif piece:
+            pieces.append(piece)
+            begins.append(start)
+        start = end
+    return pieces
+
+
+def unquoted(text: str, quotes: list[str]) -> tuple[str, ...]:
+    """What of the text no quotation reaches, verbatim; single words that only join are left out."""
+    flat = plain(text)
+    open_ = [True] * len(flat)
+    for quote in filter(None, map(plain, quotes)):
+        at = flat.find(quote)
+        while at >= 0:
+            open_[at : at + len(quote)] = [False] * len(quote)
+            at = flat.find(quote, at + 1)
+    rests = "".join(char if free else "\0" for char, free in zip(flat, open_, strict=True)).split("\0")
+    return tuple(rest.strip(" ,;.:–-") for rest in rests if _tells(rest))
+
+
+def _tells(rest: str) -> bool:
+    words = [word for word in _LETTERS.findall(re.sub(r"`[^`]*`", " ", rest)) if word.lower() not in _SMALL]
+    return len(words) >= TELLING
+
+
+def plain(text: str) -> str:
+    """Words as they are, whatever lines they were broken into."""
+    return " ".join(text.split())

@@ -1,0 +1,41 @@
+"""Sentences that ask for what the base has already: recognised by this list, and never by an agent."""
+
+import re
+
+_STILL = (
+    r"(?:still |continue to |keep on |must |should |shall |have to |all |always |stays? |remains? |are |is |be |to )*"
+)
+_EVERY = (
+    r"(?:all |every |the |of |our |your |its |existing |current |old |other |previous |unit |project's |base's |own )*"
+)
+_GREEN = r"(?:pass(?:es|ing)?|green|succeeds?|work(?:s|ing)?|clean|unbroken|unchanged)"
+# kind → the whole sentence, without its full stop. What says more than this is a requirement like any other.
+PATTERNS: dict[str, tuple[str, ...]] = {
+    "tests": (
+        rf"{_EVERY}(?:tests?|test suite|test cases|suite) {_STILL}{_GREEN}",
+        rf"(?:keep|leave) {_EVERY}(?:tests?|test suite|suite) {_GREEN}",
+        rf"(?:do not|don't|without|never) (?:break|breaking) {_EVERY}(?:tests?|test suite|suite|behaviou?r)",
+        rf"no {_EVERY}tests? (?:is|are|gets?|may be|must be) (?:broken|failing)",
+    ),
+    "build": (rf"{_EVERY}(?:build|project|package) {_STILL}(?:{_GREEN}|builds?|compiles?)",),
+    "lint": (
+        rf"{_EVERY}(?:lint|linter|linting|ruff|flake8|eslint|code style checks?) {_STILL}{_GREEN}",
+        r"no (?:new )?lint(?:er|ing)? (?:errors?|warnings?)",
+    ),
+    "types": (
+        rf"{_EVERY}(?:types?|type checks?|type checking|type checker|mypy|pyright|tsc) {_STILL}(?:{_GREEN}|check)",
+        r"no (?:new )?type errors?",
+    ),
+    "dependencies": (
+        r"(?:adds? |uses? |with |needs? )?no (?:new |more |further |third-party |extra )+dependenc(?:y|ies)",
+        r"(?:do not|don't|without|never) (?:add|adding|change|changing) (?:any )?(?:new )?dependenc(?:y|ies)",
+        rf"{_EVERY}dependenc(?:y|ies) {_STILL}unchanged",
+    ),
+}
+_COMPILED = {kind: [re.compile(one, re.IGNORECASE) for one in every] for kind, every in PATTERNS.items()}
+
+
+def recognised(sentence: str) -> str:
+    """The kind of thing that the sentence asks to stay as it is, or ""."""
+    words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")
+    return next((kind for kind, every in _COMPILED.items() if any(one.fullmatch(words) for one in every)), "")

@@ -1,0 +1,83 @@
+"""Guards that every run has: the base's own tests, and what the user's words ask of the base's own tools."""
+
+import json
+from collections.abc import Iterable, Mapping
+
+from ..documents.patterns import recognised
+from ..proof.bench import check_hash
+from ..proof.frozen import holds_tests, named_like_a_test
+from ..protocols import Workspace
+from ..types import Check, CommandCheck, Requirement, Requirements, TestsCheck
+
+SUITE = "base-tests"
+NODE_TESTS = (".test.js", ".test.mjs", ".test.cjs")
+MOST_READ = 40  # test files that are looked into before it is said that there is no suite
+
+
+async def guarded(workspace: Workspace, asked: Requirements, tasks: Iterable[str]) -> tuple[Requirements, list[str]]:
+    """With the base's own suite as guards, and the checks that can refute and never prove, by hash."""
+    tools = await _tools(workspace)
+    requirements = [_recognised(one, tools) for one in asked.requirements]
+    theirs = any(isinstance(check, TestsCheck) for one in asked.requirements for check in one.checks)
+    suite = tools.get("tests")
+    if suite and not theirs and not any(one.id == SUITE for one in requirements):
+        text = "the base's own tests stay green"
+        requirements.append(Requirement(id=SUITE, text=text, covers=tuple(tasks), keep=True, checks=(suite,)))
+    names = {check_hash(check) for check in tools.values()}
+    given = {check_hash(check) for one in asked.requirements for check in one.checks}
+    found = [check_hash(check) for one in requirements for check in one.checks]
+    ids = tuple(one.id for one in requirements if not one.parts)
+    made = tuple(
+        one.model_copy(update={"parts": tuple(name for name in ids if name in one.parts or name == SUITE)})
+        if one.parts
+        else one
+        for one in requirements
+    )
+    guards = [name for name in dict.fromkeys(found) if name in names and name not in given]
+    return asked.model_copy(update={"requirements": made}), guards
+
+
+def _recognised(one: Requirement, tools: Mapping[str, Check]) -> Requirement:
+    """A sentence that asks for the base's own tests, build, lint or types is checked by the base's own means."""
+    if one.checks or one.parts:
+        return one
+    kind = "tests" if one.keep else recognised(one.text)
+    return one.model_copy(update={"keep": True, "checks": (tools[kind],)}) if kind in tools else one
+
+
+async def _tools(workspace: Workspace) -> dict[str, Check]:
+    """What the base has to try itself with, by the kind of thing that it tries."""
+    base = workspace.base
+    blobs = await workspace.blobs(base)
+    found: dict[str, Check] = {}
+    scripts = _scripts(await workspace.read(base, "package.json") if "package.json" in blobs else None)
+    if await _has_python_tests(workspace, blobs):
+        found["tests"] = TestsCheck(command="python -m pytest -q")
+    elif scripts.get("test", "").startswith("node --test") or any(path.endswith(NODE_TESTS) for path in blobs):
+        found["tests"] = TestsCheck(command="node --test")
+    makefile = next((name for name in ("GNUmakefile", "makefile", "Makefile") if name in blobs), "")
+    text = (await workspace.read(base, makefile) or b"").decode("utf-8", "replace") if makefile else ""
+    targets = {line.split(":")[0].strip() for line in text.splitlines() if ":" in line and line[:1].isalpha()}
+    for kind, names in {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}.items():
+        if target := next((name for name in names if name in targets), ""):
+            found[kind] = CommandCheck(command=f"make {target}", files=(makefile,))
+        elif script := next((name for name in names if name in scripts), ""):
+            found[kind] = CommandCheck(command=f"npm run --silent {script}", files=("package.json",))
+    return found
+
+
+async def _has_python_tests(workspace: Workspace, blobs: Mapping[str, str]) -> bool:
+    named = sorted(path for path in blobs if named_like_a_test(path))
+    for path in named[:MOST_READ]:
+        if holds_tests(path, await workspace.read(workspace.base, path) or b""):
+            return True
+    return False
+
+
+def _scripts(manifest: bytes | None) -> dict[str, str]:
+    try:
+        read = json.loads(manifest or b"{}")
+    except ValueError:
+        return {}
+    scripts = read.get("scripts", {}) if isinstance(read, dict) else {}
+    return {name: line for name, line in scripts.items() if isinstance(line, str)} if isinstance(scripts, dict) else {}
