@@ -6,16 +6,38 @@ all that they import are loaded before the project's folders are on the path.
 
 from __future__ import annotations
 
+import ast
 import fnmatch
+import hashlib
 import importlib
 import importlib.util
 import json
 import os
 import pathlib
+import re
 import sys
+import types
 from typing import Any
 
 MOST_TEXT = 4000  # of one failure; the rest is in the output
+COPIES = 1  # of real tests that are made to fail
+# Options of plugins that only measure, speed up or remember: without the plugin they mean nothing, and are left out.
+IDLE = {
+    "pytest_cov": (
+        *("--cov", "--cov-report", "--cov-config", "--cov-fail-under", "--cov-context", "--cov-precision"),
+        *("--no-cov", "--no-cov-on-fail", "--cov-append", "--cov-branch", "--cov-reset"),
+    ),
+    "xdist": ("-n", "--numprocesses", "--maxprocesses", "--dist", "--tx", "--max-worker-restart", "--looponfail"),
+    "pytest_timeout": ("--timeout", "--timeout-method", "--timeout_method", "--session-timeout"),
+    "cacheprovider": (
+        *("--lf", "--last-failed", "--ff", "--failed-first", "--nf", "--new-first", "--cache-clear", "--sw"),
+        *("--stepwise", "--sw-skip", "--stepwise-skip", "--lfnf", "--last-failed-no-failures"),
+    ),
+}
+SWITCHES = re.compile(
+    r"--(no-cov.*|cov-append|cov-branch|cov-reset|looponfail|lf|last-failed|ff|failed-first|nf|new-first"
+    r"|cache-clear|sw|stepwise|sw-skip|stepwise-skip)"
+)
 EARLY = ("_pytest.assertion.rewrite", "_pytest.config", "_pytest.main", "_pytest.python", "unittest", "doctest")
 
 
@@ -50,13 +72,37 @@ class Channel:
 class Registrar:
     """Brings the trusted plugins in under their own names, without asking any metadata in the checkout."""
 
-    def __init__(self, plugins: list[tuple[str, Any]]) -> None:
-        self.plugins = plugins
+    def __init__(self, plugins: list[tuple[str, Any]], absent: list[str], channel: Channel) -> None:
+        self.plugins, self.absent, self.channel = plugins, absent, channel
 
     def pytest_addoption(self, parser: Any, pluginmanager: Any) -> None:
         for name, module in self.plugins:
             if not pluginmanager.has_plugin(name) and not pluginmanager.is_registered(module):
                 pluginmanager.register(module, name)
+        group = parser.getgroup("left out")
+        for plugin in self.absent:
+            for option in IDLE[plugin]:
+                self.idle(group, option)
+        if "pytest_timeout" in self.absent:
+            for name in ("timeout", "timeout_method", "timeout_func_only", "session_timeout"):
+                parser.addini(name, "left out", default="")
+
+    def idle(self, group: Any, option: str) -> None:
+        way: dict[str, Any] = {"action": "append_const", "const": option} if SWITCHES.fullmatch(option) else {}
+        if option == "--cov":
+            way = {"nargs": "?", "const": option}
+        try:
+            group._addoption(option, dest="left_out_" + option.strip("-").replace("-", "_"), default=None, **way)
+        except ValueError:
+            return  # some other plugin has it
+
+    def pytest_configure(self, config: Any) -> None:
+        if "pytest_timeout" in self.absent:
+            config.addinivalue_line("markers", "timeout(seconds): left out, the engine has limits of its own")
+        given = [name for name in vars(config.option) if name.startswith("left_out_")]
+        used = ["--" + name[9:].replace("_", "-") for name in given if getattr(config.option, name) is not None]
+        if used:
+            self.channel.say(note="pytest's options " + ", ".join(used) + " were left out: they prove nothing")
 
 
 class Counting:
@@ -66,10 +112,13 @@ class Counting:
         self.order, self.channel, self.pytest = order, channel, pytest
         self.ids = None if order["ids"] is None else frozenset(order["ids"])
         self.marked: set[str] = set()
+        self.copies: list[Any] = []
+        self.current: Any = None
         self.collectors: dict[str, set[str]] = {}
 
     def pytest_configure(self, config: Any) -> None:
-        self.channel.say(doctests=bool(config.getoption("doctestmodules", False)))
+        if config.getoption("doctestmodules", False):
+            self.channel.say(note="doctests in modules were not counted: they stand in the code under test")
         if self.order["files"] is not None:
             config.args[:] = self.order["files"]
             return
@@ -98,15 +147,40 @@ class Counting:
         self.channel.say(left_out=[name for name in first if not self.wanted(name)][:1000])
         if self.order["reverse"]:
             kept.reverse()
-        items[:] = [*kept, self.canary(session)]
+        self.copies = self.copied(kept)
+        self.channel.say(copying=[item.nodeid for item in self.copies])
+        items[:] = [*kept, *self.copies, *self.canaries(session)]
 
     def wanted(self, name: str) -> bool:
         return self.ids is None or name in self.ids or name.split("::")[0] in self.order["whole"]
 
-    def canary(self, session: Any) -> Any:
-        path = pathlib.Path(self.order["canary"])
-        module = self.pytest.Module.from_parent(session, path=path)
-        return self.pytest.Function.from_parent(module, name=path.stem)
+    def canaries(self, session: Any) -> list[Any]:
+        module = self.pytest.Module.from_parent(session, path=pathlib.Path(self.order["canary"]))
+        return [self.pytest.Function.from_parent(module, name=name) for name in self.order["canaries"]]
+
+    def copied(self, items: list[Any]) -> list[Any]:
+        """Copies of real tests that fail where the test itself would: under its own id, and last of all, so that a
+        test that cannot be run twice spoils nothing."""
+        asked = tuple(one.rstrip("/") for one in self.order["more"])
+
+        def place(item: Any) -> tuple[bool, bool, str]:
+            own = item.nodeid.split("::")[0].startswith(asked) if asked else True
+            chance = hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
+            return not own, "slow" in item.keywords, chance
+
+        made: list[Any] = []
+        for item in sorted((one for one in items if one.nodeid not in self.marked), key=place)[:20]:
+            try:
+                made.append(copy_of(item))
+            except Exception:  # noqa: S112
+                continue  # a kind of test that cannot be copied; another one will do
+            if len(made) == COPIES:
+                break
+        return made
+
+    def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
+        self.current = item
+        yield
 
     def pytest_collectstart(self, collector: Any) -> None:
         self.collectors.setdefault(collector.nodeid, set()).add(type(collector).__name__)
@@ -124,7 +198,78 @@ class Counting:
         elif report.skipped:
             outcome = "skipped"  # also what is declared a failure to be expected while it runs
         text = report.longreprtext[-MOST_TEXT:] if report.failed else ""
+        if any(self.current is one for one in self.copies):
+            self.channel.say(copy=report.nodeid, when=report.when, outcome=outcome)
+            return
         self.channel.say(id=report.nodeid, when=report.when, outcome=outcome, seconds=report.duration, text=text)
+
+
+def failing(function: Any) -> Any:
+    """The same function, which fails at its end."""
+    if is_coroutine(function):
+
+        async def copy(*args: Any, **kwargs: Any) -> None:
+            await function(*args, **kwargs)
+            raise AssertionError("a copy that must fail")
+    else:
+
+        def copy(*args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
+            function(*args, **kwargs)
+            raise AssertionError("a copy that must fail")
+
+    copy.__dict__.update({name: one for name, one in function.__dict__.items() if name != "__wrapped__"})
+    copy.__name__, copy.__doc__, copy.__module__ = function.__name__, function.__doc__, function.__module__
+    return copy
+
+
+def is_coroutine(function: Any) -> bool:
+    return bool(getattr(getattr(function, "__code__", None), "co_flags", 0) & 0x80)
+
+
+def copy_of(item: Any) -> Any:
+    if type(item).__name__ == "TestCaseFunction":
+        return copied_case(item)
+    function = item.obj
+    instance = getattr(function, "__self__", None)
+    plain = failing(function.__func__ if instance is not None else function)
+    given = {"callspec": item.callspec} if hasattr(item, "callspec") else {}
+    return type(item).from_parent(
+        item.parent,
+        **given,
+        name=item.name,
+        callobj=types.MethodType(plain, instance) if instance is not None else plain,
+        fixtureinfo=item._fixtureinfo,
+        originalname=item.originalname,
+    )
+
+
+def copied_case(item: Any) -> Any:
+    """A unittest's method: its class once more, with that method failing at its end."""
+    original = item.parent.obj
+    name = item.name
+    own = {name: failing(getattr(original, name)), "__module__": original.__module__}
+    own["__qualname__"] = original.__qualname__
+    again = type(item.parent).from_parent(
+        item.parent.parent, name=item.parent.name, obj=type(original.__name__, (original,), own)
+    )
+    return next(one for one in again.collect() if one.name == name)
+
+
+def installed(folder: str) -> list[str]:
+    """A folder of installed packages, and those that its .pth files name: paths only, no line of code."""
+    found = [folder]
+    for name in sorted(os.listdir(folder)):
+        place = os.path.join(folder, name)
+        if name.endswith(".pth"):
+            lines = [one.strip() for one in open(place, encoding="utf-8", errors="replace")]
+            found += [
+                os.path.join(folder, one) for one in lines if one and not one.startswith(("#", "import ", "import\t"))
+            ]
+        elif name.startswith("__editable__") and name.endswith("finder.py"):
+            match = re.search(r"^MAPPING[^=\n]*= (\{.*\})$", open(place, encoding="utf-8").read(), re.MULTILINE)
+            mapping = ast.literal_eval(match.group(1)) if match else {}
+            found += [os.path.dirname(one) for one in mapping.values()]
+    return [one for one in dict.fromkeys(found) if os.path.isdir(one)]
 
 
 def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
@@ -133,7 +278,7 @@ def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
         try:
             loaded.append((name, importlib.import_module(module)))
         except Exception as error:
-            channel.say(plugin=name, text=str(error)[:300])
+            channel.say(note="the pytest plugin " + name + " could not be loaded: " + str(error)[:300])
     return loaded
 
 
@@ -155,14 +300,17 @@ def main() -> None:
         importlib.import_module(name)
     last = pytest.hookimpl(trylast=True)  # after every plugin that chooses tests by name or mark
     last(Counting.pytest_collection_modifyitems)  # marks the function itself
-    plugins = [Registrar(load(order["plugins"], channel)), Counting(order, channel, pytest)]
+    pytest.hookimpl(hookwrapper=True, tryfirst=True)(Counting.pytest_runtest_protocol)
+    absent = [name for name in IDLE if name == "cacheprovider" or not importlib.util.find_spec(name)]
+    plugins = [Registrar(load(order["plugins"], channel), absent, channel), Counting(order, channel, pytest)]
     channel.say(started=True)
     sys.path[:0] = order["paths"]
+    sys.path += [one for folder in order["site"] if os.path.isdir(folder) for one in installed(folder)]
     sys.argv = ["pytest", *order["arguments"]]
     code = int(pytest.main(list(order["arguments"]), plugins=plugins))
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])
-    channel.say(ended=code, pytest=pytest.__version__)
+    channel.say(ended=code, versions={"pytest": pytest.__version__})
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)

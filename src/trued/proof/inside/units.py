@@ -1,0 +1,330 @@
+"""Runs inside the sandbox: unittest with a result of ours that names every id and how it ended.
+
+Standard library only, no import of this package: the interpreter is the project's. unittest is loaded before the
+project's folders are on the path.
+"""
+
+from __future__ import annotations
+
+import ast
+import asyncio
+import hashlib
+import json
+import os
+import re
+import sys
+import time
+import traceback
+import unittest
+import unittest.mock
+from typing import Any
+
+MOST_TEXT = 4000  # of one failure; the rest is in the output
+_FAILED_FIXTURE = re.compile(r"(setUp|tearDown)(Class|Module) \((.*)\)")
+
+
+class Channel:
+    """Says one record a line, each with the nonce."""
+
+    def __init__(self, number: int, nonce: str) -> None:
+        self.number, self.nonce = number, nonce
+
+    def say(self, **record: Any) -> None:
+        line = (self.nonce + " " + json.dumps(record) + "\n").encode()
+        while line:
+            line = line[os.write(self.number, line) :]
+
+
+class Names:
+    """Ids like those of pytest: file, class and method."""
+
+    def __init__(self, room: str, roots: list[str]) -> None:
+        self.room, self.roots = room, roots
+
+    def file(self, module: str) -> str:
+        """Where a module is, or where it would have to be."""
+        place = getattr(sys.modules.get(module), "__file__", None)
+        if not isinstance(place, str):
+            place = self.guess(module)
+        return os.path.relpath(place, self.room)
+
+    def guess(self, module: str) -> str:
+        inner = os.path.join(*module.split("."))
+        for root in self.roots:
+            for ending in (".py", os.sep + "__init__.py"):
+                if os.path.isfile(os.path.join(root, inner + ending)):
+                    return os.path.join(root, inner + ending)
+        return os.path.join(self.roots[0] if self.roots else self.room, inner + ".py")
+
+    def test(self, test: Any) -> str:
+        method = getattr(test, "_testMethodName", "")
+        return self.file(type(test).__module__) + "::" + type(test).__qualname__.replace(".", "::") + "::" + method
+
+
+class Counting(unittest.TestResult):
+    """Reports every outcome as it comes, and keeps nothing."""
+
+    def __init__(self, channel: Channel, names: Names, copies: list[Any]) -> None:
+        super().__init__()
+        self.channel, self.names, self.copies = channel, names, copies
+        self.tests: dict[str, list[Any]] = {}  # class or module → its tests: they share the failures of its fixtures
+        self.began = 0.0
+
+    def expect(self, tests: list[Any]) -> None:
+        for test in tests:
+            cls = type(test)
+            for shared in (cls.__module__, cls.__module__ + "." + cls.__qualname__):
+                self.tests.setdefault(shared, []).append(test)
+
+    def startTest(self, test: Any) -> None:
+        self.began = time.monotonic()
+
+    def stopTest(self, test: Any) -> None:
+        return
+
+    def tell(self, test: Any, outcome: str, when: str = "call", text: str = "") -> None:
+        word = "copy" if any(test is one for one in self.copies) else "id"
+        seconds = time.monotonic() - self.began
+        record = {word: self.names.test(test), "outcome": outcome, "when": when, "text": text[-MOST_TEXT:]}
+        self.channel.say(**record, seconds=seconds)
+
+    def addSuccess(self, test: Any) -> None:
+        self.tell(test, "passed")
+
+    def addFailure(self, test: Any, err: Any) -> None:
+        self.tell(test, "failed", text=said(err))
+
+    def addError(self, test: Any, err: Any) -> None:
+        if isinstance(test, unittest.TestCase):
+            self.tell(test, "failed", text=said(err))
+            return
+        match = _FAILED_FIXTURE.match(str(getattr(test, "description", "")))
+        for one in self.tests.get(match.group(3), []) if match else []:
+            self.tell(
+                one, "failed", when="setup" if match and match.group(1) == "setUp" else "teardown", text=said(err)
+            )
+
+    def addSkip(self, test: Any, reason: str) -> None:
+        if hasattr(test, "test_case"):
+            return  # a part of a test; the rest of it will tell
+        if isinstance(test, unittest.TestCase):
+            method = getattr(type(test), test._testMethodName, None)
+            marked = any(getattr(one, "__unittest_skip__", False) for one in (type(test), method))
+            self.tell(test, "marked" if marked else "skipped", text=str(reason))
+            return
+        match = _FAILED_FIXTURE.match(str(getattr(test, "description", "")))
+        for one in self.tests.get(match.group(3), []) if match else []:
+            self.tell(one, "skipped", text=str(reason))
+
+    def addExpectedFailure(self, test: Any, err: Any) -> None:
+        self.tell(test, "xfailed")
+
+    def addUnexpectedSuccess(self, test: Any) -> None:
+        self.tell(test, "xpassed")
+
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
+        if err is not None:
+            self.tell(test, "failed", text=str(subtest) + "\n" + said(err))
+
+    def addDuration(self, test: Any, elapsed: float) -> None:
+        return
+
+
+def said(err: Any) -> str:
+    return "".join(traceback.format_exception(*err))
+
+
+class Loading(unittest.TestLoader):
+    """Finds what the base had, and nothing that came later."""
+
+    def __init__(self, order: dict[str, Any]) -> None:
+        super().__init__()
+        self.room = order["room"]
+        self.files = None if order["files"] is None else frozenset(order["files"])
+
+    def _match_path(self, path: str, full_path: str, pattern: str) -> bool:
+        own = os.path.relpath(full_path, self.room)
+        if self.files is not None:
+            return own in self.files
+        return super()._match_path(path, full_path, pattern)
+
+
+# -- which tests -------------------------------------------------------------------------------------------------------
+
+
+def flat(suite: Any) -> list[Any]:
+    if isinstance(suite, unittest.TestSuite):
+        return [one for inner in suite for one in flat(inner)]
+    return [suite]
+
+
+def found(order: dict[str, Any], loader: Loading) -> list[Any]:
+    if order["patterns"]:
+        loader.testNamePatterns = [one if "*" in one else "*" + one + "*" for one in order["patterns"]]
+    if order["names"]:
+        names = [dotted(one, order["room"]) for one in order["names"]]
+        return [one for name in names for one in flat(loader.loadTestsFromName(name))]
+    top = order["top"]
+    found = flat(loader.discover(order["start"], order["pattern"], top))
+    for named in order["more"]:
+        found += flat(loader.loadTestsFromName(dotted(named, top or order["start"]))) if named.endswith(".py") else []
+    return found
+
+
+def dotted(name: str, root: str) -> str:
+    """A test's module may be named by its file."""
+    if not name.endswith(".py"):
+        return name
+    inner = os.path.relpath(os.path.abspath(name), root)
+    return inner[:-3].replace(os.sep, ".")
+
+
+def told_apart(tests: list[Any], names: Names, channel: Channel) -> list[Any]:
+    """Without those that stand for a module that could not be imported: these are said."""
+    good = []
+    for test in tests:
+        kind = type(test).__name__
+        if kind in ("_FailedTest", "ModuleSkipped") and type(test).__module__.startswith("unittest"):
+            failed = kind == "_FailedTest"
+            text = said_by(test) if failed else "skipped"
+            file = names.file(test._testMethodName)
+            channel.say(collect=file, outcome="failed" if failed else "skipped", text=text[-MOST_TEXT:])
+        else:
+            good.append(test)
+    return good
+
+
+def said_by(test: Any) -> str:
+    error = getattr(test, "_exception", None)
+    return str(error) if error is not None else str(test)
+
+
+# -- tests that must fail ----------------------------------------------------------------------------------------------
+
+
+def canaries(name: str, number: float) -> list[Any]:
+    """Each way in which tests fail can be tampered with apart."""
+
+    def plain(self: Any) -> None:
+        assert number == 2  # noqa: S101
+
+    def equal(self: Any) -> None:
+        self.assertEqual(number, 2)  # noqa: PT009
+
+    def true(self: Any) -> None:
+        self.assertTrue(number == 2)  # noqa: PT009
+
+    def raises(self: Any) -> None:
+        with self.assertRaises(ZeroDivisionError):  # noqa: PT027
+            pass
+
+    methods: dict[str, Any] = {"test_" + one.__name__: one for one in (plain, equal, true, raises)}
+    cls = type(name, (unittest.TestCase,), methods)
+    return [cls(one) for one in methods]
+
+
+def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
+    """A copy of one real test that fails where the test itself would: under its own id, and after all others."""
+    asked = tuple(one.rstrip("/") for one in order["more"])
+
+    def place(test: Any) -> tuple[bool, str]:
+        name = names.test(test)
+        own = name.split("::")[0].startswith(asked) if asked else True
+        return not own, hashlib.sha256((order["seed"] + name).encode("utf-8", "replace")).hexdigest()
+
+    for test in sorted(tests, key=place)[:20]:
+        cls, method = type(test), getattr(test, "_testMethodName", "")
+        body = getattr(cls, method, None)
+        if body is None or any(getattr(one, "__unittest_skip__", False) for one in (cls, body)):
+            continue
+        if getattr(body, "__unittest_expecting_failure__", False) or not isinstance(test, unittest.TestCase):
+            continue
+        again = {method: failing(body), "__module__": cls.__module__, "__qualname__": cls.__qualname__}
+        return [type(cls.__name__, (cls,), again)(method)]
+    return []
+
+
+def failing(body: Any) -> Any:
+    if asyncio.iscoroutinefunction(body):
+
+        async def copy(self: Any) -> None:
+            await body(self)
+            raise AssertionError("a copy that must fail")
+    else:
+
+        def copy(self: Any) -> None:  # type: ignore[misc]
+            body(self)
+            raise AssertionError("a copy that must fail")
+
+    return copy
+
+
+# -- the run -----------------------------------------------------------------------------------------------------------
+
+
+def installed(folder: str) -> list[str]:
+    """A folder of installed packages, and those that its .pth files name: paths only, no line of code."""
+    found = [folder]
+    for name in sorted(os.listdir(folder)):
+        place = os.path.join(folder, name)
+        if name.endswith(".pth"):
+            lines = [one.strip() for one in open(place, encoding="utf-8", errors="replace")]
+            paths = [one for one in lines if one and not one.startswith(("#", "import ", "import\t"))]
+            found += [os.path.join(folder, one) for one in paths]
+        elif name.startswith("__editable__") and name.endswith("finder.py"):
+            match = re.search(r"^MAPPING[^=\n]*= (\{.*\})$", open(place, encoding="utf-8").read(), re.MULTILINE)
+            mapping = ast.literal_eval(match.group(1)) if match else {}
+            found += [os.path.dirname(one) for one in mapping.values()]
+    return [one for one in dict.fromkeys(found) if os.path.isdir(one)]
+
+
+def main() -> None:
+    order = json.loads(sys.stdin.buffer.read())
+    number = int(os.environ.pop("TRUED_CHANNEL"))
+    os.set_inheritable(number, False)
+    channel = Channel(number, order["nonce"])
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    channel.say(started=True)
+    sys.path[:0] = order["paths"]
+    sys.path += [one for folder in order["site"] if os.path.isdir(folder) for one in installed(folder)]
+    sys.argv = ["python -m unittest"]
+    names = Names(order["room"], [one for one in (order["top"], order["start"], *order["paths"]) if one])
+    try:
+        tests = told_apart(found(order, Loading(order)), names, channel)
+    except (ImportError, TypeError) as error:
+        channel.say(ended=4)  # "start directory is not importable"
+        sys.stderr.write(str(error) + "\n")
+        sys.stderr.flush()
+        os._exit(4)
+    run(tests, order, names, channel)
+
+
+def run(tests: list[Any], order: dict[str, Any], names: Names, channel: Channel) -> None:
+    wanted = None if order["ids"] is None else frozenset(order["ids"])
+    first = {names.test(test): test for test in reversed(tests)}
+    kept = [one for name, one in reversed(first.items()) if wanted is None or name in wanted or whole(name, order)]
+    channel.say(left_out=[name for name, one in first.items() if not any(one is other for other in kept)][:1000])
+    if order["reverse"]:
+        kept.reverse()
+    copies = copied(kept, order, names)
+    channel.say(copying=[names.test(one) for one in copies])
+    result = Counting(channel, names, copies)
+    result.expect(kept)
+    unittest.TestSuite([*kept, *copies]).run(result)
+    unittest.TestSuite(canaries(order["canary"], order["number"])).run(result)
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])
+    channel.say(ended=0, versions={"unittest": ".".join(map(str, sys.version_info[:3]))})
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)
+
+
+def whole(name: str, order: dict[str, Any]) -> bool:
+    return name.split("::")[0] in order["whole"]
+
+
+if __name__ == "__main__":
+    main()

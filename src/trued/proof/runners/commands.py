@@ -1,0 +1,211 @@
+"""A command of the contract, understood: which runner it starts, with which arguments. Pure."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import PurePosixPath
+
+DEEPEST = 8  # scripts that start scripts
+_ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
+_PYTHON = re.compile(r"python(\d(\.\d+)?)?")
+_OPERATORS = frozenset("();<>|&")
+# Programs that choose an environment and then start what follows: the engine has chosen one already.
+_WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
+    ("uv", "run"): frozenset(
+        (
+            *("--with", "--with-requirements", "--extra", "--group", "--only-group", "--no-group", "-p", "--python"),
+            *("--project", "--directory", "--env-file", "--package", "--index", "--index-url"),
+        )
+    ),
+    ("poetry", "run"): frozenset(),
+    ("pdm", "run"): frozenset(("-p", "--project", "--venv")),
+    ("pipenv", "run"): frozenset(),
+    ("rye", "run"): frozenset(),
+    ("hatch", "run"): frozenset(),
+    ("coverage", "run"): frozenset(("--source", "--rcfile", "--include", "--omit", "--data-file", "--context")),
+    ("npx",): frozenset(("-p", "--package", "-c", "--call")),
+    ("bunx",): frozenset(),
+    ("npm", "exec"): frozenset(("-p", "--package")),
+    ("pnpm", "exec"): frozenset(),
+    ("yarn", "exec"): frozenset(),
+    ("env",): frozenset(("-u", "--unset")),
+    ("cross-env",): frozenset(),
+    ("time",): frozenset(),
+}
+_MANAGERS = ("npm", "pnpm", "yarn", "bun")
+_NODE_VALUES = frozenset(
+    (
+        *("-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"),
+        *("--test-reporter", "--test-reporter-destination", "--test-name-pattern", "--test-skip-pattern"),
+        *("--test-concurrency", "--test-timeout", "--test-shard"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """One runner, called."""
+
+    runner: str  # pytest, unittest, node, go, vitest, jest, mocha
+    arguments: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    before: tuple[str, ...] = ()  # commands that the contract wants to have succeeded first
+    said: tuple[str, ...] = ()  # how it was understood, where that is not plain
+
+
+def recognised(command: str, scripts: Mapping[str, str] | None = None) -> Asked | None:
+    """The runner that this command comes to, if it comes to one. `scripts` are those of the base's package.json."""
+    return _recognised(command, scripts or {}, DEEPEST)
+
+
+def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> Asked | None:
+    steps = _steps(command)
+    if not steps or deep <= 0:
+        return None
+    asked = _unwrapped(steps[-1], scripts, deep)
+    if asked is None:
+        return None
+    return replace(asked, before=(*map(shlex.join, steps[:-1]), *asked.before))
+
+
+def _steps(command: str) -> list[list[str]]:
+    """`a && b`: commands that follow each other. Nothing else that a shell can do is understood."""
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        return []
+    steps: list[list[str]] = [[]]
+    for word in words:
+        if word == "&&":
+            steps.append([])
+        elif set(word) <= _OPERATORS:
+            return []
+        else:
+            steps[-1].append(word)
+    simple = all(steps) and not any(step[0] == "cd" for step in steps)
+    return steps if simple else []
+
+
+def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> Asked | None:
+    variables: dict[str, str] = {}
+    said: list[str] = []
+    rest = list(words)
+    while rest:
+        if match := _ASSIGNED.fullmatch(rest[0]):
+            variables[match.group(1)] = match.group(2)
+            rest.pop(0)
+        elif inner := _without_wrapper(rest):
+            if rest[0] not in ("env", "cross-env", "time", "npx", "bunx"):
+                said.append(f"`{' '.join(rest[:2])}` was left out: the engine chooses the environment itself")
+            rest = inner
+        else:
+            break
+    asked = _script(rest, scripts, deep) or _runner(rest)
+    if asked is None:
+        return None
+    return replace(asked, variables={**variables, **asked.variables}, said=(*said, *asked.said))
+
+
+def _without_wrapper(words: list[str]) -> list[str]:
+    """What a wrapper starts; nothing if it is none."""
+    start = words[2:] if len(words) > 2 and _is_python(words[0]) and words[1] == "-m" else None
+    if start is not None and start[0] == "coverage":
+        words = start
+    for wrapper, valued in _WRAPPERS.items():
+        if tuple(words[: len(wrapper)]) != wrapper:
+            continue
+        rest = words[len(wrapper) :]
+        while rest and rest[0].startswith("-") and rest[0] not in ("--", "-m"):
+            rest = rest[2 if rest[0] in valued else 1 :]
+        rest = rest[1:] if rest[:1] == ["--"] else rest
+        if rest[:1] == ["-m"]:
+            rest = ["python", *rest]
+        if wrapper == ("hatch", "run") and rest:
+            rest = [rest[0].rpartition(":")[2], *rest[1:]]
+        return rest
+    return []
+
+
+def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> Asked | None:
+    """`npm test` and the like: the text of the base's own script."""
+    if not words or words[0] not in _MANAGERS:
+        return None
+    rest = [one for one in words[1:] if one not in ("-s", "--silent", "--if-present", "run", "run-script")]
+    if not rest:
+        return None
+    name, *more = rest
+    name = "test" if words[0] == "npm" and name in ("t", "tst") else name
+    if name not in scripts:
+        return None
+    more = [one for one in more if one != "--"] if "--" in more or words[0] != "npm" else []
+    asked = _recognised(f"{scripts[name]} {shlex.join(more)}".strip(), scripts, deep - 1)
+    if asked is None:
+        return None
+    first = [scripts[f"pre{name}"]] if f"pre{name}" in scripts else []
+    said = f"`{' '.join(words)}` is `{scripts[name]}`, as the base's package.json says"
+    return replace(asked, before=(*first, *asked.before), said=(said, *asked.said))
+
+
+def _is_python(word: str) -> bool:
+    return bool(_PYTHON.fullmatch(PurePosixPath(word).name))
+
+
+def _runner(words: list[str]) -> Asked | None:
+    match words:
+        case [python, *rest] if _is_python(python):
+            return _module(rest)
+        case ["pytest" | "py.test", *rest]:
+            return Asked("pytest", tuple(rest))
+        case ["node" | "nodejs", *rest]:
+            return _node(rest)
+        case ["go", "test", *rest]:
+            return Asked("go", tuple(rest))
+        case ["gotestsum", *rest]:
+            return Asked("go", tuple(rest[rest.index("--") + 1 :] if "--" in rest else ("./...",)))
+        case [("vitest" | "jest" | "mocha") as runner, *rest]:
+            return Asked(runner, tuple(rest))
+        case [program, *rest] if PurePosixPath(program).parts[:2] == ("node_modules", ".bin"):
+            return _runner([PurePosixPath(program).name, *rest])
+    return None
+
+
+def _module(words: list[str]) -> Asked | None:
+    """`python [options] -m pytest …`"""
+    warnings: list[str] = []
+    rest = list(words)
+    while rest and rest[0].startswith("-") and rest[0] != "-m":
+        option = rest.pop(0)
+        if option in ("-W", "-X") and rest:
+            value = rest.pop(0)
+            warnings += ["-W", value] if option == "-W" else []
+    match rest:
+        case ["-m", "pytest" | "py.test", *arguments]:
+            return Asked("pytest", (*warnings, *arguments))
+        case ["-m", "unittest", *arguments]:
+            return Asked("unittest", tuple(arguments))
+    return None
+
+
+def _node(words: list[str]) -> Asked | None:
+    if not any(one == "--test" for one in words):
+        return None
+    return Asked("node", tuple(one for one in words if one != "--test"))
+
+
+def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Options of node itself, and the files that are named."""
+    options: list[str] = []
+    files: list[str] = []
+    rest = list(arguments)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            files.append(word)
+            continue
+        options.append(word)
+        if word in _NODE_VALUES and rest:
+            options.append(rest.pop(0))
+    return options, files
