@@ -101,6 +101,7 @@ class Workspace(Protocol):
     """Where agents work and checks run. The user's repository is read; only the run's branch in it is moved."""
 
     base: str
+    kept: Path | None  # where facts and environments outlive the run; None: they do not
 
     async def begin(self) -> None:
         """Once a process: the base is there, and what a killed process left half done is gone."""

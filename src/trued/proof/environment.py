@@ -34,11 +34,10 @@ class Found:
 
     interpreter: Interpreter
     said: tuple[str, ...] = ()
+    why: str = ""  # none could be built, in the installer's own words
 
 
-async def environment(
-    workspace: Workspace, base: str, packages: tuple[str, ...] = (), *, home: Path | None = None
-) -> Found:
+async def environment(workspace: Workspace, base: str, packages: tuple[str, ...] = ()) -> Found:
     """For checks on both sides: from the base's manifests and the contract's packages, never from the head."""
     caller = await trusted()
     wanted = await declarations(workspace, base)
@@ -48,16 +47,14 @@ async def environment(
     if not needed:
         return Found(caller)
     names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
-    if home is None:
+    if workspace.kept is None:
         return Found(caller, (f"the interpreter lacks what the base declares: {names}",))
-    built, why = await _built(workspace, caller, replace(wanted, requirements=requirements), home)
+    built, why = await _built(workspace, caller, replace(wanted, requirements=requirements), workspace.kept)
     if built is None:
-        return Found(
-            caller, (f"the interpreter lacks what the base declares: {names}; and none could be built: {why}",)
-        )
-    return Found(
-        built, (f"checks ran in an environment built from the base's {', '.join(wanted.files) or 'packages'}",)
-    )
+        said = f"the interpreter lacks what the base declares, and none could be built: {names}"
+        return Found(caller, (said,), why)
+    origin = ", ".join(wanted.files) or "packages that the contract names"
+    return Found(built, (f"checks ran in an environment built from the base's {origin}",))
 
 
 async def declarations(workspace: Workspace, commit: str) -> Declared:

@@ -19,12 +19,14 @@ from trued.types import (
     Verdict,
 )
 
-from .bench import Bench, Fact, Wanted, check_hash
+from .baseline import Baseline
+from .bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .checks import Recorder, Sitting, distinct, sittings, take
 from .cleanroom import Graft, clean_room
+from .environment import Changed, changes, environment
 from .examples import bounded
 from .gaps import DATA
-from .interpreter import Interpreter, trusted
+from .interpreter import Interpreter
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
 from .undecided import CODE, Seen, undecided
@@ -52,8 +54,10 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     changed = [path for path in await workspace.changed(contract.base, commit) if path not in owned]
     trial = _Trial(contract, due, objections)
     if distinct(due) or trial.runnable:
-        await trial.hold(workspace, commit, await _same_interpreter(contract), tell)
-    evidence = (*await _standing(workspace, known, commit, owned), *trial.evidence)
+        trial.declares = await changes(workspace, contract.base, commit)
+        await trial.hold(workspace, commit, await _same_interpreter(workspace, contract), tell)
+    kept = await _worst(workspace, contract, commit, trial)
+    evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
     judged = _together(contract, tuple(judge(one, trial.facts(one, evidence, changed)) for one in due))
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
     seen = Seen(await _added(workspace, contract.base, commit, changed), frozenset[str]().union(*trial.ran.values()))
@@ -64,7 +68,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         commit=commit,
         tree=await workspace.tree(commit),
         requirements=judged,
-        evidence=tuple(trial.evidence),
+        evidence=(*kept, *trial.evidence),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(
@@ -82,8 +86,22 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
     )
 
 
-async def _same_interpreter(contract: Contract) -> Interpreter:
-    interpreter = await trusted()
+async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "_Trial") -> tuple[Evidence, ...]:
+    """What the same tree showed before, under the same contract: no second roll of the dice."""
+    baseline = Baseline(workspace.kept)
+    tree, level = await workspace.tree(commit), workspace.confinement().level
+    before = baseline.of_head(contract, tree, level)
+    due = {one.id for one in trial.due}
+    baseline.keep_head(contract, tree, level, trial.evidence, trial.order_bound)
+    trial.order_bound |= before.order_bound
+    kept = tuple(one for one in before.evidence if one.requirement in due)
+    if kept:
+        trial.undecided.append("the same tree failed before under the same contract: the worst stands")
+    return kept
+
+
+async def _same_interpreter(workspace: Workspace, contract: Contract) -> Interpreter:
+    interpreter = (await environment(workspace, contract.base, contract.environment.packages)).interpreter
     if contract.interpreter and contract.interpreter != interpreter.identity:
         raise CannotJudge(
             f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "
@@ -114,6 +132,7 @@ class _Trial:
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
+        self.declares = Changed()
 
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
@@ -122,7 +141,7 @@ class _Trial:
         runs = sorted(sittings(self.due, known), key=lambda one: isinstance(one.check, DATA))
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
-            self.undecided += _said(graft)
+            self.undecided += [*_said(graft), *self.declares.said]
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
@@ -195,6 +214,12 @@ class _Trial:
             return one.outcome is Outcomes.BROKEN
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.contract.base_facts)}
 
+    def _awaited(self, evidence: Sequence[Evidence]) -> frozenset[tuple[str, str]]:
+        """Modules of packages that the head is the first to declare: the base's environment cannot have them."""
+        kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
+        modules = {one for one in kinds if one.startswith("module ")}
+        return frozenset((WHOLE, one) for one in modules if self.declares.awaits(one.removeprefix("module ")))
+
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         contract = self.contract
         ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct((requirement,))))
@@ -211,6 +236,7 @@ class _Trial:
             elsewhere=self._elsewhere(requirement),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
+            awaited=self._awaited(evidence),
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )

@@ -17,11 +17,13 @@ from trued.types import (
     Tried,
 )
 
+from .baseline import Baseline
 from .bench import Bench, Fact, Wanted, check_hash
 from .checks import Recorder, distinct, sittings, take
 from .cleanroom import clean_room
+from .environment import environment
 from .frozen import collected, frozen, holds_tests, named_like_a_test
-from .interpreter import Interpreter, trusted
+from .interpreter import Interpreter
 from .standing import RED_TURNS, Base, on_base
 
 
@@ -87,7 +89,9 @@ def _named(contract: Contract, name: str) -> str:
 async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, tell: Tell) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = asked.requirements
-    interpreter = await trusted() if distinct(requirements) else None
+    found = await environment(workspace, workspace.base, asked.environment.packages) if distinct(requirements) else None
+    if found and found.said:
+        tell("environment", said=list(found.said), why=found.why)
     contract = Contract(
         base=workspace.base,
         requirements=requirements,
@@ -101,10 +105,10 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         authors=dict(sealing.authors),
         guards=tuple(sealing.guards),
         caps=dict(sealing.caps),
-        undecided=tuple(sealing.undecided),
-        interpreter=interpreter.identity if interpreter else "",
+        undecided=(*sealing.undecided, *(found.said if found else ())),
+        interpreter=found.interpreter.identity if found else "",
     )
-    facts = await _facts(workspace, contract, interpreter, tell, sealing.known) if interpreter else ()
+    facts = await _kept(workspace, contract, found.interpreter, tell, sealing.known) if found else ()
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     judging = dict(sorted((contract.frozen | collected(ids, blobs)).items()))
     return contract.model_copy(update={"base_facts": facts, "frozen": judging})
@@ -118,6 +122,20 @@ async def _beside(
         return {}
     named = [path for path in blobs if named_like_a_test(path)]
     return {path: blobs[path] for path in named if holds_tests(path, await workspace.read(workspace.base, path) or b"")}
+
+
+async def _kept(
+    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
+) -> tuple[Evidence, ...]:
+    """Facts of the base that were taken before, by whomever, need not be taken again: nothing of it has changed."""
+    tree, level = await workspace.tree(contract.base), workspace.confinement().level
+    baseline = Baseline(workspace.kept)
+    if not taken_before and (facts := baseline.of_base(contract, tree, level)):
+        tell("base known", checks=len({one.check for one in facts}))
+        return facts
+    facts = await _facts(workspace, contract, interpreter, tell, taken_before)
+    baseline.keep_base(contract, tree, level, facts)
+    return facts
 
 
 async def _facts(

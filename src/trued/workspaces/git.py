@@ -43,6 +43,7 @@ class GitWorkspace:
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
+        self.kept: Path | None = None
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
         self.clones = Clones(self.store, self.folder / "clones")
