@@ -207,7 +207,9 @@ class Engine:
             network=inputs.settings.network,
             hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
         )
-        return GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
+        workspace = GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
+        workspace.kept = self.home
+        return workspace
 
     def _of(self, record: RunRecord) -> RunJournal:
         return self.journal.of(record.id, self.listen)

@@ -186,6 +186,7 @@ async def visiting(request: VerifyRequest, home: Path, base: Side, *others: Side
     async with _place(home) as place:
         sight = Confinement(level=level, hidden=tuple(hidden))
         workspace = GitWorkspace(base.root or base.git, place, SUBJECT, "", base.commit, sight)
+        workspace.kept = home.resolve()
         await workspace.store.begin(base.commit, depth=1)
         await workspace.begin()
         for number, one in enumerate(others):
