@@ -28,13 +28,13 @@ def inside_agent() -> str:
 
 def agent_around() -> str:
     """What shows that an agent started us, itself or by way of others: a variable that its tools carry; or ""."""
-    pid = os.getpid()
+    pid, carried = os.getpid(), set(os.environ)
     while pid > 1:
-        carried = {entry.partition(b"=")[0].decode("ascii", "replace") for entry in _environment(pid)}
         if found := [name for name in AGENTS if name in carried]:
             return found[0]
         stat = _stat(pid)
         pid = stat[1] if stat else 0
+        carried = {entry.partition(b"=")[0].decode("ascii", "replace") for entry in _environment(pid)}
     return ""
 
 

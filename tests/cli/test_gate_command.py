@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.warm import Warm, warm
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.proof.trial import bare_interpreter
 
@@ -23,9 +24,15 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="module")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    with warm(tmp_path_factory.mktemp("warm")) as one:
+        yield one
+
+
 @pytest.fixture
-def yard(tmp_path: Path) -> Yard:
-    return yard_in(tmp_path)
+def yard(tmp_path: Path, waiting: Warm) -> Yard:
+    return yard_in(tmp_path, waiting)
 
 
 def files(folder: Path) -> dict[str, tuple[int, bytes]]:
@@ -83,6 +90,7 @@ def test_a_malformed_question_blocks_nobody(yard: Yard, text: str) -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_a_broken_gate_says_so_and_blocks_nobody(yard: Yard) -> None:
     assert "no contract is sealed" in yard.stop()["systemMessage"]
     yard.install("claude")
@@ -130,6 +138,7 @@ def test_installing_and_removing_leaves_no_trace_and_keeps_what_was_there(yard: 
     assert "was not installed" in yard.trued("gate", "remove", "git").stdout
 
 
+@pytest.mark.slow
 def test_the_requirements_are_sealed_at_installation_and_the_file_is_not_needed_later(yard: Yard) -> None:
     yard.install("claude")
     yard.requirements.unlink()
@@ -138,6 +147,7 @@ def test_the_requirements_are_sealed_at_installation_and_the_file_is_not_needed_
     assert yard.stop(active=True) == {}
 
 
+@pytest.mark.slow
 def test_other_requirements_are_no_installation_but_an_amendment(yard: Yard) -> None:
     yard.install("claude")
     yard.requirements.write_text(REQUIREMENTS.replace(SECRET, "anything"))
@@ -148,6 +158,7 @@ def test_other_requirements_are_no_installation_but_an_amendment(yard: Yard) -> 
     assert lowered.returncode == 2
 
 
+@pytest.mark.slow
 def test_a_file_in_the_working_tree_is_visible_and_the_bar_can_be_lowered(yard: Yard) -> None:
     yard.write("trued.yaml", REQUIREMENTS)
     words = ("gate", "install", "claude", "--requirements", "trued.yaml", "--accept", "tested")
@@ -232,6 +243,7 @@ def test_only_a_person_amends_the_contract(yard: Yard) -> None:
     assert "amended by Ann" in yard.trued("gate", "status").stdout
 
 
+@pytest.mark.slow
 def test_a_person_accepts_what_no_check_can_show_for_exactly_this_work(yard: Yard) -> None:
     yard.requirements.write_text(
         REQUIREMENTS + '  - {id: looks, text: it looks right, checks: [{kind: manual, steps: ["look"]}]}\n'
@@ -299,6 +311,7 @@ def test_what_is_red_is_not_pushed_and_what_is_green_is(yard: Yard, bare_remote:
     assert "is deleted: nothing to judge" in deleted.stderr
 
 
+@pytest.mark.slow
 def test_the_base_itself_and_things_that_are_no_commit_go_through(yard: Yard, bare_remote: Path) -> None:
     yard.install("git")
     assert "nothing beyond the sealed base" in yard.git("push", "origin", "main").stderr
@@ -307,6 +320,7 @@ def test_the_base_itself_and_things_that_are_no_commit_go_through(yard: Yard, ba
     assert "is no commit but a blob" in yard.git("push", "origin", "bytes").stderr
 
 
+@pytest.mark.slow
 def test_a_former_hook_that_refuses_still_refuses(yard: Yard, bare_remote: Path) -> None:
     former = yard.write(".git/hooks/pre-push", "#!/bin/sh\necho mine >&2\nexit 7\n")
     former.chmod(0o755)
@@ -317,6 +331,7 @@ def test_a_former_hook_that_refuses_still_refuses(yard: Yard, bare_remote: Path)
     assert refs(yard, bare_remote) == {}
 
 
+@pytest.mark.slow
 def test_hooks_are_installed_where_git_looks_for_them_and_hold_for_all_worktrees(yard: Yard, bare_remote: Path) -> None:
     yard.git("config", "core.hooksPath", ".githooks")
     yard.install("git")
@@ -335,7 +350,6 @@ def test_hooks_are_installed_where_git_looks_for_them_and_hold_for_all_worktrees
 
 @pytest.mark.parametrize("text", ["what is this", "a b c d", "refs/heads/x 0 refs/heads/x 0"])
 def test_lines_that_git_never_wrote_are_one_sentence(yard: Yard, text: str) -> None:
-    yard.install("git")
     done = yard.trued("gate", "hook", "git", "origin", "url", stdin=text)
     assert done.returncode == 2
     assert "stdin:1: this is not what git says" in done.stderr

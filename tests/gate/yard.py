@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from tests.gate.warm import Warm
+
 RED = "def slugify(text):\n    return text\n"
 GREEN = 'def slugify(text):\n    return "-".join(text.lower().split())\n'
 SECRET = "quux-zebra"  # an expected value that nobody but the engine may see
@@ -28,6 +30,7 @@ class Yard:
     """A repository, a HOME, a TRUED_HOME and a requirements file beside it."""
 
     top: Path
+    warm: Warm | None = None  # else every command begins with an interpreter of its own
 
     @property
     def repository(self) -> Path:
@@ -62,10 +65,13 @@ class Yard:
     def trued(
         self, *words: str, stdin: str = "", at: Path | None = None, variables: dict[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
+        surroundings = {**self.variables, **(variables or {})}
+        if self.warm:
+            return self.warm.run(words, folder=at or self.repository, variables=surroundings, stdin=stdin)
         return subprocess.run(
             [sys.executable, "-m", "trued", *words],
             cwd=at or self.repository,
-            env={**self.variables, **(variables or {})},
+            env=surroundings,
             input=stdin,
             capture_output=True,
             text=True,
@@ -100,8 +106,8 @@ class Yard:
         return status, (self.repository / ".git" / "index").read_bytes(), refs, self.git("rev-parse", "HEAD").stdout
 
 
-def yard_in(top: Path) -> Yard:
-    yard = Yard(top)
+def yard_in(top: Path, warm: Warm | None = None) -> Yard:
+    yard = Yard(top, warm)
     yard.repository.mkdir(parents=True)
     (top / "home").mkdir()
     yard.requirements.write_text(REQUIREMENTS)
