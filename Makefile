@@ -40,14 +40,18 @@ crash: ## Every kill point and hundreds of random kills; takes long
 	@tools/setup.sh test
 	@$(BIN)/pytest tests/crash --all-kills --timeout 0 -s $(ARGS)
 
+fuzz: ## 100,000 inputs for every parser of what comes from outside; takes minutes
+	@tools/setup.sh test
+	@$(BIN)/python -m tests.fuzz $(ARGS)
+
 bench: ## Durable steps beside LangGraph and DBOS; overhead of agent calls; start-up; long plans
 	@tools/setup.sh bench
 	@$(BIN)/python -m bench $(ARGS)
 
-test-agents: ## Conformance of real agent programs: not in this version
-	@echo "There is no conformance suite for real agents yet: this version drives programs (command:…) and scripts (scripted:…)," >&2
-	@echo "and 'make test' covers both. Nothing was tested." >&2
-	@exit 1
+test-agents: ## Real agent programs against a scripted model on this machine: no key, no model
+	@tools/setup.sh test
+	@tools/agents.sh
+	@$(BIN)/pytest tests/agents -m agents $(ARGS)
 
 docs: ## The guide, into site/
 	@tools/setup.sh docs

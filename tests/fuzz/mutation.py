@@ -6,18 +6,47 @@ from collections.abc import Sequence
 from typing import Any
 
 TOKENS = (
-    *(b"\x00", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r\n", b"\n", b"\t", b"\x1b[2K", b"\xe2\x80\xae", b"\\", b'"', b"'"),
-    *(b"{", b"}", b"[", b"]", b"<", b">", b"&", b"&amp;", b"<!ENTITY a 'b'>", b"<![CDATA[", b"]]>", b"<!--", b"-->"),
-    *(b":", b",", b"=", b"-", b"- ", b"#", b"|", b"*", b"&a ", b"*a", b"<<: ", b"!!", b"!!python/object:os.system ", b"---\n"),
-    *(b"0", b"-1", b"1e999", b"NaN", b"Infinity", b"99999999999999999999999", b"0x", b"null", b"true", b"false", b"None"),
+    *(b"\x00", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b"\r\n", b"\n", b"\t", b"\x1b[2K", b"\xe2\x80\xae", b"\\"),
+    *(
+        b'"',
+        b"'",
+        b"{",
+        b"}",
+        b"[",
+        b"]",
+        b"<",
+        b">",
+        b"&",
+        b"&amp;",
+        b"<!ENTITY a 'b'>",
+        b"<![CDATA[",
+        b"]]>",
+        b"<!--",
+    ),
+    *(b":", b",", b"=", b"-", b"- ", b"#", b"|", b"*", b"&a ", b"*a", b"<<: ", b"!!", b"!!"),
+    *(
+        b"!!python/object:os.system ",
+        b"---\n",
+        b"0",
+        b"-1",
+        b"1e999",
+        b"NaN",
+        b"Infinity",
+        b"99999999999999999999999",
+        b"0x",
+        b"null",
+        b"true",
+    ),
     *(b"passed", b"failed", b"skipped", b"error", b'"outcome":"passed"', b"PASSED", b"proven", b"returned", b"raised"),
     *(b"id", b"when", b"call", b"kind", b"checks", b"cases", b"requirements", b"keep: true", b"\\ud800", b"\\u0000"),
-)  # fmt: skip
+    *(b"<testcase name='test_one' classname='a'/>", b"<failure/>", b"<skipped/>", b"</testsuite>", b"false", b"None"),
+)
 VALUES: tuple[Any, ...] = (
-    *(None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, 0.0, -0.0, 1.5, 1e308, float("nan"), float("inf"), 10**400, "", " ", "\n", "\x00", "\x1b[31m", "\ud800"),
-    *("*", "..", "/", "../x", "a" * 300, "passed", "failed", "proven", "case 1", "i", "l", "{files}", "\u202e", "0", "nan"),
-    *([], {}, [[]], [{}], {"": ""}, [None], ["passed"], {"id": "x"}, ["i", "8"], ["l"], ["d"], ["f", "nan"], ["b", "00"]),
-)  # fmt: skip
+    *(None, True, False, 0, -1, 1, 2**31, 2**63, 10**30, 10**400, 0.0, -0.0, 1.5, 1e308, float("nan"), float("inf")),
+    *("", " ", "\n", "\x00", "\x1b[31m", "\ud800", "*", "..", "/", "../x", "a" * 300, "passed", "failed", "proven"),
+    *("case 1", "i", "l", "{files}", "\u202e", "0", "nan", "skipped", "call", "setup", "id", "outcome"),
+    *([], {}, [[]], [{}], {"": ""}, [None], ["passed"], {"id": "x"}, ["i", "8"], ["l"], ["d"], ["f", "nan"]),
+)
 
 
 class Mutator:

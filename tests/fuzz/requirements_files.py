@@ -80,12 +80,16 @@ def feed(chance: Mutator) -> bytes:
     try:
         found = parse_requirements(text, f"asked{suffix}")
     except BadInput as error:
-        assert "\n" not in str(error), "more than one line"
-        assert error.then or error.where, "neither where nor what to do"
+        _one_sentence(error)
         return b"refused"
     _faithful(found, _read(text.removeprefix("\ufeff"), suffix))
     _sealable(found)
     return b"taken"
+
+
+def _one_sentence(error: BadInput) -> None:
+    assert "\n" not in str(error), "more than one line"
+    assert error.then or error.where, "neither where nor what to do"
 
 
 def _read(text: str, suffix: str) -> Any:

@@ -1,0 +1,14 @@
+"""What is fuzzed: each makes one input, feeds it, and fails if anything but a refusal or the truth comes of it."""
+
+from collections.abc import Callable
+
+from tests.fuzz import answers, hooks, receipts, reports, requirements_files
+from tests.fuzz.mutation import Mutator
+
+TARGETS: dict[str, Callable[[Mutator], bytes]] = {
+    "requirements": requirements_files.feed,
+    "reports": reports.feed,
+    "answers": answers.feed,
+    "hooks": hooks.feed,
+    "receipts": receipts.feed,
+}

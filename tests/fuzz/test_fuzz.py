@@ -1,0 +1,29 @@
+"""A short run of every fuzzer, always with the same inputs; `make fuzz` takes long and takes new ones."""
+
+import time
+
+import pytest
+
+from tests.fuzz.mutation import Mutator
+from tests.fuzz.targets import TARGETS
+
+SHORT_S = 1.5  # each; a broken parser mostly shows in the first hundred inputs
+FEWEST = 300
+
+
+@pytest.mark.spec("USE-7", "LAW-2")
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_input_breaks_a_parser_or_raises_a_verdict(name: str) -> None:
+    began, number = time.monotonic(), 0
+    seen = set[bytes]()
+    while number < FEWEST or time.monotonic() - began < SHORT_S:
+        seen.add(TARGETS[name](Mutator(("short", name, number))))
+        number += 1
+    assert len(seen) >= 2  # refused is not all that happens: the inputs come near the real thing
+
+
+def test_the_same_number_is_the_same_input() -> None:
+    seeds = [b'{"a": [1, 2]}', b"another"]
+    made = [[Mutator(("x", number)).text(seeds) for number in range(50)] for _ in range(2)]
+    assert made[0] == made[1]
+    assert len(set(made[0])) > 40
