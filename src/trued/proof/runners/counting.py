@@ -58,7 +58,7 @@ class Counted:
         said = [one for one in told if _sound(one)]
         outcomes = worst((str(one["id"]), _seen(one)) for one in said if "id" in one)
         copies = worst((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
-        planned = {str(name): "" for one in said for name in one.get("copying", ())}
+        planned = {str(name): "" for one in said for name in (*one.get("copying", ()), *_one(one.get("copy")))}
         last = next((one for one in said if "ended" in one), {})
         return cls(
             outcomes={name: one for name, one in outcomes.items() if not name.startswith(canary)},
@@ -99,6 +99,10 @@ def _sound(record: Mapping[str, Any]) -> bool:
     texts = [*listed, *versions.keys(), *versions.values(), *(record[key] for key in record.keys() & _TEXTS)]
     timed = type(seconds) in (int, float) and 0 <= seconds < _LONGEST_S
     return timed and all(isinstance(one, str) and not _HALVES.search(one) for one in texts)
+
+
+def _one(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
 
 
 def _seen(record: dict[str, Any]) -> Seen:
