@@ -2,7 +2,9 @@
 
 A list in a requirements file stands for a list or a tuple, a number for the same number as int or float (true is no
 number), an object for a dict (JSON's way: its keys as text). {"$tuple": …}, {"$set": …}, {"$frozenset": …},
-{"$bytes": "text"}, {"$float": "nan"}, {"$iterator": …} and {"$object": "module.Class"} ask for exactly that.
+{"$bytes": "text"}, {"$float": "nan"}, {"$iterator": …} and {"$object": "module.Class"} ask for exactly that. Of Node's
+values null stands for undefined, too, and a field that is undefined is none, as JSON has it; {"$object": "undefined"}
+asks for exactly that, {"$object": "Date 2020-01-01T00:00:00.000Z"} for a date.
 """
 
 import re
@@ -19,12 +21,15 @@ _SCALARS = {
     "b": re.compile(r"([0-9a-f]{2})*"),
     "o": re.compile(r".*", re.DOTALL),
 }
+UNDEFINED = ["o", "undefined"]  # only Node says so: every name in Python has a module before it
 _BAGS = {"$set": "s", "$frozenset": "z"}
 
 
 def equal(expected: Any, node: Any) -> bool:
     """Does the rendered answer `node` say what `expected` says?"""
-    if expected is None or isinstance(expected, bool | str):
+    if expected is None:
+        return node is None or node == UNDEFINED
+    if isinstance(expected, bool | str):
         return type(node) is type(expected) and node == expected
     if isinstance(expected, int | float):
         return _same_number(expected, node)
@@ -103,9 +108,11 @@ def _tagged(expected: dict[str, Any], node: Any) -> bool | None:
 
 
 def _same_mapping(expected: dict[str, Any], node: Any) -> bool:
-    if not _is(node, "d") or len(node) - 1 != len(expected):
+    if not _is(node, "d") or len(node) - 1 < len(expected):
         return False
     found = {_key(pair[0]): pair[1] for pair in node[1:]}
+    lost = [key for key, value in found.items() if value == UNDEFINED and key not in expected]
+    found = {key: value for key, value in found.items() if key not in lost}
     return found.keys() == expected.keys() and all(equal(value, found[key]) for key, value in expected.items())
 
 

@@ -2,7 +2,8 @@
 
 Standard library only, no import of this package: the interpreter is the project's. No expected value ever reaches it.
 The process of the call is forked before the order is read and is given its one case: neither the nonce nor the channel
-was ever in its memory, and it can neither look into the process that keeps them nor answer in its place.
+was ever in its memory, and it can neither look into the process that keeps them nor answer in its place. With words
+after its own name it becomes that program (Node with answer.mjs), which gets the case as file 3 and answers on file 4.
 """
 
 from __future__ import annotations
@@ -140,7 +141,7 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
             found = getattr(found, part)
         except AttributeError:
             return None, {"missing": f"{part} in {module_name}"}
-    return found, {}
+    return (found, {}) if callable(found) else (None, {"missing": f"function {path} in {module_name}"})
 
 
 def answer(case: dict[str, Any]) -> dict[str, Any]:
@@ -188,8 +189,20 @@ def play(asked: int, pipe: int) -> None:
     with open(asked, "rb") as order:
         case = json.loads(order.read())
     sys.path[:0] = case["paths"]
+    sys.path += [one for one in case.get("site", ()) if one not in sys.path]
     write(pipe, json.dumps(answer(case)).encode() + b"\n")
     os._exit(0)
+
+
+def become(program: list[str], asked: int, pipe: int) -> None:
+    """In the child, where another program makes the call: it reads file 3, answers on file 4 and prints nowhere."""
+    os.setsid()
+    silence = os.open(os.devnull, os.O_RDWR)
+    high = [os.dup2(one, 100 + place) for place, one in enumerate((silence, silence, silence, asked, pipe))]
+    for place, one in enumerate(high):
+        os.dup2(one, place)
+    os.closerange(5, 128)
+    os.execv(program[0], program)
 
 
 def write(pipe: int, line: bytes) -> None:
@@ -260,7 +273,7 @@ def begin(channel: int) -> tuple[int, int, int]:
             for one in (channel, asking, reading):
                 os.close(one)
             shed()
-            play(asked, writing)
+            become(sys.argv[1:], asked, writing) if sys.argv[1:] else play(asked, writing)
         finally:
             os._exit(70)
     os.close(asked)
