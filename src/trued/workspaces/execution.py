@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from trued.errors import CannotJudge
 
 from .quota import entering, quota
+from .starting import started
 
 PIECE_BYTES = 1 << 16
 GRACE_S = 12.0  # longer than the keeper of a sandbox without namespaces needs to end what it keeps
@@ -74,7 +75,7 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
         argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), argv)
         handles = (*handles, telling, *inherited)
         try:
-            process = await asyncio.create_subprocess_exec(
+            process = await started(
                 *argv,
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
@@ -94,9 +95,9 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
             timed_out = await _until_its_end(process, launch, output, answers)
         finally:
             await _end(process, launch.gentle)
-        started = _started(launch, status)
+        came_up = _started(launch, status)
     code = None if timed_out or output.flooded else process.returncode
-    return Ended(code, output, time.monotonic() - began, timed_out, started)
+    return Ended(code, output, time.monotonic() - began, timed_out, came_up)
 
 
 def _with_status(launch: Launch, telling: int, variables: dict[str, str]) -> tuple[list[str], dict[str, str]]:

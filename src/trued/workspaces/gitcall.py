@@ -10,6 +10,8 @@ from pathlib import Path
 
 from trued.errors import Busy, StateFailed
 
+from .starting import started
+
 SETTINGS = (
     "core.hooksPath=/dev/null",
     "core.fsmonitor=false",
@@ -118,7 +120,7 @@ class Git:
     ) -> tuple[int, bytes, str]:
         """Exit code, output and what git complained about."""
         with self._held() as handles:
-            process = await asyncio.create_subprocess_exec(
+            process = await started(
                 *command([f"--git-dir={self.folder}", *arguments], settings),
                 stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,
