@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from .script import Edit, Run, Say, Script, Step, Turn, Write
+from .script import Edit, Read, Run, Say, Script, Step, Turn, Write
 
 PATHS = ("/v1/messages",)
 _numbers = itertools.count(1)
@@ -74,8 +74,10 @@ def _blocks(step: Step, turn: Turn, script: Script) -> tuple[list[dict[str, Any]
     return [{"type": "text", "text": f"I call {name}."}, use], "tool_use"
 
 
-def _call(step: Write | Edit | Run, script: Script) -> tuple[str, dict[str, str]]:
+def _call(step: Read | Write | Edit | Run, script: Script) -> tuple[str, dict[str, str]]:
     match step:
+        case Read(path):
+            return "Read", {"file_path": script.absolute(path)}
         case Write(path, content):
             return "Write", {"file_path": script.absolute(path), "content": content}
         case Edit(path, old, new):

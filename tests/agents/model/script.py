@@ -14,6 +14,13 @@ class Say:
 
 
 @dataclass(frozen=True)
+class Read:
+    """Reads a file: some agents change none that they have not read."""
+
+    path: str
+
+
+@dataclass(frozen=True)
 class Write:
     """Writes a file, by whatever tool the agent has for it."""
 
@@ -37,7 +44,7 @@ class Run:
     command: str
 
 
-Step: TypeAlias = Say | Write | Edit | Run
+Step: TypeAlias = Say | Read | Write | Edit | Run
 
 
 @dataclass(frozen=True)

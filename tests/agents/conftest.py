@@ -1,0 +1,23 @@
+"""Everything here needs a real agent program: `make test-agents` installs it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.agents.claude import PROGRAM
+from tests.gate.yard import Yard, yard_in
+from tests.proof.trial import bare_interpreter
+
+
+@pytest.fixture(scope="session", autouse=True)
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    assert PROGRAM.exists(), "Claude Code is not installed: make test-agents, or tools/agents.sh"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
+        yield
+
+
+@pytest.fixture
+def yard(tmp_path: Path) -> Yard:
+    return yard_in(tmp_path)
