@@ -138,6 +138,7 @@ async def test_a_package_that_is_not_installed_is_named_and_nothing_is_judged(tm
     assert {kind for kind, _ in shown(verdict).values()} == {"module left-pad"}
 
 
+LONGER = ("never comes back", "never settles", "answers twice", "fails in the background")
 HOSTILE = {
     "overrides the language": """
 Object.is = () => true; JSON.stringify = () => '{"returned":["f","3"],"args":["l"],"kwargs":["d"]}';
@@ -169,7 +170,9 @@ export const sum = () => {
 
 
 @pytest.mark.spec("LAW-6", "LAW-7")
-@pytest.mark.parametrize("how", HOSTILE)
+@pytest.mark.parametrize(
+    "how", [pytest.param(one, marks=[pytest.mark.slow] if one in LONGER else []) for one in HOSTILE]
+)
 async def test_a_hostile_module_cannot_answer_for_the_engine(tmp_path: Path, how: str) -> None:
     asked = cases(returns("sum", 3, [1, 2], within_s=1))
     verdict = await Trial(tmp_path, BASE, asked).verdict({"src/kit.js": HOSTILE[how]})
