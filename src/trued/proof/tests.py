@@ -9,11 +9,11 @@ from trued.types import Outcomes, TestsCheck
 
 from .bench import Bench, Fact, Wanted, capped, void
 from .frozen import below
-from .runners import pytests, unittests
+from .runners import nodes, pytests, unittests
 from .runners.commands import Asked, recognised
 
 Runner: TypeAlias = Callable[[TestsCheck, Asked, Bench, Wanted], Awaitable[Fact]]
-RUNNERS: Mapping[str, Runner] = {"pytest": pytests.take, "unittest": unittests.take}
+RUNNERS: Mapping[str, Runner] = {"pytest": pytests.take, "unittest": unittests.take, "node": nodes.take}
 SUPPORTED = "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, or any with a `report`"
 
 

@@ -1,0 +1,64 @@
+"""Tests made to fail: the text of a test file with an error at the beginning of its tests' bodies. Pure."""
+
+import re
+from dataclasses import dataclass
+
+WHY = "a copy that must fail"
+_TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
+_OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
+_BODY = r"(?:async\s+)?(?:function\s*\w*\s*\([^()]*\)\s*\{|(?:\([^()]*\)|\w+)(?:\s*:\s*[\w<>]+)?\s*=>\s*\{)"
+_JAVASCRIPT = re.compile(rf"\b(?:test|it|specify)\s*\(\s*{_TITLE}\s*,\s*{_OPTIONS}{_BODY}")
+_GO = re.compile(r"^func\s+(?P<title>Test\w*)\s*\(\s*(?P<name>\w+)\s+\*testing\.T\s*\)\s*\{", re.MULTILINE)
+_IMPORTS = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file whose tests of these names must fail."""
+
+    content: str
+    titles: tuple[str, ...]
+
+
+def javascript(content: str) -> Made:
+    """For every runner whose tests are written as `test("title", () => { … })`."""
+    titles: list[str] = []
+
+    def with_error(match: re.Match[str]) -> str:
+        title = match.group("title")
+        if "\\" in title or "${" in title:
+            return match.group()
+        titles.append(title)
+        return f'{match.group()} if (Date.now() > 0) throw new Error("{WHY}");'
+
+    changed = _JAVASCRIPT.sub(with_error, content)
+    return Made(changed, tuple(titles))
+
+
+def go(content: str) -> Made:
+    titles: list[str] = []
+
+    def with_error(match: re.Match[str]) -> str:
+        titles.append(match.group("title"))
+        name = match.group("name")
+        fails = f'panic("{WHY}")' if name == "_" else f'{name}.Fatal("{WHY}")'
+        return f"{match.group()} if true {{ {fails} }};"
+
+    return Made(_GO.sub(with_error, content), tuple(titles))
+
+
+def is_module(path: str, content: str, kind: str) -> bool:
+    """Is this JavaScript an ES module? `kind` is the `type` of its package."""
+    if path.endswith((".mjs", ".mts")):
+        return True
+    if path.endswith((".cjs", ".cts")):
+        return False
+    return kind == "module" or bool(_IMPORTS.search(content))
+
+
+def set_aside(content: str, title: str) -> bool:
+    """Does the file itself say that this test is not to be run?"""
+    name = re.escape(title)
+    by_name = rf"\.(?:skip|todo)\s*\(\s*(['\"`]){name}\1"
+    by_option = rf"(['\"`]){name}\1\s*,\s*\{{[^{{}}]*\b(?:skip|todo)\b"
+    return bool(re.search(by_name, content) or re.search(by_option, content))
