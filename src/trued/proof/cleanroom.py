@@ -30,6 +30,7 @@ class Graft:
     restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
     removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
     added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
+    lacking: tuple[str, ...] = ()  # large files and submodules that are not here, in words
 
     @property
     def paths(self) -> frozenset[str]:
@@ -71,7 +72,7 @@ async def clean_room(
             # the head's own code may run in it: what judges is looked at before, and put back after
             bench = await prepared(bench, contract.environment.prepare)
             await put_back(bench)
-        yield bench, graft
+        yield bench, replace(graft, lacking=workspace.lacking(commit))
 
 
 async def _graft(

@@ -16,6 +16,7 @@ from trued.protocols import Command, Ran, Taken
 from trued.wire import Confinement, Limits
 
 from . import quota
+from .brought import bring
 from .clones import Clones
 from .execution import Ended, Launch, run
 from .gitcall import SENT, Git
@@ -44,6 +45,7 @@ class GitWorkspace:
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
         self.kept: Path | None = None
+        self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
         self.clones = Clones(self.store, self.folder / "clones")
@@ -159,9 +161,13 @@ class GitWorkspace:
         try:
             await self.store.check_out(commit, work, place / "index")
             (place / "index").unlink()
+            self._lacking[commit] = await bring(self.store, self.base, commit, work, place / "index")
             yield work
         finally:
             await remove(place)
+
+    def lacking(self, commit: str) -> tuple[str, ...]:
+        return self._lacking.get(commit, ())
 
     async def execute(self, command: Command) -> Ran:
         """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""

@@ -19,6 +19,7 @@ from .removal import remove_now
 # Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
+LISTED = 7  # commits whose files are remembered: base, start and head, again and again
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
@@ -53,6 +54,7 @@ class Store:
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
+        self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}  # of whole commits, which never change
 
     def ref(self, name: str) -> str:
         return f"refs/trued/{self.run}/{name}"
@@ -202,15 +204,26 @@ class Store:
 
     async def entries(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
         """Path → (mode, blob) of all files, or of those that are exactly named."""
+        found = await self._list(commit, paths)
+        return {path: (mode, blob) for path, (mode, kind, blob) in found.items() if kind == "blob"}
+
+    async def links(self, commit: str) -> dict[str, str]:
+        """Path → commit of other repositories that this one names."""
+        return {path: name for path, (_, kind, name) in (await self._list(commit)).items() if kind == "commit"}
+
+    async def _list(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str, str]]:
+        if not paths and commit in self._listed:
+            return self._listed[commit]
         literal = {"GIT_LITERAL_PATHSPECS": "1"}
         out = await self.git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths, variables=literal)
-        found: dict[str, tuple[str, str]] = {}
+        found: dict[str, tuple[str, str, str]] = {}
         for line in out.decode(errors="backslashreplace").split("\0"):
             if line:
                 about, _, path = line.partition("\t")
-                mode, kind, blob = about.split(" ")
-                if kind == "blob":
-                    found[path] = mode, blob
+                mode, kind, name = about.split(" ")
+                found[path] = mode, kind, name
+        if not paths and _REF.fullmatch(commit.encode()):
+            self._listed = {**dict(list(self._listed.items())[-LISTED:]), commit: found}
         return found
 
     async def read(self, commit: str, path: str) -> bytes | None:
