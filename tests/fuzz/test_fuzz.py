@@ -1,9 +1,10 @@
-"""A short run of every fuzzer, always with the same inputs; `make fuzz` takes long and takes new ones."""
+"""A short run of every fuzzer, always with the same inputs; `make nightly` takes 100,000 new ones for each."""
 
 import time
 
 import pytest
 
+from tests.fuzz.__main__ import fuzz
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.targets import TARGETS
 
@@ -20,6 +21,12 @@ def test_no_input_breaks_a_parser_or_raises_a_verdict(name: str) -> None:
         seen.add(TARGETS[name](Mutator(("short", name, number))))
         number += 1
     assert len(seen) >= 2  # refused is not all that happens: the inputs come near the real thing
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", TARGETS)
+def test_no_input_of_very_many_does(name: str) -> None:
+    assert fuzz(name, time.strftime("%Y-%m-%d"), range(100_000)) == 0
 
 
 def test_the_same_number_is_the_same_input() -> None:

@@ -102,11 +102,12 @@ async def again(
     request = VerifyRequest(base=f"@{contract.base}", head=f"@{stated.commit}", here=repository)
     base, head = [await sides.side(one, repository.absolute()) for one in (request.base, request.head)]
     async with visiting(request, home, base, head) as workspace:
+        workspace.kept = None  # no fact that was taken before, not even by ourselves
         fresh = await proof.seal(workspace, _asked(contract), _sealing(contract), tell=tell)
-        judging = fresh.model_copy(update={"interpreter": contract.interpreter})
+        judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await proof.prove(
             workspace,
-            fresh,
+            judging.model_copy(update={"interpreter": fresh.interpreter}),
             [one.id for one in account.requirements],
             head.commit,
             subject=account.subject,
@@ -130,7 +131,7 @@ def _asked(contract: Contract) -> Requirements:
 
 
 def _sealing(contract: Contract) -> proof.Sealing:
-    return proof.Sealing(contract.held_out, contract.held_out_why, contract.authors, contract.caps, contract.undecided)
+    return proof.Sealing(contract.held_out, contract.held_out_why, authors=contract.authors, guards=contract.guards)
 
 
 # -- what is said of one -----------------------------------------------------------------------------------------------

@@ -202,8 +202,11 @@ def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, .
 
 def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]) -> Line:
     requirement = next((one for one in contract.requirements if one.id == judged.id), None)
-    checks = {check_hash(check) for check in requirement.checks} if requirement else set()
+    checks = [check_hash(check) for check in requirement.checks] if requirement else []
     facts = [one for one in (*contract.base_facts, *verdict.evidence) if one.requirement == judged.id]
+    facts = sorted(
+        (one for one in facts if one.check in checks), key=lambda one: (one.side, checks.index(one.check), one.turn)
+    )
     return Line(
         id=judged.id,
         text=judged.text,
@@ -213,7 +216,7 @@ def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Itera
         holds=judged.holds,
         lacks=judged.lacks,
         rests_on=tuple(_rests_on(contract, requirement, judged, approvals)),
-        evidence=tuple(_shown(one) for one in facts if one.check in checks),
+        evidence=tuple(map(_shown, facts)),
     )
 
 
