@@ -81,7 +81,7 @@ def test_claude_code_cannot_take_the_gate_away_or_change_what_is_sealed(yard: Ya
     model, _ = works(
         yard,
         *(Run(one) for one in tries),
-        Run("echo '{}' > .claude/settings.json"),
+        Run("python3 -c \"open('.claude/settings.json', 'w').write('{}')\""),
         Write("requirements.yaml", easier),
         Read("slug.py"),
         Write("slug.py", RED + "# done\n"),

@@ -268,6 +268,7 @@ def test_meddling_is_seen(yard: Yard) -> None:
     troubles = json.loads(yard.trued("gate", "status", "--json").stdout)["troubles"]
     assert [("settings.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
     assert "changed or removed" in yard.stop()["systemMessage"]
+    assert yard.stop(hook_event_name="ConfigChange", source="project_settings")["decision"] == "block"
 
 
 # -- a push ------------------------------------------------------------------------------------------------------------

@@ -79,7 +79,7 @@ def test_another_command_replaces_ours_and_nothing_else(tmp_path: Path) -> None:
     path = settings(tmp_path, FORMER["other stop hook"])
     first = claude.install(tmp_path, COMMAND, 600, None)
     second = claude.install(tmp_path, f"A=1 {COMMAND}", 300, first)
-    assert [len(entries(path, event)) for event in claude.EVENTS] == [2, 1]
+    assert [len(entries(path, event)) for event in claude.EVENTS] == [2, 1, 1]
     assert entries(path, "Stop")[1]["hooks"][0] == {"type": "command", "command": f"A=1 {COMMAND}", "timeout": 360}
     claude.remove(second)
     assert path.read_bytes() == FORMER["other stop hook"]
@@ -101,6 +101,10 @@ def test_an_entry_that_was_taken_out_is_said(tmp_path: Path) -> None:
     assert "changed or removed" in claude.trouble(installed)
     path.unlink()
     assert "is gone" in claude.trouble(installed)
+    path.write_bytes(installed.after.encode("latin-1"))
+    assert claude.trouble(installed) == ""
+    path.with_name("settings.local.json").write_text('{"disableAllHooks": true}')
+    assert "switches all hooks off" in claude.trouble(installed)
 
 
 @pytest.mark.parametrize(

@@ -187,6 +187,8 @@ async def _answered(question: gate.Asked) -> dict[str, str]:
     standing = grounds.keep.gate() if grounds else None
     if grounds is None or standing is None:
         return {"systemMessage": "trued gate: no contract is sealed for this repository: nothing was judged"}
+    if question.event == gate.CHANGED:
+        return gate.changed(gate.troubles(standing))
     found = await grounds.judge(standing, _quiet).now()
     session = grounds.keep.session(question.session)
     decision = gate.decide(standing, found, session, active=question.active)

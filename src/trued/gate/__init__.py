@@ -5,10 +5,11 @@ from .judging import Judge, Judgement
 from .push import MOST_BYTES as MOST_LINES_BYTES
 from .push import due, judge_all, pushed
 from .state import Gate, Keep, Session, terms_of
-from .stop import MOST_BYTES, Asked, asked, decide, folder_of
+from .stop import CHANGED, MOST_BYTES, Asked, asked, changed, decide, folder_of
 from .words import heading, lacking, reasons
 
 __all__ = [
+    "CHANGED",
     "MOST_BYTES",
     "MOST_LINES_BYTES",
     "PLACES",
@@ -23,6 +24,7 @@ __all__ = [
     "amend",
     "asked",
     "attest",
+    "changed",
     "decide",
     "due",
     "folder_of",

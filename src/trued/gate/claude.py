@@ -1,4 +1,5 @@
-"""The gate in Claude Code's settings: a command at the end of every turn, of the agent and of its subagents."""
+"""The gate in Claude Code's settings: asked at the end of every turn, of the agent and of its subagents, and whenever
+these settings change, so that a running session does not lose it."""
 
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from .jsontext import Text
 from .state import Installed
 
 FILE = ".claude/settings.json"
-EVENTS = ("Stop", "SubagentStop")
+LOCAL = ".claude/settings.local.json"
+EVENTS = ("Stop", "SubagentStop", "ConfigChange")
 OURS = "gate hook claude"
 SLACK_S = 60  # beyond our own limit: Claude Code ends what we could not end ourselves
 
@@ -57,6 +59,9 @@ def trouble(installed: Installed) -> str:
     now = files.read(path)
     if now is None:
         return f"{FILE} is gone: Claude Code does not ask the gate any more"
+    local = files.read(path.with_name(Path(LOCAL).name))
+    if local is not None and Text.read(local, LOCAL).at("disableAllHooks"):
+        return f"{LOCAL} switches all hooks off"
     if now == installed.after.encode("latin-1"):
         return ""
     text, wanted = Text.read(now, FILE), Text(installed.after.encode("latin-1").decode())

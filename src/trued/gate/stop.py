@@ -1,4 +1,4 @@
-"""Claude Code's question at the end of a turn: may it stop? Asked and answered in JSON."""
+"""Claude Code's questions: may it stop, and may its settings change? Asked and answered in JSON."""
 
 import json
 from dataclasses import dataclass
@@ -12,7 +12,8 @@ from .judging import Judgement
 from .state import Gate, Session
 from .words import heading, lacking, reasons
 
-EVENTS = ("Stop", "SubagentStop")
+CHANGED = "ConfigChange"
+EVENTS = ("Stop", "SubagentStop", CHANGED)
 MOST_BYTES = 8 * 2**20  # the question carries the agent's last message
 
 
@@ -81,6 +82,12 @@ def decide(gate: Gate, found: Judgement, session: Session, *, active: bool) -> D
         return Decision(given_up, said=_loud(f"{said}; let go after {blocks} blocked stops", lines))
     blocks += 1
     return Decision(Session(blocks=blocks, tree=found.tree), blocked=_reason(lines, blocks, gate.attempts))
+
+
+def changed(troubles: list[str]) -> dict[str, Any]:
+    """A change of settings that would take the gate away has no effect on the session that is running."""
+    said = f"trued gate: {'; '.join(troubles)}; `trued gate remove claude` is how a person takes it out"
+    return {"decision": "block", "reason": said, "systemMessage": said} if troubles else {}
 
 
 def _reason(lines: list[str], blocks: int, attempts: int) -> str:
