@@ -128,6 +128,28 @@ def test_report_writes_one_file_and_says_where(finished: Finished, tmp_path: Pat
     assert "double" in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.spec("LAW-10")
+def test_a_runs_verdict_is_taken_away_signed_and_proven_again_from_a_clone(finished: Finished, tmp_path: Path) -> None:
+    world = finished.world
+    made = world.trued("key", "--new")
+    (tmp_path / "key.pem").write_text(made.stdout)
+    assert made.stdout.startswith("-----BEGIN PUBLIC KEY-----")
+    file, bundle = str(tmp_path / "r.json"), str(tmp_path / "bundle")
+    done = world.trued("receipt", finished.id, "-o", file, "--bundle", bundle)
+    assert (done.returncode, done.stdout.strip()) == (0, file)
+    offline = world.trued("verify", file, "--key", str(tmp_path / "key.pem"))
+    assert offline.returncode == 0
+    assert "the key that you named" in offline.stdout
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "--no-checkout", str(world.repository), str(clone))
+    git(clone, "fetch", "-q", "origin", f"trued/{finished.id}")
+    again = world.trued("verify", file, "--bundle", bundle, "--head", str(clone), "--json")
+    found = json.loads(again.stdout)
+    assert found["again"] == {"same": True, "differs": []}
+    assert again.returncode == 0
+    assert found["statement"]["subject"][0]["digest"]["gitCommit"] == git(clone, "rev-parse", "FETCH_HEAD")
+
+
 @pytest.mark.spec("RUN-3", "USE-3")
 def test_a_finished_run_stays_as_it_is(finished: Finished) -> None:
     before = finished.world.trued("logs", finished.id).stdout
