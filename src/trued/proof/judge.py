@@ -58,6 +58,7 @@ class Facts:
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
     awaited: frozenset[tuple[str, str]] = frozenset()  # modules of packages that the head is the first to declare
+    self_tested: int = 0  # tests that the implementer brought itself, red on the base and green here
     objected: Sequence[Objected] = ()
 
 
@@ -272,6 +273,9 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
         if not any(check_hash(check) in facts.authors for check, _ in counts):
             return _held_already(counts, guards)
         return Grade.UNPROVEN, ("already met, or its checks prove nothing: all cases are green on the base",), "attest"
+    if facts.self_tested and not any(count.blind for _, count in counts):
+        words = f"{facts.self_tested} tests of the implementer's own failed on the base and pass here"
+        return Grade.SELF_TESTED, (words, "nobody else's check shows it"), "attest"
     return _nothing(counts, guards)
 
 

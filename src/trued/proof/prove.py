@@ -28,6 +28,7 @@ from .examples import bounded
 from .gaps import DATA
 from .interpreter import Interpreter
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
+from .own_tests import own_tests
 from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
 from .undecided import CODE, Seen, undecided
 
@@ -68,7 +69,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         commit=commit,
         tree=await workspace.tree(commit),
         requirements=judged,
-        evidence=(*kept, *trial.evidence),
+        evidence=(*kept, *trial.evidence, *trial.brought),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(
@@ -133,6 +134,8 @@ class _Trial:
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
         self.declares = Changed()
+        self.self_tested: dict[str, int] = {}
+        self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
@@ -158,6 +161,7 @@ class _Trial:
                     )
             await self._objections(bench, recorder, tell)
         await self._another_order(workspace, interpreter, runs)
+        self.self_tested, self.brought = await own_tests(workspace, self.contract, self.due, commit, interpreter)
 
     def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
         self.undecided += fact.notes
@@ -234,6 +238,7 @@ class _Trial:
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
             elsewhere=self._elsewhere(requirement),
+            self_tested=self.self_tested.get(requirement.id, 0),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
             awaited=self._awaited(evidence),

@@ -156,7 +156,7 @@ async def _facts(
     known = {*await workspace.blobs(contract.base), *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
         for sitting in sittings(left, known):
-            facts = await _three_times(sitting.check, bench)
+            facts = await three_times(sitting.check, bench)
             for name, check in sitting.serves.items():
                 owners = [one for one in left if name in distinct((one,))]
                 taken = [
@@ -170,7 +170,7 @@ async def _facts(
     return tuple(evidence)
 
 
-async def _three_times(check: Check, bench: Bench) -> list[Fact]:
+async def three_times(check: Check, bench: Bench) -> list[Fact]:
     """All cases once; those that failed, twice more: red by chance is no red."""
     facts = [await take(check, bench, Wanted())]
     suspects = tuple(one.id for one in facts[0].tried if _suspect(one))

@@ -1,0 +1,79 @@
+"""Tests that the implementer brought itself, for a check whose files the base does not have: the least that shows."""
+
+import base64
+from collections.abc import Mapping
+
+from trued.protocols import Workspace
+from trued.types import Contract, Evidence, Requirement, TestsCheck
+
+from .bench import Wanted
+from .checks import Recorder, take
+from .cleanroom import clean_room
+from .frozen import below
+from .interpreter import Interpreter
+from .seal import three_times
+from .standing import GREEN_TURNS, Base, Head, on_base, on_head
+
+MOST_BYTES = 4 * 2**20
+
+
+async def own_tests(
+    workspace: Workspace, contract: Contract, due: tuple[Requirement, ...], commit: str, interpreter: Interpreter
+) -> tuple[dict[str, int], list[Evidence]]:
+    """For each requirement how many of the head's own tests are red on the base and green here; and the evidence."""
+    found: dict[str, int] = {}
+    evidence: list[Evidence] = []
+    for requirement in due:
+        for check in requirement.checks:
+            brought = await _brought(workspace, contract, commit, check) if isinstance(check, TestsCheck) else {}
+            if not brought or not isinstance(check, TestsCheck):
+                continue
+            facts = await _both(workspace, _with(contract, brought), requirement, check, commit, interpreter)
+            stood = on_base([one for one in facts if one.side == "base"])
+            here = [one for one in facts if one.side == "head"]
+            proving = [name for name, state in stood.items() if state is Base.RED]
+            green = [name for name in proving if on_head(name, here)[0] is Head.PASSED]
+            found[requirement.id] = found.get(requirement.id, 0) + len(green)
+            evidence += facts
+    return found, evidence
+
+
+async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
+    """The files that the check names, where the head has them all and the base not all of them."""
+    known = {*await workspace.blobs(contract.base), *contract.carried}
+    missing = [named for named in check.files if not any(below(path, named) for path in known)]
+    here = await workspace.blobs(commit) if missing else {}
+    if not missing or not all(any(below(path, named) for path in here) for named in missing):
+        return {}
+    contents = {
+        path: await workspace.read(commit, path) or b"" for path in here if any(below(path, one) for one in missing)
+    }
+    if sum(map(len, contents.values())) > MOST_BYTES:
+        return {}
+    return {path: base64.b64encode(content).decode() for path, content in contents.items()}
+
+
+def _with(contract: Contract, brought: Mapping[str, str]) -> Contract:
+    frozen = {path: blob for path, blob in contract.frozen.items() if blob}
+    return contract.model_copy(update={"carried": {**contract.carried, **brought}, "frozen": frozen})
+
+
+async def _both(
+    workspace: Workspace,
+    contract: Contract,
+    requirement: Requirement,
+    check: TestsCheck,
+    commit: str,
+    interpreter: Interpreter,
+) -> list[Evidence]:
+    """Red three times on the base with the head's tests laid over it; green twice on the head."""
+    async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
+        red = await three_times(check, bench)
+    ids = tuple(dict.fromkeys(one.id for fact in red for one in fact.tried))
+    async with clean_room(workspace, contract, commit, interpreter) as (bench, _):
+        green = [await take(check, bench, Wanted(ids, second=turn > 0)) for turn in range(GREEN_TURNS)]
+    found = []
+    for side, facts in ((contract.base, red), (commit, green)):
+        recorder = Recorder(contract, interpreter, side, await workspace.tree(side))
+        found += [recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)]
+    return found

@@ -1,0 +1,41 @@
+"""Tests that the implementer brings itself show something, and prove nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial
+from trued.types import Grade, Verdict
+
+BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}
+ASKED = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
+RIGHT = "import a\n\n\ndef test_one():\n    assert a.one() == 1\n"
+HOLLOW = "def test_one():\n    assert True\n"
+
+
+async def proven(place: Path, head: dict[str, str | None]) -> Verdict:
+    trial = Trial(place, BASE, [{"id": "r", "text": "one returns 1", "checks": [ASKED]}])
+    return await trial.prove(await trial.seal(), await trial.head(head))
+
+
+@pytest.mark.spec("LAW-5", "LAW-8")
+async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and_no_more(tmp_path: Path) -> None:
+    verdict = await proven(tmp_path, {"a.py": "def one():\n    return 1\n", "tests/test_one.py": RIGHT})
+    (judged,) = verdict.requirements
+    assert (judged.grade, judged.lacks) == (Grade.SELF_TESTED, "attest")
+    assert judged.why[0] == "1 tests of the implementer's own failed on the base and pass here"
+    assert {(one.side, len(one.tried)) for one in verdict.evidence if one.turn == 2} >= {("base", 1), ("head", 1)}
+
+
+@pytest.mark.spec("LAW-5", "LAW-8")
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"a.py": "def one():\n    return 1\n", "tests/test_one.py": HOLLOW},  # green on the base, too
+        {"a.py": "def one():\n    return 2\n", "tests/test_one.py": RIGHT},  # red here, too
+        {"a.py": "def one():\n    return 1\n"},  # no test at all
+        {"tests/test_one.py": RIGHT.replace("== 1", "in (0, 1)")},
+    ],
+)
+async def test_own_tests_that_show_no_difference_count_for_nothing(tmp_path: Path, head: dict[str, str | None]) -> None:
+    assert (await proven(tmp_path, head)).grade is Grade.UNPROVEN
