@@ -3,17 +3,21 @@
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from trued.errors import CannotJudge
 
 from .quota import entering, quota
-from .starting import started
+from .starting import started_process
 
 PIECE_BYTES = 1 << 16
+COMING_UP_S = 5.0  # for a sandbox, on a very busy machine
+_CHILD = re.compile(rb'"child-pid":\s*(\d+)')
 GRACE_S = 12.0  # longer than the keeper of a sandbox without namespaces needs to end what it keeps
 
 
@@ -69,14 +73,16 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
     began = time.monotonic()
     async with contextlib.AsyncExitStack() as stack:
         answers, handles, variables = await _channel(stack) if channel else (None, (), {})
-        status, telling = os.pipe()
-        stack.callback(os.close, status)
+        reading, telling = os.pipe()
+        stack.callback(os.close, reading)
+        status = Status(reading)
         argv, variables = _with_status(launch, telling, variables)
         argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), argv)
         handles = (*handles, telling, *inherited)
         try:
-            process = await started(
+            process = await started_process(
                 *argv,
+                end=lambda process: _end(process, status, launch.gentle),
                 stdin=asyncio.subprocess.PIPE,
                 stdout=asyncio.subprocess.PIPE,
                 stderr=asyncio.subprocess.PIPE,
@@ -94,7 +100,7 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
         try:
             timed_out = await _until_its_end(process, launch, output, answers)
         finally:
-            await _end(process, launch.gentle)
+            await _end(process, status, launch.gentle)
         came_up = _started(launch, status)
     code = None if timed_out or output.flooded else process.returncode
     return Ended(code, output, time.monotonic() - began, timed_out, came_up)
@@ -108,12 +114,27 @@ def _with_status(launch: Launch, telling: int, variables: dict[str, str]) -> tup
     return [program, "--json-status-fd", str(telling), *rest], variables
 
 
-def _started(launch: Launch, status: int) -> bool:
-    os.set_blocking(status, False)
-    with contextlib.suppress(BlockingIOError):
-        told = os.read(status, PIECE_BYTES)
-        return b"failed" not in told if launch.gentle else b'"exit-code"' in told
-    return launch.gentle
+class Status:
+    """What a sandbox tells of itself, over a pipe that the command does not have."""
+
+    def __init__(self, handle: int) -> None:
+        os.set_blocking(handle, False)
+        self.handle, self._told = handle, b""
+
+    def told(self) -> bytes:
+        with contextlib.suppress(BlockingIOError):
+            self._told += os.read(self.handle, PIECE_BYTES)
+        return self._told
+
+    def first_inside(self) -> int:
+        """The process whose end is the end of all others in the sandbox; 0 while there is none."""
+        match = _CHILD.search(self.told())
+        return int(match[1]) if match else 0
+
+
+def _started(launch: Launch, status: Status) -> bool:
+    told = status.told()
+    return b"failed" not in told if launch.gentle else b'"exit-code"' in told
 
 
 async def _until_its_end(
@@ -161,9 +182,11 @@ def _signal(process: asyncio.subprocess.Process, gentle: bool) -> None:
         process.send_signal(signal.SIGTERM if gentle else signal.SIGKILL)
 
 
-async def _end(process: asyncio.subprocess.Process, gentle: bool) -> None:
+async def _end(process: asyncio.subprocess.Process, status: Status, gentle: bool) -> None:
     if process.returncode is not None:
         return
+    if not gentle:
+        await _end_inside(process, status)
     _signal(process, gentle)
     try:
         async with asyncio.timeout(GRACE_S):
@@ -171,3 +194,16 @@ async def _end(process: asyncio.subprocess.Process, gentle: bool) -> None:
     except TimeoutError:
         _signal(process, gentle=False)
         await process.wait()
+
+
+async def _end_inside(process: asyncio.subprocess.Process, status: Status) -> None:
+    """A sandbox that is killed while it comes up leaves its first process behind: nothing ties them together yet.
+
+    So it is let come up, and ended from inside.
+    """
+    until = time.monotonic() + COMING_UP_S
+    while not (first := status.first_inside()) and process.returncode is None and time.monotonic() < until:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    with contextlib.suppress(OSError):
+        if first and b"bwrap" in Path(f"/proc/{first}/cmdline").read_bytes():
+            os.kill(first, signal.SIGKILL)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from trued.errors import Busy, StateFailed
 
-from .starting import started
+from .starting import started_process
 
 SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -120,7 +120,7 @@ class Git:
     ) -> tuple[int, bytes, str]:
         """Exit code, output and what git complained about."""
         with self._held() as handles:
-            process = await started(
+            process = await started_process(
                 *command([f"--git-dir={self.folder}", *arguments], settings),
                 stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
                 stdout=asyncio.subprocess.PIPE,

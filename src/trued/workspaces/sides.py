@@ -11,7 +11,7 @@ from pathlib import Path
 from trued.errors import BadInput
 
 from .gitcall import Git, command, environment
-from .starting import started
+from .starting import started_process
 from .store import Store
 
 LOOK_S = 120.0  # one look into a repository; longer means that it hangs
@@ -163,7 +163,7 @@ async def _there(one: Side, blobs: Collection[str]) -> set[str]:
 async def _reached(one: Side, blobs: set[str]) -> bool:
     """Walks the history until one of them comes by."""
     words = command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
-    process = await started(
+    process = await started_process(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
         env=environment(),
     )  # fmt: skip

@@ -1,20 +1,24 @@
-"""Starts a process so that a cancelled start cannot hang: it is started to its end, and ended."""
+"""Starts a process so that a cancelled start neither hangs nor leaves one behind: it is started to its end, and ended."""
 
 import asyncio
 import contextlib
 from asyncio.subprocess import Process
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 
-async def started(*argv: str, **options: Any) -> Process:
-    """As `asyncio.create_subprocess_exec`, which waits for ever (Python 3.11) when cancelled before its pipes stand."""
+async def killed(process: Process) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()
+
+
+async def started_process(*argv: str, end: Callable[[Process], Awaitable[None]] = killed, **options: Any) -> Process:
+    """As `asyncio.create_subprocess_exec`, which may wait for ever when it is cancelled before its pipes stand."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, **options))
     try:
         return await asyncio.shield(starting)
     except asyncio.CancelledError:
         with contextlib.suppress(OSError):
-            process = await starting
-            with contextlib.suppress(ProcessLookupError):
-                process.kill()
-            await process.wait()
+            await end(await starting)
         raise
