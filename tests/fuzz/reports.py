@@ -16,7 +16,7 @@ ONE, TWO, FILE = "tests/test_a.py::test_one", "tests/test_a.py::test_two[a-1]", 
 WORDS = Words("pytest", "python -m pytest", lambda text: "z" if "No module named 'z'" in text else "", {4: "no start"})
 
 
-def _session(outcome: str) -> list[Any]:
+def session(outcome: str) -> list[Any]:
     def phases(name: str, result: str, key: str = "id") -> list[dict[str, Any]]:
         return [
             {key: name, "when": when, "outcome": result if when == "call" else "passed", "seconds": 0.01, "text": ""}
@@ -40,18 +40,18 @@ def _session(outcome: str) -> list[Any]:
 
 def feed(chance: Mutator) -> bytes:
     outcome = chance.random.choice(("passed", "passed", "failed", "skipped", "xfailed", "marked"))
-    ran = _garbled(chance, _session(outcome))
+    ran = _garbled(chance, session(outcome))
     told, stray = records(ran.answers, TOKEN)
     counted = Counted.of(told, CANARY)
-    kept = _kept(fact(place()[1], ran, counted, WORDS, stray="something else spoke" if stray else ""))
-    names = {one.id for one in kept.tried} | {ONE, TWO, FILE}
-    passing = [name for name in names if on_head(name, [kept, kept])[0] is Head.PASSED]
+    shown = kept(fact(place()[1], ran, counted, WORDS, stray="something else spoke" if stray else ""))
+    names = {one.id for one in shown.tried} | {ONE, TWO, FILE}
+    passing = [name for name in names if on_head(name, [shown, shown])[0] is Head.PASSED]
     for name in passing:
         assert _really(name, ran), f"{name} passed by records that do not say so"
     return b"some passed" if passing else b"nothing passed"
 
 
-def _kept(one: Fact) -> Evidence:
+def kept(one: Fact) -> Evidence:
     """As evidence goes into the journal and comes out of it."""
     made = Evidence(
         id="x",

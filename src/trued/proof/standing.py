@@ -104,7 +104,7 @@ def _of(name: str, fact: Evidence) -> list[Tried]:
         exact = [one for one in inside if not _set_aside(one)]
     if fact.why_void:
         exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
-    general = [one for one in fact.tried if one.id == WHOLE]
+    general = [one for one in fact.tried if one.id == WHOLE and one.outcome is not Outcomes.PASSED]
     return exact or general or [_missing(name, fact.why_void or "not reported")]
 
 

@@ -92,7 +92,8 @@ def _sound(record: Mapping[str, Any]) -> bool:
     """Each part of the kind that our own plugin writes. A head that found the channel may write anything."""
     if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
         return False
-    if record.keys() & {"id", "copy", "collect"} and "outcome" not in record:
+    named = [record[key] for key in ("id", "copy", "collect") if key in record]
+    if WHOLE in named or (named and "outcome" not in record):
         return False
     seconds, versions = record.get("seconds", 0.0), record.get("versions", {})
     listed = [name for key in ("copying", "left_out", "ran") for name in record.get(key, ())]
