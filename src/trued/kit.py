@@ -35,6 +35,7 @@ class Kit:
     redact: Callable[[Any], Any]  # what the engine holds as secret never reaches the journal
     person: Person
     began: float
+    amended: tuple[tuple[frozenset[str], Contract], ...] = ()  # by people: steps before it, and what is in force since
 
 
 @dataclass
@@ -45,12 +46,15 @@ class Line:
     when: float  # of the last accepted work: engine's commits are dated by it, so that a replay makes the same ones
     contract: Contract | None = None
     contract_hash: str = ""  # computed once: a contract of a thousand requirements is long
+    amended: int = 0  # amendments that are in force
     known: list[Evidence] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
     sections: dict[str, Section] = field(default_factory=dict)
     comments: dict[str, Finding] = field(default_factory=dict)  # a redo's comment, by scope
     shown: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
+    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # failing set of a subject, and how long so
+    disputed: set[str] = field(default_factory=set)  # requirements whose cases were answered blind again
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     live: bool = False  # a step has really happened in this process; before that, all is remembered
     published: str = ""

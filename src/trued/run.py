@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from typing import Any
 
 from pydantic import Field
 
@@ -30,6 +31,7 @@ from .types import (
     Verdict,
 )
 
+FRUITLESS = 2  # rounds that end with the same failing set: then one case is shown
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
 
 
@@ -137,7 +139,7 @@ class Run:
 
         contract = Contract.model_validate_json(await self.steps.once(self.steps.key("seal"), inputs, step))
         await examination.close()
-        self.line.contract, self.line.contract_hash = contract, proof.contract_hash(contract)
+        self._in_force(contract)
         if self.settings.plan_only:
             raise PlanOnly("the contract is sealed")
         return plan.model_copy(update={"contract": self.line.contract_hash})
@@ -149,14 +151,70 @@ class Run:
         comment = self.line.comments.pop(self.steps.path, None)
         return Verdict.open(_name(subject), *([comment] if comment else []))
 
-    async def prove(self, subject: Task | Plan, objections: Iterable[Finding] = ()) -> Verdict:
-        """Run the subject's checks ourselves, on the last accepted commit. Objections can sink it, never float it."""
-        shown = self.line.shown.get(_name(subject), ())  # an objection that was run and refuted stays until it passes
-        verdict = await self._proven("prove", subject, _each_once((*self._addressed(subject, objections), *shown)))
+    async def prove(
+        self,
+        subject: Task | Plan,
+        objections: Iterable[Finding] = (),
+        *,
+        by: Session[Any] | None = None,
+        disputes: Iterable[Finding] = (),
+    ) -> Verdict:
+        """Run the subject's checks ourselves, on the last accepted commit. Objections can sink it, never float it.
+
+        `by` is whose objections they are: what cannot be run, it is asked about once more, with the evidence.
+        `disputes` are an implementer's doubts about cases that it cannot see: another examiner answers those blind.
+        """
+        await self._answer_disputes(disputes)
+        verdict = await self._objected(subject, objections, by)
+        unsure = [one for one in verdict.objections if one.case is None]
+        if by and unsure and not any(one.gaps for one in verdict.requirements):
+            evidence = [
+                Finding(what=f"{one.id} is {one.grade}: {one.why[0]}") for one in verdict.requirements if one.why
+            ]
+            reply = await by.ask(subject, evidence=evidence, gaps=unsure)
+            verdict = await self._objected(subject, getattr(reply, "objections", ()), by)
         self.line.shown[_name(subject)] = tuple(one for one in verdict.objections if one.case is not None)
         if isinstance(subject, Task):
             self.line.unsettled[subject.id] = () if verdict.holds else verdict.objections
-        return verdict
+        return await self._disclosed(subject, verdict)
+
+    async def _objected(self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None) -> Verdict:
+        shown = self.line.shown.get(_name(subject), ())  # an objection that was run and refuted stays until it passes
+        given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
+        return await self._proven("prove", subject, _each_once((*self._addressed(subject, given), *shown)))
+
+    async def _answer_disputes(self, disputes: Iterable[Finding]) -> None:
+        """Once for each requirement: asking again until the answer suits is no examination."""
+        for one in disputes:
+            contract = self._contract()
+            theirs = {each.id for each in contract.requirements if sealing.written_by_agents(contract, each)}
+            if one.requirement not in theirs or one.requirement in self.line.disputed:
+                continue
+            self.line.disputed.add(one.requirement)
+            steps = self.steps.below(f"dispute of {one.requirement}")
+            changed = await sealing.disputed(steps, contract, one.requirement)
+            steps.tell("dispute")("dispute", requirement=one.requirement, what=one.what, stands=changed is None)
+            self._in_force(changed or contract)
+
+    async def _disclosed(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
+        """After two fruitless rounds one held-out case is shown to those who build, and replaced by another."""
+        found = sealing.failing(self._contract(), verdict)
+        now, name = sealing.signature(found), _name(subject)
+        before, rounds = self.line.fruitless.get(name, ((), 0))
+        rounds = rounds + 1 if now == before else 1
+        self.line.fruitless[name] = (now, rounds)
+        if not found or rounds < FRUITLESS:
+            return verdict
+        one = found[0]
+        self._in_force(await sealing.replaced(self.steps.below("disclosure"), self._contract(), one))
+        words = f"{one.requirement}: a held-out example, disclosed after {rounds} rounds: {proof.said(one.case)}"
+        shown = Finding(what=words, where=one.case.quotes, requirement=one.requirement, case=one.case, by="the engine")
+        self.line.shown[name] = (*self.line.shown.get(name, ()), shown)
+        self.steps.tell("disclosure")("disclosed", requirement=one.requirement, clause=one.case.quotes)
+        return verdict.model_copy(update={"remarks": (*verdict.remarks, shown)})
+
+    def _in_force(self, contract: Contract) -> None:
+        self.line.contract, self.line.contract_hash = contract, proof.contract_hash(contract)
 
     def _addressed(self, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
         """An objection that names no requirement disputes every one that the subject serves."""
@@ -193,7 +251,8 @@ class Run:
         return Outcome(state="stopped", grade=verdict.grade, head=self.line.head, verdict=verdict, why=why)
 
     async def _proven(self, name: str, subject: Task | Plan, objections: tuple[Finding, ...]) -> Verdict:
-        contract, head = self._contract(), self.line.head
+        key, head = self.steps.key(name), self.line.head
+        contract = self._contract(key)
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
         ids = tuple(one.id for one in serving)
         inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], self.line.contract_hash)
@@ -213,11 +272,17 @@ class Run:
             self.steps.tell(name)("proven", **_summary(verdict))
             return str(self.kit.redact(verdict.model_dump_json()))
 
-        verdict = Verdict.model_validate_json(await self.steps.once(self.steps.key(name), inputs, step))
+        verdict = Verdict.model_validate_json(await self.steps.once(key, inputs, step))
         self.line.known.extend(verdict.evidence)
         return verdict
 
-    def _contract(self) -> Contract:
+    def _contract(self, key: str = "") -> Contract:
+        """The contract in force; from the first step on that an amendment did not find there, the amended one."""
+        for before, contract in self.kit.amended[self.line.amended :] if key else ():
+            if key in before:
+                break
+            self.line.amended += 1
+            self._in_force(contract)
         if self.line.contract is None:
             raise BadInput("a workflow must seal its plan before it proves anything", then="await run.seal(plan)")
         return self.line.contract

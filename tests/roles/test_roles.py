@@ -39,7 +39,7 @@ def test_the_projects_role_stands_over_the_users_and_that_over_the_packaged(tmp_
 @pytest.mark.spec("AGT-2", "PUR-2", "PUR-3", "PUR-4")
 def test_the_packaged_roles_have_their_sections_in_order_and_start_no_agents() -> None:
     roles = load_roles(None, None)
-    assert set(roles) == {"purple-team-a", "purple-team-b", "planner", "solo"}
+    assert set(roles) == {"purple-team-a", "purple-team-b", "planner", "solo", "examiner", "second-examiner"}
     for name, role in roles.items():
         headings = [line for line in role.prompt.splitlines() if line.startswith("#")]
         assert headings[0].startswith("# ")

@@ -282,7 +282,8 @@ async def test_a_plain_goal_is_planned_first_and_the_plan_is_confirmed(ground: G
 
     engine, runtime = ground.engine(script, person=saying(("yes", ""), ("yes", ""), ("yes", "")))
     record = await ground.run(engine, "Doubling and tripling work.", required=False, workflow="purple", yes=False)
-    assert [order.role for order in runtime.orders][:2] == ["planner", "purple-team-a"]
+    roles_asked = [order.role for order in runtime.orders if order.role != "examiner"]
+    assert roles_asked[:2] == ["planner", "purple-team-a"]
     assert record.code == 3
     assert "1A: double" in engine.journal.questions(record.id)[0].text
 

@@ -1,4 +1,4 @@
-"""Commands by which a person speaks: answer, approve, trust."""
+"""Commands by which a person speaks: answer, approve, amend, trust."""
 
 import asyncio
 from pathlib import Path
@@ -8,6 +8,7 @@ import typer
 from rich.text import Text
 
 from ..engine import Engine
+from ..engine.amending import Change
 from ..errors import BadInput
 from ..redact import plain
 from ..trust import found, is_trusted
@@ -95,12 +96,73 @@ def _signed(
     )
     if who and reason:
         return who, reason
-    what = ", ".join(wanted) or "this whole contract"
+    return _given(", ".join(wanted) or "this whole contract", who, reason)
+
+
+def _given(what: str, who: str, reason: str) -> tuple[str, str]:
+    """Asked for at the terminal, where the command line does not say it."""
     name = who or asyncio.run(typed(f"Who gives their word for {what}? [{whoami()}] "))
-    why = reason or asyncio.run(typed("Why? (empty: nothing is approved) "))
+    why = reason or asyncio.run(typed("Why? (empty: nothing is changed) "))
     if name is None or not why:
-        raise BadInput("nothing was approved", then="a reason is needed")
+        raise BadInput("nothing was changed", then="a reason is needed")
     return name or whoami(), why
+
+
+@app.command()
+def amend(  # noqa: PLR0913  a flag is a parameter
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)] = None,
+    requirements: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Another requirements file, in place of the old one.")
+    ] = None,
+    add: Annotated[Path | None, typer.Option(metavar="FILE", help="Requirements to add, from a file.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="A requirement to take out.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Work that cannot be red: guards decide.")
+    ] = None,
+    supersedes: Annotated[
+        list[str] | None, typer.Option(metavar="ID=TEST", help="A test of the base that a requirement changes.")
+    ] = None,
+    reason: Annotated[str, typer.Option(help="Why the contract is changed.", show_default=False)] = "",
+    who: Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Change the contract of a run: only you may, and the journal names you and the reason.
+
+    What changed is run on the base again. No agent is called; `trued resume` goes on by the new contract.
+    """
+    outside_agents("amend")
+    for path in filter(None, (requirements, add)):
+        if not path.is_file():
+            raise BadInput(f"there is no file {path}", then="name a requirements file")
+    with opened() as engine:
+        record = chosen(engine, run)
+        if not (who and reason) and not person_there():
+            raise BadInput("your word needs a terminal, or your name and a reason", then="--as NAME --reason TEXT")
+        what = f"an amendment of {record.id}"
+        name, why = (who, reason) if who and reason else _given(what, who, reason)
+        change = Change(
+            requirements=requirements,
+            add=add,
+            remove=tuple(remove or ()),
+            keep=tuple(keep or ()),
+            supersedes=_tests(supersedes or []),
+            who=name,
+            why=why,
+        )
+        record = asyncio.run(engine.amend(record.id, change))
+        if contract := engine.contract(record.id):
+            contract_lines(engine, record, contract, console=err(), cases=True)
+        conclude(engine, record, as_json=as_json)
+
+
+def _tests(pairs: list[str]) -> dict[str, tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for pair in pairs:
+        name, equals, test = pair.partition("=")
+        if not equals or not name or not test:
+            raise BadInput(f"{pair!r} names no requirement and test", then="--supersedes ID=tests/test_x.py::test_y")
+        found[name] = (*found.get(name, ()), test)
+    return found
 
 
 @app.command()

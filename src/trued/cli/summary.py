@@ -80,6 +80,8 @@ def contract_lines(
     for one in contract.requirements:
         for text in _requirement(one, cases=cases):
             console.print(text, soft_wrap=True)
+    for text in _terms(contract, cases=cases):
+        console.print(Text(line(text, 600)), soft_wrap=True)
     settings = engine.inputs(record.id).settings
     held = "held out" if contract.held_out else "visible"
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
@@ -88,12 +90,35 @@ def contract_lines(
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
 
 
+def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
+    """What holds for the whole contract: names that both sides know, whose word the cases are, what stays open."""
+    if contract.interface:
+        yield "interface (everybody sees it):"
+        yield from (f"  {one}" for one in contract.interface)
+    if contract.serve:
+        yield f"server: {' '.join(contract.serve.command)} (port in {contract.serve.port_env})"
+    for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
+        alike = f"; answered alike, blind, by {', '.join(author.agreed)}" if author.agreed else ""
+        stands = "" if author.independent else ": examined at most, until you approve"
+        yield f"cases by {author.role} ({author.agent}){alike}{stands}"
+    for name, caps in contract.caps.items():
+        yield from (f"{name} is examined at most, until you approve: {why}" for why in caps)
+    if cases:
+        yield from (f"undecided: {one}" for one in contract.undecided)
+
+
 def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
     where = f"  ({line(one.source)})" if str(one.source) else ""
     yield Text.assemble((line(one.id), "bold"), f"{where}\n  {line(one.text)}")
     if one.covers:
         yield Text(f"  stands for {line(', '.join(one.covers))}")
-    if not one.checks:
+    if one.keep:
+        yield Text("  kept: guards of the base decide")
+    if one.supersedes:
+        yield Text(f"  supersedes {line(', '.join(one.supersedes))}")
+    if one.parts:
+        yield Text(f"  as good as the worst of {line(', '.join(one.parts))}")
+    if not one.checks and not one.parts:
         yield Text("  no check of its own", style="dim")
     for check in one.checks:
         yield from (Text(f"  {text}", style="dim") for text in check_lines(check, cases=cases))
@@ -119,7 +144,8 @@ def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict
         for one in contract.requirements
     ]
     agents = engine.inputs(record.id).settings.agents
-    return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows}
+    terms = {"interface": list(contract.interface), "undecided": list(contract.undecided)}
+    return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows, **terms}
 
 
 def check_lines(check: Check, *, cases: bool) -> list[str]:

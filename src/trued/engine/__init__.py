@@ -21,6 +21,7 @@ from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunReco
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, open_repository
 from ..workspaces.sandbox import LevelState, probe
+from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
 from .drive import End, driven
 from .start import Inputs, Request, new_record, prepared
 
@@ -135,7 +136,7 @@ class Engine:
 
     def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
         if outcome.verdict and outcome.state != "stopped":
-            verdict = proof.approved(outcome.verdict, self.journal.approvals(record.id))
+            verdict = proof.approved(self._final(record.id) or outcome.verdict, self.approvals(record.id))
             outcome = proof.concluded(verdict, self.inputs(record.id).settings.accept)
         self._tick(record, outcome.verdict)
         record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
@@ -178,6 +179,7 @@ class Engine:
             redact=Redactor(self._secrets(inputs)).within,
             person=self.person,
             began=record.created_at,
+            amended=tuple((frozenset(one.before), one.contract) for one in amendments(self, record.id)),
         )
 
     def _capabilities(self, agent: str) -> Capabilities:
@@ -226,14 +228,29 @@ class Engine:
         return Inputs.model_validate_json(self.journal.inputs(run_id))
 
     def contract(self, run_id: str) -> Contract | None:
-        sealed = self.journal.step(run_id, "seal#1")
-        return Contract.model_validate_json(sealed) if sealed else None
+        """The one in force: sealed at first, and anew where a person amended it or a case was replaced."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if is_contract(key)]
+        found = self.journal.step(run_id, keys[-1]) if keys else None
+        if found and keys[-1].startswith(AMENDED):
+            return Amendment.model_validate_json(found).contract
+        return Contract.model_validate_json(found) if found else None
 
     def verdict(self, run_id: str) -> Verdict | None:
         """The last word so far: of `finish`, else the newest on each task; with what people said."""
+        last = self._final(run_id) or self._so_far(run_id)
+        return proof.approved(last, self.approvals(run_id)) if last else None
+
+    def _final(self, run_id: str) -> Verdict | None:
+        """The verdict on the finished work, by the contract that is in force."""
+        amended = [one.verdict for one in amendments(self, run_id) if one.verdict]
         final = self.journal.step(run_id, "finish#1")
-        last = Verdict.model_validate_json(final) if final else self._so_far(run_id)
-        return proof.approved(last, self.journal.approvals(run_id)) if last else None
+        return amended[-1] if amended else (Verdict.model_validate_json(final) if final else None)
+
+    def approvals(self, run_id: str) -> list[Approval]:
+        """What people said. Who approved a contract has not approved another one."""
+        contract = self.contract(run_id)
+        name = proof.contract_hash(contract) if contract else ""
+        return [one for one in self.journal.approvals(run_id) if one.requirement != "*" or one.contract in ("", name)]
 
     def _so_far(self, run_id: str) -> Verdict | None:
         """The newest verdict on each requirement."""
@@ -255,6 +272,10 @@ class Engine:
         if verdict is None or record.state not in REGRADED:
             return record
         return self._concluded(record, proof.concluded(verdict, self.inputs(record.id).settings.accept))
+
+    async def amend(self, run_id: str, change: Change) -> RunRecord:
+        """A person's change of the contract; a run that goes on does so by the new one."""
+        return await amend(self, run_id, change)
 
     def _approvable(self, record: RunRecord, requirement: str | None) -> Contract:
         contract, verdict = self.contract(record.id), self.verdict(record.id)

@@ -73,7 +73,7 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
         roles=roles,
         requirements=requirements,
         requirements_file=str(request.requirements.resolve()) if request.requirements else "",
-        requirements_blobs=_blobs(request.requirements.read_bytes()) if request.requirements else (),
+        requirements_blobs=blobs_of(request.requirements.read_bytes()) if request.requirements else (),
         instructions=_instructions(repository.root),
         level=best(settings.sandbox, settings.allow_unsandboxed),
         version=version("trued"),
@@ -154,7 +154,7 @@ def _instructions(root: Path) -> str:
     return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in inside)
 
 
-def _blobs(content: bytes) -> tuple[str, ...]:
+def blobs_of(content: bytes) -> tuple[str, ...]:
     """The names that git gives this content, in repositories of either kind."""
     whole = b"blob %d\0%s" % (len(content), content)
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()

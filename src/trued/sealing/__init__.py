@@ -1,7 +1,18 @@
 """Sealing: from the user's words to a contract, with cases that one examiner writes and another answers blind."""
 
+from .anew import disputed, failing, replaced, signature, written_by_agents
 from .examine import Examination, examined
 from .guards import guarded
 from .hidden import held_out
 
-__all__ = ["Examination", "examined", "guarded", "held_out"]
+__all__ = [
+    "Examination",
+    "disputed",
+    "examined",
+    "failing",
+    "guarded",
+    "held_out",
+    "replaced",
+    "signature",
+    "written_by_agents",
+]

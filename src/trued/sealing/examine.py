@@ -58,31 +58,36 @@ async def examined(steps: Steps, asked: Requirements) -> Examination:
     agents, kit = steps.kit.settings.agents, steps.kit
     if EXAMINER not in kit.roles or not (agents.get(EXAMINER) or agents.get("*")):
         return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
-    return await _Examining(steps.apart(), asked).done()
+    return await Examining(steps.apart(), asked).done()
 
 
-class _Examining:
+class Examining:
     """One examiner's conversation about one contract, at the base, and on a line that moves nobody else's head."""
 
-    def __init__(self, steps: Steps, asked: Requirements) -> None:
+    def __init__(
+        self, steps: Steps, asked: Requirements, *, before: Examined | None = None, always_second: bool = False
+    ) -> None:
         self.steps, self.asked, self.kit = steps, asked, steps.kit
         steps.line.head = self.kit.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False)
-        self.second = _second(steps, self.first.agent)
-        self.replies: list[Examined] = []
+        self.second = _second(steps, self.first.agent, always=always_second)
+        self.replies = [before] if before else []
         self.agreed: list[Proposed] = []
         self.said: list[str] = []
 
     async def done(self) -> Examination:
-        weighed = await self._written()
+        return await self.concluded(await self.written())
+
+    async def concluded(self, weighed: Weighed) -> Examination:
         if self.second and weighed.kept:
-            weighed = await self._answered(weighed)
+            weighed = await self.answered(weighed)
         elif weighed.kept:
             self.said.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
-        return self._assembled(weighed)
+        return self.assembled(weighed)
 
-    async def _written(self) -> Weighed:
-        weighed = await self._asked_for()
+    async def written(self, *gaps: Finding) -> Weighed:
+        """The examiner's cases; it is told once what is wrong with them."""
+        weighed = await self._asked_for(*gaps)
         if self.replies and weighed.faults:
             weighed = await self._asked_for(
                 *(Finding(what=one.what, requirement=one.requirement) for one in weighed.faults)
@@ -98,9 +103,9 @@ class _Examining:
             self.said.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
             self.replies.append(reply)
-        return await self._weighed(dropped)
+        return await self.weighed(dropped)
 
-    async def _weighed(self, dropped: Sequence[Proposed]) -> Weighed:
+    async def weighed(self, dropped: Sequence[Proposed]) -> Weighed:
         data = [one.model_dump(mode="json") for one in (*self.replies, *dropped)]
 
         async def step() -> str:
@@ -111,7 +116,7 @@ class _Examining:
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 
-    async def _answered(self, weighed: Weighed) -> Weighed:
+    async def answered(self, weighed: Weighed) -> Weighed:
         """Alike: it stands. Not alike: withdrawn and said; new ones are written for that clause, and answered, too."""
         withdrawn = await self._withdrawn(weighed, weighed.kept)
         if not withdrawn:
@@ -124,7 +129,7 @@ class _Examining:
         again = await self._asked_for(*dict.fromkeys(gaps), dropped=withdrawn)
         fresh = [one for one in again.kept if one not in self.agreed]
         withdrawn += await self._withdrawn(again, fresh) if fresh else []
-        return await self._weighed(withdrawn)
+        return await self.weighed(withdrawn)
 
     async def _withdrawn(self, weighed: Weighed, proposed: Sequence[Proposed]) -> list[Proposed]:
         assert self.second is not None  # noqa: S101  (looked at by the caller)
@@ -142,7 +147,12 @@ class _Examining:
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
-    def _assembled(self, weighed: Weighed) -> Examination:
+    async def close(self) -> None:
+        await self.first.close()
+        if self.second:
+            await self.second.close()
+
+    def assembled(self, weighed: Weighed) -> Examination:
         authors: dict[str, Author] = {}
         asides = {one.requirement for one in weighed.background}
         made: list[Requirement] = []
@@ -225,10 +235,13 @@ def independent(vendor: str, others: set[str]) -> bool:
     return bool(vendor) and bool(others) and "" not in others and vendor not in others
 
 
-def _second(steps: Steps, examiner: str) -> Session[Answers] | None:
-    """The agent that is named for it; else one of another vendor than the examiner's; else nobody."""
+def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
+    """The agent that is named for it; else one of another vendor than the examiner's; else nobody.
+
+    Where a case is disputed it is always answered: by the examiner's own agent, in a session that knows nothing.
+    """
     kit = steps.kit
-    agent = kit.settings.agents.get(SECOND, "") or _of_another_vendor(kit, examiner)
+    agent = kit.settings.agents.get(SECOND, "") or _of_another_vendor(kit, examiner) or (examiner if always else "")
     return Session(steps, SECOND, Answers, publishes=False, agent=agent) if agent and SECOND in kit.roles else None
 
 

@@ -18,6 +18,9 @@ class Built(Reply):
     implemented: tuple[str, ...]
     files: tuple[Changed, ...]
     notes: tuple[str, ...] = ()
+    disputes: tuple[Finding, ...] = Field(
+        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+    )
 
 
 class Assessed(Value):
@@ -69,7 +72,7 @@ async def build(run: Run, chunk: Task, context: str) -> Verdict:
     for _ in range(run.settings.rounds):
         built = await team_a.ask(chunk, plan=context, gaps=verdict.gaps)
         review = await team_b.ask(chunk, plan=context, built=built, gaps=verdict.gaps)
-        verdict = await run.prove(chunk, objections=review.objections)
+        verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
         log = log.with_round(iteration(built, review), verdict)
         await run.remember(log)
         if verdict.holds or run.stuck(verdict):

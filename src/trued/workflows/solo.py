@@ -7,8 +7,8 @@ from trued.workflows.purple import Built
 async def solo(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(await run.plan(goal, planner=""))
     alone = run.session("solo", Built)
-    await alone.ask(plan)
-    verdict = await run.prove(plan)
+    built = await alone.ask(plan)
+    verdict = await run.prove(plan, disputes=built.disputes)
     if not verdict.holds:
         await alone.ask(plan, gaps=verdict.gaps)
     return await run.finish(plan)
