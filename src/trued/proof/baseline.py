@@ -56,7 +56,7 @@ class Baseline:
             for one in each.tried
         ):
             return
-        once = {(one.check, one.turn): one for one in reversed(facts)}
+        once = {(one.check, one.turn): one for one in facts}  # of several requirements with one check
         self._write("base", _base_name(contract, tree, level), {"evidence": [_plain(one) for one in once.values()]})
 
     # -- heads ------------------------------------------------------------------------------------------------------
