@@ -1,6 +1,9 @@
 """The last verification, kept in private state so that `why` can be asked after it."""
 
+import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -25,8 +28,19 @@ class Kept(Value):
 
 
 def keep(home: Path, one: Kept) -> None:
+    """It holds the cases: for nobody's eyes but the user's."""
     home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    durable.write(home / FILE, one.model_dump_json(), sync=False)
+    with _private():
+        durable.write(home / FILE, one.model_dump_json(), sync=False)
+
+
+@contextmanager
+def _private() -> Iterator[None]:
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
 
 
 def last(home: Path) -> Kept | None:

@@ -1,4 +1,4 @@
-"""Starts a process so that a cancelled start neither hangs nor leaves one behind: it is started to its end, and ended."""
+"""Starts a process so that a cancelled start neither hangs nor leaves one behind: it is started, and then ended."""
 
 import asyncio
 import contextlib

@@ -1,0 +1,179 @@
+"""`trued verify` as people and build servers call it."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from tests.cli.conftest import Each, Trued, clean_environment
+from tests.engine.two_commits import REQUIREMENTS, WRONG, committed, git, project
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    project(tmp_path / "repo", WRONG)
+    return tmp_path / "repo"
+
+
+@pytest.fixture
+def asked(tmp_path: Path) -> Path:
+    file = tmp_path / "asked.yaml"
+    file.write_text(REQUIREMENTS)
+    return file
+
+
+@pytest.mark.spec("USE-9", "USE-3")
+def test_the_verdict_is_one_json_document_on_stdout_and_progress_is_on_stderr(
+    repo: Path, asked: Path, trued: Trued, tmp_path: Path, home: Path
+) -> None:
+    (repo / "scratch.txt").write_text("not committed")
+    words = ["verify", "--base", "repo@HEAD~1", "--head", "repo", "--requirements", "asked.yaml"]
+    done = trued(*words, "--json", "--junit", "out.xml", "--markdown", "out.md")
+    found = json.loads(done.stdout)
+    assert done.returncode == found["code"] == 1
+    assert list(found)[:2] == ["grade", "requirements"]
+    row = found["requirements"][0]
+    assert list(row)[:4] == ["id", "grade", "why", "evidence"]
+    assert (found["grade"], row["id"], row["grade"]) == ("refuted", "double", "refuted")
+    assert {one["side"] for one in row["evidence"]} == {"base", "head"}
+    assert found["commit"] == git(repo, "rev-parse", "HEAD")
+    assert found["isolation"] in (["bubblewrap"], ["landlock"])
+    assert "taking red on the base" in done.stderr
+    assert "uncommitted work, which is not judged: scratch.txt" in done.stderr
+    assert ET.parse(tmp_path / "out.xml").getroot()[0].attrib["failures"] == "1"
+    assert "| refuted |" in (tmp_path / "out.md").read_text()
+    assert not (tmp_path / "home").exists(), "nothing is left in HOME"
+    assert {path.name for path in home.iterdir()} <= {"verifications", "verified.json", "facts"}
+    assert list((home / "verifications").iterdir()) == []
+    _why_can_be_asked_after_it(trued, repo, home)
+
+
+def _why_can_be_asked_after_it(trued: Trued, repo: Path, home: Path) -> None:
+    for folder in (repo, repo.parent):
+        done = trued("why", "doub", cwd=folder)
+        assert done.returncode == 0, done.stderr
+        for part in (
+            "double refuted",
+            "from: asked.yaml:2",
+            "tiny:double(5) → 10",
+            "examples on head",
+            "again: trued verify",
+        ):
+            assert part in done.stdout, (part, done.stdout)
+    assert json.loads(trued("why", "double", "--json").stdout)["id"] == "double"
+    other = trued("why", "nothing", cwd=repo)
+    assert (other.returncode, other.stderr.count("\n")) == (2, 1)
+    assert (home / "verified.json").stat().st_mode & 0o077 == 0
+
+
+@pytest.mark.spec("USE-4")
+def test_people_read_grade_reason_evidence_and_one_command_to_do_it_again(
+    repo: Path, asked: Path, trued: Trued
+) -> None:
+    done = trued("verify", "--base", "HEAD~1", "--requirements", str(asked), cwd=repo)
+    assert done.returncode == 1
+    for part in (
+        "✗ refuted     double  examples case 2: it returns another value",
+        "“double(x) returns twice its argument”  asked.yaml:2",
+        "examples 1/2 twice (base 0/2), held out · rests on",
+        "✗ case 2, tiny:double(5) → 10: ",
+        "not proven: 0 of 1 requirement met, the worst is refuted",
+    ):
+        assert part in done.stdout, (part, done.stdout)
+    assert "\x1b" not in done.stdout + done.stderr
+    again = done.stdout[done.stdout.index("again: ") + 7 :].splitlines()[0].split()
+    repeated = trued(*again[1:], "--json", cwd=repo)
+    assert (repeated.returncode, json.loads(repeated.stdout)["grade"]) == (1, "refuted")
+
+
+@pytest.mark.spec("USE-7")
+def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, each: Each, tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("requirements:\n  - id: a\n    text: b\n    cheks: []\n")
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "empty.md").write_text("nothing\n")
+    good = ["--requirements", str(asked)]
+    lines = {
+        "no commit 'nope'": ["--base", "repo@nope", "--head", "repo", *good],
+        "does not exist": ["--base", "nowhere", "--head", "repo", *good],
+        "is not in a git repository": ["--base", "plain", "--head", "repo", *good],
+        "there is no file": ["--base", "repo", "--head", "repo", "--requirements", "none.yaml"],
+        "is a folder": ["--base", "repo", "--head", "repo", "--requirements", "plain"],
+        "bad.yaml:4": ["--base", "repo", "--head", "repo", "--requirements", "bad.yaml"],
+        "asks for nothing": ["--base", "repo", "--head", "repo", "--requirements", "empty.md"],
+        "is no requirements file": ["--base", "repo", "--head", "repo", "--requirements", "repo/tiny.py"],
+        "neither commit holds any": ["--base", "repo@HEAD~1", "--head", "repo"],
+        "nobody knows where the work": ["--head", "repo", *good],
+        "it should be 'auto', 'bubblewrap'": ["--base", "repo", "--head", "repo", "--sandbox", "moat", *good],
+        "--allow-unsandboxed": ["--base", "repo", "--head", "repo", "--sandbox", "none", *good],
+        "can never be enough": ["--base", "repo", "--head", "repo", "--accept", "refuted", *good],
+        "cannot write": ["--base", "repo", "--head", "repo", *good, "--junit", "none/such/file.xml"],
+        "none.json": ["none.json"],
+    }
+    for said, done in zip(lines, each(*(["verify", *words] for words in lines.values())), strict=True):
+        assert done.returncode in (2, 6), (said, done.stderr)
+        assert said in done.stderr, (said, done.stderr)
+        assert "Traceback" not in done.stderr
+        assert done.stdout == "", said
+    assert git(repo, "status", "--porcelain") == ""
+
+
+@pytest.mark.spec("LAW-8")
+def test_a_lowered_bar_is_said_everywhere(repo: Path, asked: Path, trued: Trued, tmp_path: Path) -> None:
+    committed(repo, {"tiny.py": "def double(x):\n    return 2 * x\n", "asked.yaml": REQUIREMENTS})
+    words = ["verify", "--base", "repo@HEAD~2", "--head", "repo", "--requirements", "repo/asked.yaml"]
+    strict = trued(*words)
+    assert strict.returncode == 3
+    assert "○ tested" in strict.stdout
+    assert "--accept tested" in strict.stderr
+    done = trued(*words, "--accept", "tested", "--markdown", "-", "--junit", "out.xml")
+    assert done.returncode == 0
+    assert "the bar was lowered" in done.stdout
+    assert "the bar was lowered" in (tmp_path / "out.xml").read_text()
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-10")
+def test_a_verdict_is_taken_away_as_a_receipt_and_checked(repo: Path, asked: Path, trued: Trued) -> None:
+    words = ["verify", "--base", "repo@HEAD~1", "--head", "repo", "--requirements", "asked.yaml"]
+    done = trued(*words, "--receipt", "r.json", "--bundle", "bundle", "--why", "double")
+    assert done.returncode == 1
+    assert "double refuted" in done.stdout
+    again = trued("verify", "r.json", "--bundle", "bundle", "--head", "repo")
+    assert again.returncode == 1
+    assert "the digest holds" in again.stdout
+    assert "proven again here: the same statement" in again.stdout
+
+
+@pytest.mark.spec("USE-6")
+def test_hostile_texts_steer_no_terminal(repo: Path, trued: Trued, tmp_path: Path) -> None:
+    evil = "ok\\x1b[2J\\x1b]0;x\\x07\\u202e\\r✓ proven"
+    (tmp_path / "evil.json").write_text(json.dumps({"requirements": [{"id": "a", "text": "\x1b[31mred\x07\u202e"}]}))
+    committed(repo, {"CHECKLIST.md": f"- [ ] {evil.encode().decode('unicode_escape', 'replace')}\n", "a.py": "1"})
+    for words in (["--requirements", str(tmp_path / "evil.json")], []):
+        done = trued("verify", "--base", "HEAD~1", *words, cwd=repo)
+        assert done.returncode == 3, done.stderr
+        assert not any(char in done.stdout + done.stderr for char in "\x1b\x07\r\u202e")
+
+
+def test_an_interrupted_verification_leaves_nothing(repo: Path, tmp_path: Path, home: Path) -> None:
+    slow = REQUIREMENTS.replace('{call: "tiny:double", args: [5], returns: 10}', '{run: ["sleep", "60"], within_s: 90}')
+    (tmp_path / "slow.yaml").write_text(slow)
+    words = ["verify", "--base", "repo@HEAD~1", "--head", "repo", "--requirements", "slow.yaml"]
+    environment = {**clean_environment(), "TRUED_HOME": str(home), "HOME": str(tmp_path / "home")}
+    process = subprocess.Popen(
+        [sys.executable, "-m", "trued", *words], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    )
+    places = home / "verifications"
+    until = time.monotonic() + 60
+    while not list(places.glob("*/runs/verify/rooms/x*")) and time.monotonic() < until:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said.strip().splitlines()[-1].startswith("trued: interrupted")
+    assert list(places.iterdir()) == []
