@@ -18,7 +18,7 @@ MENDED = (Read("slug.py"), Write("slug.py", GREEN))
 
 def works(yard: Yard, *steps: Step, faults: tuple[Fault, ...] = ()) -> tuple[ModelServer, Spoken]:
     """Claude Code with this model, in front of the gate; no variable tells its hooks where private state is."""
-    variables = {"VIRTUAL_ENV": os.environ["VIRTUAL_ENV"]}
+    variables = {name: os.environ[name] for name in ("VIRTUAL_ENV", "PYTHONPATH") if name in os.environ}
     with ModelServer(Script(steps, yard.repository, list(faults))) as model:
         place = yard.top / "agent-home"
         spoken = claude("Make slugify work.", folder=yard.repository, home=place, url=model.url, variables=variables)
@@ -82,6 +82,7 @@ def test_claude_code_cannot_take_the_gate_away_or_change_what_is_sealed(yard: Ya
         yard,
         *(Run(one) for one in tries),
         Run("python3 -c \"open('.claude/settings.json', 'w').write('{}')\""),
+        Run("sleep 3"),  # Claude Code looks at its settings again when they change
         Write("requirements.yaml", easier),
         Read("slug.py"),
         Write("slug.py", RED + "# done\n"),

@@ -46,7 +46,9 @@ class Yard:
 
     @property
     def variables(self) -> dict[str, str]:
-        inherited = {name: os.environ[name] for name in ("PATH", "LANG", "VIRTUAL_ENV") if name in os.environ}
+        inherited = {
+            name: os.environ[name] for name in ("PATH", "LANG", "VIRTUAL_ENV", "PYTHONPATH") if name in os.environ
+        }
         places = {"HOME": str(self.top / "home"), "TRUED_HOME": str(self.state)}
         return {**inherited, **places, **WHO, "GIT_CONFIG_NOSYSTEM": "1"}
 
