@@ -5,6 +5,9 @@ import sys
 
 import pytest
 
+from tests.workspaces.conftest import Begin
+from tests.workspaces.test_execution import gone
+from trued.protocols import Command
 from trued.workspaces.starting import started_process
 
 
@@ -26,3 +29,19 @@ async def test_a_start_cancelled_at_any_moment_neither_hangs_nor_leaves_a_proces
 async def test_a_program_that_is_not_there_is_said_as_ever() -> None:
     with pytest.raises(FileNotFoundError):
         await started_process("/no/such/program")
+
+
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.spec("RUN-5")
+async def test_a_sandbox_that_is_ended_while_it_comes_up_leaves_nothing(begin: Begin, level: str) -> None:
+    workspace = begin(level)
+    await workspace.begin()
+    marker = "86397.25"
+    async with workspace.room(workspace.base) as room:
+        for milliseconds in range(0, 40, 5):
+            running = asyncio.ensure_future(workspace.execute(Command(["sleep", marker], room)))
+            await asyncio.sleep(milliseconds / 1000)
+            running.cancel()
+            async with asyncio.timeout(30):
+                await asyncio.wait([running])
+    assert await gone(marker)
