@@ -47,6 +47,7 @@ class Bench:
     carried: Mapping[str, str] = field(default_factory=dict)  # frozen files that came with the contract, as base64
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
+    node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -68,7 +69,12 @@ class Bench:
             argv=tuple(argv),
             folder=self.room,
             variables=self.variables if variables is None else variables,
-            readable=(*self.interpreter.readable, str(INSIDE), *filter(None, [self.prepared]), *node.elsewhere()),
+            readable=(
+                *self.interpreter.readable,
+                str(INSIDE),
+                *filter(None, [self.prepared, self.node_modules]),
+                *node.elsewhere(),
+            ),
             within_s=within_s,
             second=self.second,
         )
@@ -115,6 +121,7 @@ class Fact:
     notes: tuple[str, ...] = ()
     ran: frozenset[str] = frozenset()  # the project's own files that took part
     setting: str = ""  # what was different the second time; filled in for every kind of check
+    artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of what was kept for people
 
 
 WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart

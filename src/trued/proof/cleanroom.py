@@ -15,10 +15,21 @@ from trued.errors import CannotJudge
 from trued.protocols import Workspace
 from trued.types import CommandCheck, Contract, TestsCheck
 
+from . import packagejson
 from .bench import SYSTEM_PATH, Bench, nonce
-from .frozen import among_tests, is_compiled, is_configuration, is_customizing, is_test
+from .frozen import (
+    among_tests,
+    holds_tests,
+    is_compiled,
+    is_configuration,
+    is_customizing,
+    is_test,
+    named_like_a_test,
+)
 from .interpreter import Interpreter
+from .node_modules import node_modules
 from .prepared import prepared
+from .shadows import shadows
 
 MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
 
@@ -30,6 +41,7 @@ class Graft:
     restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
     removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
     added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
+    merged: tuple[str, ...] = ()  # scripts and settings of test runners in it are the base's, the rest is the head's
     lacking: tuple[str, ...] = ()  # large files and submodules that are not here, in words
 
     @property
@@ -46,8 +58,15 @@ async def clean_room(
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft = await _graft(workspace, contract, (on_base, here), room)
-        for path in contract.carried:
-            _lay(room, path, contract.carried)
+        graft = _without_shadows(graft, contract, (on_base, here), room, interpreter)
+        manifests = await _manifests(workspace, contract, (on_base, here), room)
+        graft = replace(graft, merged=tuple(manifests))
+        carried = {**manifests, **contract.carried}
+        for path in carried:
+            _lay(room, path, carried)
+        packages, unpacked = await node_modules(workspace, contract)
+        if packages and not (room / "node_modules").exists():
+            (room / "node_modules").symlink_to(packages)
         roots = _roots(room, contract.environment.path)
         bench = Bench(
             workspace=workspace,
@@ -63,8 +82,9 @@ async def clean_room(
         given = [path for path, blob in contract.frozen.items() if blob]
         bench = replace(
             bench,
-            carried=contract.carried,
-            frozen={path: digest(room / path) for path in (*given, *contract.carried)},
+            carried=carried,
+            node_modules=str(packages or ""),
+            frozen={path: digest(room / path) for path in (*given, *carried)},
             guarded=_guarded(contract),
             settled=frozenset(_configuration(room)),
         )
@@ -72,7 +92,7 @@ async def clean_room(
             # the head's own code may run in it: what judges is looked at before, and put back after
             bench = await prepared(bench, contract.environment.prepare)
             await put_back(bench)
-        yield bench, replace(graft, lacking=workspace.lacking(commit))
+        yield bench, replace(graft, lacking=(*workspace.lacking(commit), *filter(None, [unpacked])))
 
 
 async def _graft(
@@ -85,6 +105,7 @@ async def _graft(
     surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
     surplus += [path for path in strange if is_configuration(path) or among_tests(path) or _makes_package(path, frozen)]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
+    surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
     for path in surplus:
         _unlink(room, path)
     if restored:
@@ -93,6 +114,55 @@ async def _graft(
                 _copy(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
+
+
+def _runs_unasked(room: Path, path: str) -> bool:
+    """New tests that their runner would take along: in the same program (Go), or at all (scripts)."""
+    if path.endswith(".py") or not named_like_a_test(path):
+        return False
+    place = room / path
+    content = place.read_bytes() if place.is_file() and not place.is_symlink() else b""
+    return holds_tests(path, content)
+
+
+def _without_shadows(
+    graft: Graft,
+    contract: Contract,
+    sides: tuple[Mapping[str, str], Mapping[str, str]],
+    room: Path,
+    interpreter: Interpreter,
+) -> Graft:
+    """What a frozen test imports from elsewhere is not looked for in new files of the head."""
+    on_base, here = sides
+    tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
+    added = [path for path in here if path not in on_base and path not in graft.removed]
+    if not tests or not added:
+        return graft
+    folders = {*(contract.environment.path or (".", "src")), *(str(PurePosixPath(one).parent) for one in tests)}
+    texts = {one: (room / one).read_text(errors="replace") for one in tests if (room / one).is_file()}
+    installed = {name.replace("-", "_") for name in interpreter.versions}
+    found = shadows(added, folders, texts, interpreter.standard | installed)
+    for path in found:
+        _unlink(room, path)
+    return replace(graft, removed=tuple(sorted({*graft.removed, *found})))
+
+
+async def _manifests(
+    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+) -> dict[str, str]:
+    """package.json files that had to be brought together, as base64."""
+    on_base, here = sides
+    changed = [path for path in here if packagejson.is_manifest(path) and on_base.get(path) != here[path]]
+    found: dict[str, str] = {}
+    for path in changed if contract.frozen else []:
+        place = room / path
+        if contract.frozen.get(path) or place.is_symlink() or not place.is_file():
+            continue
+        before = await workspace.read(contract.base, path) if path in on_base else None
+        made = packagejson.merged(before, place.read_bytes())
+        if made is not None:
+            found[path] = base64.b64encode(made).decode()
+    return found
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:

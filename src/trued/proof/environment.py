@@ -111,13 +111,13 @@ async def _built(
     recipe = {"python": [caller.base, list(caller.version)], "requirements": wanted.requirements, "lock": wanted.locked}
     name = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:24]
     folder = home / FOLDER / name
-    async with _alone(folder):
+    async with alone(folder):
         if not (folder / DONE).is_file():
-            if why := _failed_lately(folder):
+            if why := failed_lately(folder):
                 return None, why
-            await asyncio.to_thread(_remove, folder)
+            await asyncio.to_thread(remove, folder)
             if why := await _build(workspace, caller, wanted, folder):
-                await asyncio.to_thread(_remove, folder)
+                await asyncio.to_thread(remove, folder)
                 durable.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
     origin = f"environment {name[:12]}"
@@ -143,7 +143,7 @@ async def _build(workspace: Workspace, caller: Interpreter, wanted: Declared, fo
         lines = [line for line in capped(ran.stderr, ran.stdout).splitlines() if line.strip()]
         told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
         return " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
-    await asyncio.to_thread(_lock_up, folder)
+    await asyncio.to_thread(lock_up, folder)
     durable.write(folder / DONE, "")
     return ""
 
@@ -165,7 +165,7 @@ def _real_uv() -> tuple[str, ...]:
         return (real,) if file.read(4) == b"\x7fELF" else ()
 
 
-def _failed_lately(folder: Path) -> str:
+def failed_lately(folder: Path) -> str:
     note = folder.with_suffix(f".{FAILED}")
     try:
         return note.read_text(errors="replace") if time.time() - note.stat().st_mtime < TRY_AGAIN_S else ""
@@ -173,7 +173,7 @@ def _failed_lately(folder: Path) -> str:
         return ""
 
 
-def _lock_up(folder: Path) -> None:
+def lock_up(folder: Path) -> None:
     for top, _, names in os.walk(folder):
         for name in names:
             path = Path(top, name)
@@ -181,12 +181,12 @@ def _lock_up(folder: Path) -> None:
                 path.chmod(path.stat().st_mode & ~0o222)
 
 
-def _remove(folder: Path) -> None:
+def remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @asynccontextmanager
-async def _alone(folder: Path) -> AsyncIterator[None]:
+async def alone(folder: Path) -> AsyncIterator[None]:
     """Two verifications that need the same environment build it once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

@@ -25,14 +25,37 @@ DRIVERS = {
     "task": ("Taskfile.yml", "Taskfile.yaml"),
     "inv": ("tasks.py",),
     "invoke": ("tasks.py",),
-    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), ("package.json", ".npmrc")),
+    # What package.json says of scripts and tests comes from the base all the same; the rest of it is the head's.
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc",)),
 }
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+# Read by test runners and package managers alone, whatever follows the name.
+_CONFIGURING = re.compile(
+    r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
+    r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
+)
+# Read by test runners, too, but first of all by builds: frozen only where a check may run them.
+_SHARED = {
+    "vitest": [f"vite.config{one}" for one in SCRIPTS if not one.endswith("x")],
+    "jest": [*(f"babel.config.{one}" for one in ("js", "cjs", "mjs", "json")), ".babelrc", ".babelrc.json"],
+}
+_RUNNER = re.compile(
+    r"(?:^|/)node_modules/(?:\.bin/|@(?:vitest|jest)/|(?:vitest|vite|vite-node|jest(?:-[\w-]+)?|mocha|ava|tap|chai)/)"
+)
+_AMONG = frozenset(("tests", "__tests__", "__snapshots__", "__mocks__", "testdata"))
+_FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
+_SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
+_SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
 _SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
 _TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
 
 
 def is_configuration(path: str) -> bool:
-    return PurePosixPath(path).name in CONFIGURATION or is_customizing(path)
+    """Of tests alone: nothing of the product can need the head's."""
+    name = PurePosixPath(path).name
+    if name in CONFIGURATION or is_customizing(path):
+        return True
+    return bool(_CONFIGURING.fullmatch(name) or _RUNNER.search(path))
 
 
 def is_customizing(path: str) -> bool:
@@ -46,18 +69,38 @@ def is_test(path: str) -> bool:
 
 def named_like_a_test(path: str) -> bool:
     name = PurePosixPath(path).name
-    return fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
+    python = fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
+    return python or name.endswith("_test.go") or named_like_a_script_test(path)
+
+
+def named_like_a_script_test(path: str) -> bool:
+    pure = PurePosixPath(path)
+    if not is_script(path) or "node_modules" in pure.parts:
+        return False
+    return "__tests__" in pure.parts[:-1] or bool(_SCRIPT_TEST.fullmatch(pure.stem))
+
+
+def is_script(path: str) -> bool:
+    return path.endswith(SCRIPTS)
 
 
 def among_tests(path: str) -> bool:
-    """All that is in a folder `tests`, or in the project's own folder `test`."""
+    """All that is in a folder `tests` and its like, or in the project's own folder `test`; scripts in any `test`."""
     parts = PurePosixPath(path).parts
-    return "tests" in parts[:-1] or (parts[0] == "test" and len(parts) > 1)
+    if "node_modules" in parts:
+        return False
+    if not _AMONG.isdisjoint(parts[:-1]) or (parts[0] == "test" and len(parts) > 1):
+        return True
+    return is_script(path) and "test" in parts[:-1]
 
 
 def holds_tests(path: str, content: bytes) -> bool:
     """For runners that name no ids: a product's module may be called `t_test.py`, too."""
-    return named_like_a_test(path) and bool(_TESTING.search(content))
+    if not named_like_a_test(path):
+        return False
+    if path.endswith(".go"):
+        return True  # by this name Go compiles it into tests and into nothing else
+    return bool((_SCRIPT_TESTING if is_script(path) else _TESTING).search(content))
 
 
 def is_compiled(path: str) -> bool:
@@ -82,13 +125,45 @@ def frozen(requirements: Iterable[Requirement], blobs: Mapping[str, str]) -> dic
     for check in checks:
         if isinstance(check, CommandCheck) and not check.files:
             found |= _drivers(check.command, blobs)
+        found |= _shared(check.command, blobs)
     return dict(sorted(found.items()))
 
 
+def _shared(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
+    """A name that base does not have is kept for nobody: what a head puts there is taken out."""
+    found: dict[str, str] = {}
+    packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
+    for runner, names in _SHARED.items():
+        used = runner in command or (packaged and any(name in blobs for name in names))
+        found |= {name: blobs.get(name, "") for name in names} if used else {}
+    return found
+
+
 def collected(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The files that held what was counted on the base, whatever they are called."""
-    files = {one.split("::")[0] for one in ids}
-    return {path: blobs[path] for path in sorted(files & blobs.keys())}
+    """The files that held what was counted on the base, whatever they are called, and what lies in their folders."""
+    files = {one.split("::")[0] for one in ids} & blobs.keys()
+    folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
+    own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
+    beside = {path for path in blobs if any(below(path, folder) for folder in own)} if own else set()
+    return {path: blobs[path] for path in sorted(files | beside)}
+
+
+def plugins(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
+    """The project's own modules that base's configuration makes plugins of pytest: they judge, like a conftest."""
+    names = {name for path, text in configuration.items() for name in _plugged(path, text)}
+    found: dict[str, str] = {}
+    for name in names:
+        inner = name.replace(".", "/")
+        for path in (f"{inner}.py", f"src/{inner}.py", f"{inner}/__init__.py", f"src/{inner}/__init__.py"):
+            found |= {path: blobs[path]} if path in blobs else {}
+    return found
+
+
+def _plugged(path: str, text: str) -> list[str]:
+    if path.endswith("conftest.py"):
+        match = re.search(r"^pytest_plugins\s*=\s*(\([^)]*\)|\[[^]]*\]|.*)", text, re.MULTILINE)
+        return re.findall(r"['\"]([\w.]+)['\"]", match.group(1)) if match else []
+    return re.findall(r"-p[\s,'\"=]*(?!no:)([A-Za-z_][\w.]*)", text) if configures(path, text) else []
 
 
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
@@ -96,7 +171,7 @@ def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for words in _simple_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
-        if any(name in blobs for name in family):
+        if any(name in blobs for name in family) or family == (".npmrc",):
             found |= {name: blobs.get(name, "") for name in family}
         script = words[0]
         if _SHELLS.fullmatch(PurePosixPath(words[0]).name):

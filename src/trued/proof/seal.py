@@ -22,7 +22,7 @@ from .bench import Bench, Fact, Wanted, check_hash
 from .checks import Recorder, distinct, sittings, take
 from .cleanroom import clean_room
 from .environment import environment
-from .frozen import collected, frozen, holds_tests, named_like_a_test
+from .frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
 from .interpreter import Interpreter
 from .standing import RED_TURNS, Base, on_base
 
@@ -99,7 +99,9 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         serve=asked.serve,
         interface=asked.interface,
         carried=asked.carried,
-        frozen=frozen(requirements, blobs) | await _beside(workspace, requirements, blobs),
+        frozen=frozen(requirements, blobs)
+        | await _beside(workspace, requirements, blobs)
+        | await _plugins(workspace, requirements, blobs),
         held_out=sealing.held_out,
         held_out_why=sealing.why,
         authors=dict(sealing.authors),
@@ -122,6 +124,16 @@ async def _beside(
         return {}
     named = [path for path in blobs if named_like_a_test(path)]
     return {path: blobs[path] for path in named if holds_tests(path, await workspace.read(workspace.base, path) or b"")}
+
+
+async def _plugins(
+    workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
+) -> dict[str, str]:
+    if not any(isinstance(check, TestsCheck) for one in requirements for check in one.checks):
+        return {}
+    paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
+    texts = {path: (await workspace.read(workspace.base, path) or b"").decode("utf-8", "replace") for path in paths}
+    return plugins(texts, blobs)
 
 
 async def _kept(

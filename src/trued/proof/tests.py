@@ -9,23 +9,31 @@ from trued.types import Outcomes, TestsCheck
 
 from .bench import Bench, Fact, Wanted, capped, void
 from .frozen import below
-from .runners import nodes, pytests, unittests
+from .runners import gotests, nodes, pytests, reports, unittests
 from .runners.commands import Asked, recognised
 
 Runner: TypeAlias = Callable[[TestsCheck, Asked, Bench, Wanted], Awaitable[Fact]]
-RUNNERS: Mapping[str, Runner] = {"pytest": pytests.take, "unittest": unittests.take, "node": nodes.take}
+RUNNERS: Mapping[str, Runner] = {
+    "pytest": pytests.take,
+    "unittest": unittests.take,
+    "node": nodes.take,
+    "go": gotests.take,
+    **dict.fromkeys(("vitest", "jest", "mocha"), reports.take),
+}
 SUPPORTED = "python -m pytest, python -m unittest, node --test, go test, vitest, jest, mocha, or any with a `report`"
 
 
 async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
     """Run the check once in this room, by the runner that its command comes to."""
     asked = recognised(check.command, await _scripts(bench))
-    if asked is None or asked.runner not in RUNNERS:
+    if asked is None and not check.report:
         why = f"`{check.command}` is not a runner whose results can be counted; supported: {SUPPORTED}"
         return void(why, Outcomes.BROKEN, "runner", check.command)
     if lost := await _not_on_base(check, bench):
         why = f"{lost} is not on the base, and tests that the head adds are left out of evidence"
         return void(why, Outcomes.BROKEN, "no such file", check.command)
+    if asked is None:
+        return await reports.take(check, None, bench, wanted)
     if broken := await _before(check, asked, bench):
         return broken
     fact = await RUNNERS[asked.runner](check, asked, bench, wanted)

@@ -1,0 +1,55 @@
+"""package.json as both sides have it: what decides about tests is the base's, the rest is the head's. Pure."""
+
+import json
+from typing import Any
+
+NAME = "package.json"
+JUDGING = (
+    "jest",
+    "vitest",
+    "mocha",
+    "ava",
+    "nyc",
+    "c8",
+    "tap",
+    "config",
+    "babel",
+)  # settings of runners, by their names
+MOST_BYTES = 4 * 2**20
+
+
+def is_manifest(path: str) -> bool:
+    parts = path.split("/")
+    return parts[-1] == NAME and "node_modules" not in parts
+
+
+def merged(base: bytes | None, head: bytes) -> bytes | None:
+    """What is laid over the head's, or None where that is alike already. Without a base's, its scripts may stay."""
+    ours, theirs = _read(base), _read(head)
+    if theirs is None or (base is not None and ours is None):
+        return None
+    before = ours or {}
+    made = {name: value for name, value in theirs.items() if name not in JUDGING}
+    made |= {name: value for name, value in before.items() if name in JUDGING}
+    if ours is not None:
+        made = _with_scripts(made, before.get("scripts"))
+    return None if made == theirs else json.dumps(made, indent=2, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def _with_scripts(made: dict[str, Any], before: Any) -> dict[str, Any]:
+    """Scripts that the base has are the base's, and nothing new is done before or after them."""
+    ours = before if isinstance(before, dict) else {}
+    now = made.get("scripts")
+    theirs = now if isinstance(now, dict) else {}
+    around = {f"{word}{name}" for name in ours for word in ("pre", "post")}
+    scripts = {name: one for name, one in theirs.items() if name not in around} | ours
+    rest = {name: value for name, value in made.items() if name != "scripts"}
+    return {**rest, "scripts": scripts} if scripts else rest
+
+
+def _read(data: bytes | None) -> dict[str, Any] | None:
+    try:
+        found = json.loads(data) if data is not None and len(data) <= MOST_BYTES else None
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -1,0 +1,276 @@
+"""Go's own tests, by the events that `go test -json` tells, each with the file that holds it."""
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from trued.protocols import Ran
+from trued.types import Outcomes, TestsCheck
+
+from ..bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, void
+from ..cleanroom import planted
+from ..frozen import below
+from .commands import Asked
+from .counting import Counted, Seen, Words, fact, nothing, worst
+from .failing import go
+
+CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
+MOST_TEXT = 4000
+_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
+_TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
+_MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
+_CANARY = """package {package}
+
+import "testing"
+
+func Test{name}A(t *testing.T) {{
+\tif x := {number}; x != 2 {{
+\t\tt.Errorf("%v", x)
+\t}}
+}}
+
+func Test{name}B(t *testing.T) {{
+\tt.Fatal("{number}")
+}}
+"""
+CANARIES = 2
+_ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+_DROPPED = ("-json", "-v")
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    file: str
+    package: str  # its clause
+    content: str
+
+
+async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+    """Run the check once in this room."""
+    program = shutil.which("go", path=bench.plain.get("PATH", SYSTEM_PATH))
+    if program is None:
+        return void("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
+    known = {*await bench.workspace.blobs(bench.base), *bench.carried}
+    held = Held(bench.room, known)
+    model = _model(check, wanted, held)
+    call = _Call(check, asked, bench, program)
+    with _canary(bench, model) as canary:
+        extra = ["-shuffle=on"] if wanted.second else []
+        ran = await call.run([*_arguments(asked), *extra])
+    counted = _counted(ran, held, wanted, canary)
+    counted = replace(counted, copies=await _copies(call, held, model, counted))
+    words = Words(
+        runner="go test",
+        command=f"{program} test -json ← {check.command}",
+        lacks=lacks,
+        canaries=CANARIES if canary else 0,
+        nothing=nothing(wanted),
+    )
+    stray = ""
+    if ran.exit_code == 0 and canary:
+        stray = "tests failed, and the command says that none did: no result of this run is worth anything"
+    return fact(bench, ran, counted, words, stray=stray)
+
+
+def lacks(text: str) -> str:
+    """A package of somebody else's: its first part names a host."""
+    return next((one for one in _MISSING.findall(text) if "." in one.split("/")[0]), "")
+
+
+def _arguments(asked: Asked) -> list[str]:
+    words = [one for one in asked.arguments if one not in _DROPPED]
+    return ["-count=1", *words] if any(not one.startswith("-") for one in words) else ["-count=1", *words, "."]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    check: TestsCheck
+    asked: Asked
+    bench: Bench
+    program: str
+
+    async def run(self, words: list[str]) -> Ran:
+        cache = self.bench.room / CACHE
+        variables = {
+            **self.bench.plain,
+            **self.asked.variables,
+            **{"GOCACHE": str(cache / "build"), "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local"},
+            **{"GOPATH": str(cache / "path"), "GOTELEMETRY": "off", "CGO_ENABLED": "0"},
+        }
+        if (self.bench.room / "vendor" / "modules.txt").is_file():
+            variables["GOFLAGS"] = "-mod=vendor"
+        return await self.bench.execute(
+            (self.program, "test", "-json", *words),
+            within_s=self.check.within_s,
+            network=self.check.network,
+            variables=variables,
+        )
+
+
+class Held:
+    """Which file of the base holds which test: Go tells packages only."""
+
+    def __init__(self, room: Path, known: Iterable[str]) -> None:
+        self.room = room
+        self.files = sorted(path for path in known if path.endswith("_test.go"))
+        self.modules = {
+            str(PurePosixPath(path).parent): name
+            for path in known
+            if PurePosixPath(path).name == "go.mod" and (name := self._module(path))
+        }
+
+    def _module(self, path: str) -> str:
+        match = _MODULE.search(self.text(path))
+        return match.group(1) if match else ""
+
+    def text(self, path: str) -> str:
+        try:
+            return (self.room / path).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def folder(self, package: str) -> str:
+        """A package's folder in the checkout."""
+        for folder, module in sorted(self.modules.items(), key=lambda one: -len(one[1])):
+            if package == module or package.startswith(f"{module}/"):
+                inner = package.removeprefix(module).strip("/")
+                return str(PurePosixPath(folder) / inner) if inner else folder
+        return package
+
+    def file(self, package: str, test: str) -> str:
+        folder = self.folder(package.removesuffix("_test"))
+        name = test.split("/")[0]
+        for path in self.files:
+            if str(PurePosixPath(path).parent) == folder and name in _TEST.findall(self.text(path)):
+                return path
+        return folder
+
+
+# -- tests that must fail ----------------------------------------------------------------------------------------------
+
+
+def _model(check: TestsCheck, wanted: Wanted, held: Held) -> _Model | None:
+    ids = {one.split("::")[0] for one in wanted.ids or ()}
+    files = [path for path in held.files if not ids or path in ids]
+    asked = [path for path in files if any(below(path, one) for one in check.files)]
+    good = [path for path in asked or files if go(held.text(path)).titles]
+    if not good:
+        return None
+    path = random.SystemRandom().choice(good)
+    content = held.text(path)
+    match = _PACKAGE.search(content)
+    return _Model(path, match.group(1), content) if match else None
+
+
+@contextmanager
+def _canary(bench: Bench, model: _Model | None) -> Iterator[str]:
+    if model is None:
+        yield ""
+        return
+    name = f"X{nonce()[:14]}"
+    text = _CANARY.format(package=model.package, name=name, number=random.SystemRandom().random())
+    with planted(bench.room, str(PurePosixPath(model.file).with_name(f"{name.lower()}_test.go")), text):
+        yield name
+
+
+async def _copies(call: _Call, held: Held, model: _Model | None, counted: Counted) -> dict[str, str]:
+    """The model's tests made to fail, in their own place, in a short run of their own."""
+    if model is None:
+        return {}
+    made = go(model.content)
+    passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
+    ours = [one for one in passed if one.startswith(f"{model.file}::") and one.partition("::")[2] in made.titles]
+    if not ours:
+        return {}
+    place = call.bench.room / model.file
+    original = place.read_bytes()
+    place.write_text(made.content)
+    try:
+        folder = f"./{PurePosixPath(model.file).parent}"
+        names = "|".join(one.partition("::")[2] for one in ours)
+        ran = await call.run(["-count=1", "-run", f"^({names})$", folder])
+    finally:
+        place.write_bytes(original)
+    again = _counted(ran, held, Wanted(), "")
+    broken = "failed" if any(one.startswith(str(PurePosixPath(model.file).parent)) for one in again.collected) else ""
+    return {one: again.outcomes[one].outcome if one in again.outcomes else broken for one in ours}
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------------
+
+
+def _counted(ran: Ran, held: Held, wanted: Wanted, canary: str) -> Counted:
+    seen: list[tuple[str, Seen]] = []
+    canaries: dict[str, str] = {}
+    output: dict[tuple[str, str], str] = {}
+    broken: dict[str, tuple[str, str]] = {}
+    for package, test, action, seconds, text in _events(ran.stdout):
+        key = (package, test)
+        if action == "output":
+            output[key] = (output.get(key, "") + text)[-MOST_TEXT:]
+        elif action in _ENDS and test:
+            if canary and canary in test:
+                canaries[test] = "failed" if action == "fail" else "passed"
+                continue
+            seen.append(
+                (f"{held.file(package, test)}::{test}", Seen(_ENDS[action], "call", output.get(key, ""), seconds))
+            )
+        elif action == "fail" and not any(one.startswith(f"{package}\0") for one in _told(seen, held, package)):
+            broken[package] = ("failed", output.get((package, ""), "") or ran.stderr.decode("utf-8", "replace"))
+    outcomes = worst(seen)
+    ids = wanted.ids
+    kept = {
+        name: one
+        for name, one in outcomes.items()
+        if ids is None
+        or name in ids
+        or name.split("::")[0] in ids
+        or str(PurePosixPath(name.split("::")[0]).parent) in ids
+    }
+    collected = {path: why for package, why in broken.items() for path in _of(held, package)}
+    uncompiled = bool(collected) and not canaries
+    return Counted(
+        outcomes=kept,
+        collected={
+            path: why
+            for path, why in collected.items()
+            if ids is None or any(path == one.split("::")[0] for one in ids)
+        },
+        canaries={"package": "failed", "file": "failed"} if uncompiled else canaries,
+        ended=ran.exit_code,
+        left_out=tuple(name for name in outcomes if name not in kept),
+    )
+
+
+def _told(seen: list[tuple[str, Seen]], held: Held, package: str) -> list[str]:
+    folder = held.folder(package)
+    return [f"{package}\0" for name, _ in seen if str(PurePosixPath(name.split("::")[0]).parent) == folder]
+
+
+def _of(held: Held, package: str) -> list[str]:
+    """A package that does not compile fails in every file of tests that it has."""
+    folder = held.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
+    return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
+
+
+def _events(data: bytes) -> Iterator[tuple[str, str, str, float, str]]:
+    for line in data.split(b"\n"):
+        try:
+            event = json.loads(line) if line.startswith(b"{") else None
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            elapsed = event.get("Elapsed", 0.0)
+            yield (
+                str(event.get("Package", "")),
+                str(event.get("Test", "")),
+                str(event.get("Action", "")),
+                float(elapsed) if isinstance(elapsed, int | float) else 0.0,
+                str(event.get("Output", "")),
+            )

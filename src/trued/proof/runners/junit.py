@@ -1,0 +1,128 @@
+"""JUnit's XML as any runner may write it, and any head may forge it: read without entities, within bounds. Pure."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any
+from xml.parsers import expat
+
+MOST_BYTES = 32 * 2**20
+MOST_ELEMENTS = 400_000
+DEEPEST = 60
+MOST_TEXT = 4000
+_BAD = {"failure": "failed", "error": "error", "rerunFailure": "failed", "flakyFailure": "failed"}
+_BAD |= {"rerunError": "error", "flakyError": "error"}
+_IDLE = ("notrun", "skipped", "disabled", "suppressed", "pending")
+
+
+class Garbled(Exception):
+    """This is no report: why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """One test of a report."""
+
+    name: str
+    group: str = ""  # what the report calls its class
+    suites: tuple[str, ...] = ()  # names of the suites around it, from the outermost
+    file: str = ""
+    outcome: str = "passed"
+    text: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
+class _Reader:
+    found: list[Reported] = field(default_factory=list)
+    suites: list[tuple[str, str]] = field(default_factory=list)  # name, file
+    case: Reported | None = None
+    inside: str = ""  # a failure, an error or a skip, whose words are being read
+    words: list[str] = field(default_factory=list)
+    depth: int = 0
+    elements: int = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        self.depth += 1
+        self.elements += 1
+        if self.depth > DEEPEST or self.elements > MOST_ELEMENTS:
+            raise Garbled("it is too deep or too long")
+        if tag == "testsuite":
+            self.suites.append((attributes.get("name", ""), attributes.get("file", attributes.get("filepath", ""))))
+        elif tag == "testcase":
+            self.case = self._case(attributes)
+        elif self.case is not None and (tag in _BAD or tag == "skipped"):
+            self.inside, self.words = tag, [attributes.get("message", "")]
+
+    def _case(self, attributes: dict[str, str]) -> Reported:
+        idle = attributes.get("status", "").lower() in _IDLE or attributes.get("result", "").lower() in _IDLE
+        around = next((file for _, file in reversed(self.suites) if file), "")
+        return Reported(
+            name=attributes.get("name", ""),
+            group=attributes.get("classname", ""),
+            suites=tuple(name for name, _ in self.suites if name),
+            file=attributes.get("file", "") or around,
+            outcome="skipped" if idle else "passed",
+            seconds=_seconds(attributes.get("time", "")),
+        )
+
+    def data(self, text: str) -> None:
+        if self.inside and sum(map(len, self.words)) < MOST_TEXT:
+            self.words.append(text)
+
+    def end(self, tag: str) -> None:
+        self.depth -= 1
+        if tag == self.inside and self.case is not None:
+            text = "\n".join(filter(None, (one.strip() for one in self.words)))[:MOST_TEXT]
+            worse = _BAD.get(tag, "skipped")
+            if self.case.outcome not in _BAD.values():
+                self.case = replace(self.case, outcome=worse, text=text)
+            self.inside = ""
+        elif tag == "testcase" and self.case is not None:
+            self.found.append(self.case)
+            self.case = None
+        elif tag == "testsuite" and self.suites:
+            self.suites.pop()
+
+
+def read(data: bytes) -> list[Reported]:
+    """The tests of a report. What is not well formed, or declares anything, is no report."""
+    if len(data) > MOST_BYTES:
+        raise Garbled("it is too large")
+    reader = _Reader()
+    parser = expat.ParserCreate()
+    parser.StartElementHandler = reader.start
+    parser.EndElementHandler = reader.end
+    parser.CharacterDataHandler = reader.data
+    parser.StartDoctypeDeclHandler = _declared
+    parser.EntityDeclHandler = _declared
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    try:
+        parser.Parse(data, True)
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        raise Garbled(str(error)) from error
+    return reader.found
+
+
+def _declared(*_: Any) -> None:
+    raise Garbled("it declares a document type")
+
+
+def _seconds(text: str) -> float:
+    try:
+        found = float(text.replace(",", ""))
+    except ValueError:
+        return 0.0
+    return found if math.isfinite(found) and found >= 0 else 0.0
+
+
+def way(one: Reported, file: str) -> str:
+    """The test's id inside its file: group and name, without saying the file again."""
+    parts = [one.name] if one.group in ("", file, one.name) or one.name.startswith(one.group) else [one.group, one.name]
+    return " > ".join(_inner(parts, file))
+
+
+def _inner(parts: list[str], file: str) -> Iterator[str]:
+    for part in parts:
+        if part and part != file:
+            yield part

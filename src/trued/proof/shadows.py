@@ -1,0 +1,42 @@
+"""New files that would be imported in place of what the frozen tests mean: a `decimal.py` beside them. Pure."""
+
+import re
+from collections.abc import Collection, Iterable, Mapping
+from pathlib import PurePosixPath
+
+_IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTILINE)
+_TOP = re.compile(r"\s*([A-Za-z_]\w*)")
+
+
+def imported(texts: Iterable[str]) -> frozenset[str]:
+    """Top-level modules that these tests import, by their words."""
+    found: set[str] = set()
+    for text in texts:
+        for one, several in _IMPORTED.findall(text):
+            names = [one] if one else [match.group(1) for part in several.split(",") if (match := _TOP.match(part))]
+            found.update(names)
+    return frozenset(found)
+
+
+def shadows(
+    added: Iterable[str], folders: Collection[str], tests: Mapping[str, str], others: Collection[str]
+) -> list[str]:
+    """Of the files that a head adds, those that stand where `others` (the standard library, installed packages) are
+    looked for after, and whose name a frozen test imports. New modules of the project's own have new names."""
+    wanted = imported(tests.values()) & frozenset(others)
+    return [path for path in added if _name(path, folders) in wanted] if wanted else []
+
+
+def _name(path: str, folders: Collection[str]) -> str:
+    """The top-level module that this file would be, or be part of; "" where it is none."""
+    pure = PurePosixPath(path)
+    if pure.suffix not in (".py", ".so", ".pyd"):
+        return ""
+    for folder in (PurePosixPath(one) for one in folders):
+        if pure.is_relative_to(folder):
+            inner = pure.relative_to(folder).parts
+            if len(inner) == 1:
+                return inner[0].split(".")[0]
+            if len(inner) == 2 and inner[1] == "__init__.py":
+                return inner[0]
+    return ""
