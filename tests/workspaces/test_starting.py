@@ -42,6 +42,6 @@ async def test_a_sandbox_that_is_ended_while_it_comes_up_leaves_nothing(begin: B
             running = asyncio.ensure_future(workspace.execute(Command(["sleep", marker], room)))
             await asyncio.sleep(milliseconds / 1000)
             running.cancel()
-            async with asyncio.timeout(30):
+            async with asyncio.timeout(10):  # shorter than the patience with what does not end
                 await asyncio.wait([running])
     assert await gone(marker)
