@@ -160,6 +160,8 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> Answer
         raise
     except (http.client.HTTPException, OSError, ValueError) as error:
         raise NoAnswer(f"{type(error).__name__}: {error}") from error
+    finally:
+        over.close()  # what is left of an answer that was broken off holds the connection, too
     if len(answer.body) > MOST_BYTES:
         raise NoAnswer("it is longer than 4 MiB")
     if said.length:
