@@ -95,11 +95,11 @@ def _really(given: dict[str, Any], ran: Ran, token: str) -> bool:
     answer = json.loads(told[0]) if len(told) == 1 else {}
     if records[0].get("late") or "missing" in answer:
         return False
-    if not _same(given["args"], _decoded(answer.get("args"))) or not _same({}, _decoded(answer.get("kwargs"))):
+    if not same(given["args"], _decoded(answer.get("args"))) or not same({}, _decoded(answer.get("kwargs"))):
         return False
     if "raises" in given:
         return f"builtins.{given['raises']}" in answer["raised"] and answer.get("stage") != "import"
-    return "raised" not in answer and "returned" in answer and _same(given["returns"], _decoded(answer["returned"]))
+    return "raised" not in answer and "returned" in answer and same(given["returns"], _decoded(answer["returned"]))
 
 
 class Odd:
@@ -121,17 +121,17 @@ def _decoded(node: Any) -> Any:
     return Odd()
 
 
-def _same(expected: Any, found: Any) -> bool:
+def same(expected: Any, found: Any) -> bool:
     if isinstance(expected, bool) or isinstance(found, bool) or expected is None or isinstance(expected, str):
         return type(expected) is type(found) and bool(expected == found)
     if isinstance(expected, list):
-        return isinstance(found, list) and len(found) == len(expected) and all(map(_same, expected, found))
+        return isinstance(found, list) and len(found) == len(expected) and all(map(same, expected, found))
     if isinstance(expected, dict):
         names = {str(key): value for key, value in found.items()} if isinstance(found, dict) else None
         return (
             names is not None
             and names.keys() == expected.keys()
-            and all(_same(value, names[key]) for key, value in expected.items())
+            and all(same(value, names[key]) for key, value in expected.items())
         )
     return isinstance(found, int | float) and found == expected
 
@@ -152,5 +152,5 @@ def _run(chance: Mutator) -> bytes:
         assert not ran.timed_out
         assert not ran.flooded
         assert case.stdout is None or out == case.stdout.encode()
-        assert "stdout_json" not in given or _same(given["stdout_json"], json.loads(out))
+        assert "stdout_json" not in given or same(given["stdout_json"], json.loads(out))
     return str(tried.outcome).encode()

@@ -129,7 +129,7 @@ class Mutator:
             place = chance.randrange(len(before) + 1)
             return before[:place] + chance.choice(("", "x", "\n", "\x00", "é", '"', "\ud83d")) + before[place + 1 :]
         if isinstance(before, int | float) and not isinstance(before, bool) and chance.random() < 0.5:
-            return before + chance.choice((1, -1, 0.5))
+            return before + (chance.choice((1, -1)) if isinstance(before, int) else 0.5)
         return copy.deepcopy(chance.choice((*VALUES, *seeds)))
 
 

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 
-from tests.fuzz import answers, hooks, receipts, reports, requirements_files
+from tests.fuzz import answers, exchanges, hooks, junit, receipts, reports, requirements_files
 from tests.fuzz.mutation import Mutator
 
 TARGETS: dict[str, Callable[[Mutator], bytes]] = {
     "requirements": requirements_files.feed,
     "reports": reports.feed,
+    "junit": junit.feed,
     "answers": answers.feed,
+    "exchanges": exchanges.feed,
     "hooks": hooks.feed,
     "receipts": receipts.feed,
 }
