@@ -1,12 +1,17 @@
 """Contracts that examiners write, driven through the engine with scripted agents."""
 
+import os
+from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import Ground, Script, events
+from tests.workflows.conftest import Ground, Script, built, events
 from trued.engine import Engine
+from trued.protocols import Capabilities
+from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
 from trued.types import Grade, RunRecord
 from trued.wire import Order
 
@@ -68,3 +73,276 @@ async def test_cases_of_an_examiner_that_hold_are_examined_and_a_persons_word_ma
     after = engine.approve(record.id, None, who="ann", why="I read the cases")
     assert (after.state, after.code, after.grade) == ("done", 0, Grade.PROVEN)
     assert len(orders) == 2
+
+
+@pytest.mark.spec("LAW-7")
+async def test_the_examiner_works_at_the_base_and_leaves_nothing_and_the_others_see_only_the_interface(
+    ground: Ground,
+) -> None:
+    def examiner(order: Order) -> dict[str, Any]:
+        assert (Path(order.folder) / "tiny.py").read_text() == ""
+        (Path(order.folder) / "tiny.py").write_text("left = 1\n")
+        return EXAMINED
+
+    engine, record, orders = await solo(ground, playing(examiner))
+    asked, built = orders
+    assert asked.folder != built.folder
+    assert asked.home != built.home
+    assert "text-1" in asked.brief
+    assert "tiny:double(x)" in built.brief
+    assert "42" not in built.brief
+    assert "left" not in ground.file(record, "tiny.py")
+    contract = engine.contract(record.id)
+    assert contract
+    assert contract.held_out
+    assert not (engine.folder(record.id) / "clones").exists()
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_where_agents_can_read_the_examiners_cases_they_count_as_visible(ground: Ground) -> None:
+    engine, record, _ = await solo(ground, playing(), sandbox="none", allow_unsandboxed=True)
+    contract = engine.contract(record.id)
+    assert contract
+    assert not contract.held_out
+    assert record.grade is Grade.TESTED
+
+
+@pytest.mark.spec("LAW-7", "RUN-2", "RUN-3")
+async def test_a_run_that_is_resumed_asks_no_examiner_again(ground: Ground) -> None:
+    def tired(order: Order) -> dict[str, Any]:
+        if order.role == "solo":
+            raise ScriptFailed("the provider is down")
+        return EXAMINED
+
+    engine, record, _ = await solo(ground, tired)
+    assert (record.state, record.code) == ("failed", 5)
+    again, runtime = ground.engine(playing())
+    assert (await again.resume(record.id)).grade is Grade.EXAMINED
+    assert [order.role for order in runtime.orders] == ["solo"]
+    assert engine.contract(record.id) == again.contract(record.id)
+
+
+@pytest.mark.spec("LAW-2", "LAW-12")
+@pytest.mark.parametrize("agents", [{"solo": "scripted:x"}, {"*": "scripted:x"}], ids=["nobody", "one that fails"])
+async def test_without_an_examiner_that_answers_the_run_goes_on_unproven_and_says_so(
+    ground: Ground, agents: dict[str, str]
+) -> None:
+    engine, record, _ = await solo(ground, playing({"nonsense": 1}), agents=agents)
+    assert (record.state, record.code, record.grade) == ("waiting", 3, Grade.UNPROVEN)
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert any("examiner" in one for one in verdict.undecided)
+    for name in ("text-1", "text-2"):
+        record = engine.approve(record.id, name, who="ann", why="tried it")
+    assert (record.state, record.grade) == ("done", Grade.ATTESTED)  # the whole follows its parts
+
+
+@pytest.mark.spec("LAW-5", "LAW-12")
+async def test_broken_hollow_and_missing_cases_go_back_once_and_what_is_left_is_said(ground: Ground) -> None:
+    told: list[str] = []
+
+    def examiner(order: Order) -> dict[str, Any]:
+        told.append(order.brief)
+        if len(told) == 1:
+            broken = {"requirement": "text-1", "cases": [{"call": "no target", "returns": 1, "quotes": TWICE}]}
+            return {**EXAMINED, "cases": [broken, *EXAMINED["cases"][1:2]]}
+        return {"cases": [case("double", 7, 14, TWICE, "text-1")]}
+
+    engine, record, orders = await solo(ground, playing(examiner))
+    assert [order.role for order in orders] == ["examiner", "examiner", "solo"]
+    for words in ("it is broken", "a constant passes them", "it has no case"):
+        assert words in told[1]
+    assert grades(engine, record) == {"text-1": Grade.EXAMINED, "text-2": Grade.UNPROVEN, "goal": Grade.UNPROVEN}
+    contract = engine.contract(record.id)
+    assert contract
+    assert any("text-2: it has no case" in one for one in contract.undecided)
+
+
+@pytest.mark.spec("LAW-11", "LAW-12")
+async def test_words_that_no_case_quotes_stand_beside_it_unproven(ground: Ground) -> None:
+    goal = "`double(x)` returns twice its argument, and negative numbers raise a ValueError."
+    quote = "`double(x)` returns twice its argument"
+    reply = {
+        "interface": ["tiny:double(x)"],
+        "cases": [case("double", 21, 42, quote, "goal"), case("double", 5, 10, quote, "goal")],
+    }
+    engine, record, _ = await solo(ground, playing(reply), goal)
+    found = grades(engine, record)
+    assert found == {"goal": Grade.EXAMINED, "goal-rest": Grade.UNPROVEN}
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert verdict.requirements[1].text == "and negative numbers raise a ValueError"
+
+
+@pytest.mark.spec("LAW-11", "LAW-12")
+async def test_background_caps_the_source_until_a_person_agrees(ground: Ground) -> None:
+    goal = f"We sell shoes online. {GOAL}"
+    cases = [
+        {**one, "requirement": one["requirement"].replace("2", "3").replace("1", "2")} for one in EXAMINED["cases"]
+    ]
+    aside = {"requirement": "text-1", "quote": "We sell shoes online.", "why": "it asks for nothing"}
+    engine, record, _ = await solo(ground, playing({**EXAMINED, "cases": cases, "background": [aside]}), goal)
+    assert (record.code, record.grade) == (3, Grade.EXAMINED)
+    contract = engine.contract(record.id)
+    assert contract
+    assert "background" in contract.caps["goal"][0]
+    assert engine.approve(record.id, None, who="ann", why="so it is").grade is Grade.PROVEN
+
+
+# -- the second examiner -----------------------------------------------------------------------------------------------
+
+ALIKE = {"answers": [{"number": n, "returns": value} for n, value in enumerate((42, 10, 6, 15), 1)]}
+VENDORS = {"scripted:acme": "acme", "scripted:bolt": "bolt"}
+TWO = {"*": "scripted:acme", "second-examiner": "scripted:bolt"}
+
+
+class Vendors(Engine):
+    """As if the engine knew the makers of these agents by itself."""
+
+    def _capabilities(self, agent: str) -> Capabilities:
+        return replace(super()._capabilities(agent), vendor=VENDORS.get(agent, ""))
+
+
+@pytest.mark.spec("LAW-7", "LAW-8")
+async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_a_person(ground: Ground) -> None:
+    runtime = ScriptedRuntime(playing(second=ALIKE))
+    engine = Vendors(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}, runtime=runtime)
+    ground.stack.enter_context(closing(engine))
+    record = await ground.run(engine, GOAL, required=False, workflow="solo", agents=TWO)
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
+    blind = runtime.orders[1]
+    assert blind.role == "second-examiner"
+    assert "call tiny:double with [21]" in blind.brief
+    assert "42" not in blind.brief
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert "answered alike by scripted:bolt" in verdict.requirements[0].rests_on
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_second_examiner_of_no_known_vendor_agrees_and_proves_no_more(ground: Ground) -> None:
+    engine, record, _ = await solo(ground, playing(second=ALIKE), agents=TWO)
+    assert record.grade is Grade.EXAMINED
+    contract = engine.contract(record.id)
+    assert contract
+    assert {one.agreed for one in contract.authors.values()} == {("scripted:bolt",)}
+
+
+@pytest.mark.spec("LAW-7", "LAW-11")
+async def test_a_case_that_is_answered_otherwise_is_withdrawn_and_new_ones_are_written_for_its_clause(
+    ground: Ground,
+) -> None:
+    asked: list[str] = []
+
+    def examiner(order: Order) -> dict[str, Any]:
+        asked.append(order.brief)
+        wrong = [*EXAMINED["cases"][:1], case("double", 5, 11, TWICE, "text-1"), *EXAMINED["cases"][2:]]
+        return {**EXAMINED, "cases": wrong} if len(asked) == 1 else {"cases": [case("double", 8, 16, TWICE, "text-1")]}
+
+    def second(order: Order) -> dict[str, Any]:
+        return ALIKE if "[5]" in order.brief else {"answers": [{"number": 1, "returns": 16}]}
+
+    engine, record, orders = await solo(ground, playing(examiner, second), agents=TWO)
+    assert [order.role for order in orders] == ["examiner", "second-examiner", "examiner", "second-examiner", "solo"]
+    assert TWICE in asked[1]
+    assert "11" not in asked[1]
+    assert record.grade is Grade.EXAMINED
+    contract = engine.contract(record.id)
+    assert contract
+    assert any("withdrawn" in one for one in contract.undecided)
+    assert "returns=11" not in str(contract.requirements)
+
+
+# -- while the work goes on --------------------------------------------------------------------------------------------
+
+PLAN = "# Plan\n\n| Chunk | Scope |\n| --- | --- |\n| 1A | `double(x)` returns twice its argument |\n"
+SCOPE = "`double(x)` returns twice its argument"
+REVIEWED = {"result": "PASS", "steel_man": ["fine"], "gaps": []}
+CHUNK = {
+    "interface": ["tiny:double(x)"],
+    "cases": [case("double", 21, 42, SCOPE, "1A"), case("double", 5, 10, SCOPE, "1A")],
+}
+
+
+@pytest.mark.spec("LAW-7", "PUR-7")
+async def test_after_two_fruitless_rounds_one_case_is_disclosed_and_replaced(ground: Ground) -> None:
+    ground.write("PLAN.md", PLAN)
+    ground.commit()
+    told: list[str] = []
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            return CHUNK if order.key == "seal/examiner#1" else {"cases": [case("double", 9, 18, SCOPE, "1A")]}
+        if order.role == "purple-team-b":
+            return REVIEWED
+        told.append(order.brief)
+        knows = "42" in order.brief
+        code = "def double(x):\n    return 2 * x\n" if knows else f"def double(x):\n    return {len(told)}\n"
+        (Path(order.folder) / "tiny.py").write_text(code)
+        return {"implemented": ["it"], "files": []}
+
+    engine, runtime = ground.engine(script)
+    record = await ground.run(engine, required=False)
+    assert len(told) == 3
+    assert "42" not in told[1]
+    assert SCOPE in told[1]
+    assert "disclosed" in told[2]
+    assert (record.code, record.grade) == (3, Grade.EXAMINED)
+    sealed, now = engine.journal.step(record.id, "seal#1"), engine.contract(record.id)
+    assert sealed
+    assert now
+    values = [one.args for check in now.requirements[0].checks for one in check.cases]  # type: ignore[union-attr]
+    assert values == [(5,), (9,)]
+    assert [order.key for order in runtime.orders if order.role == "examiner"][1] == "chunk 1A/disclosure/examiner#1"
+    assert [event.data["requirement"] for event in events(engine, record, "disclosed")] == ["1A"]
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_case_that_an_implementer_disputes_is_answered_blind_once_and_withdrawn_if_wrong(
+    ground: Ground,
+) -> None:
+    ground.write("PLAN.md", PLAN)
+    ground.commit()
+    wrong = {**CHUNK, "cases": [*CHUNK["cases"], case("double", 4, 9, SCOPE, "1A")]}
+    answers = {"answers": [{"number": n, "returns": value} for n, value in enumerate((42, 10, 8), 1)]}
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            return wrong if order.key == "seal/examiner#1" else {"cases": []}
+        if order.role == "second-examiner":
+            return answers
+        if order.role == "purple-team-b":
+            return REVIEWED
+        (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return 2 * x\n")
+        doubt = {"what": "twice is twice", "requirement": "1A"}
+        return {"implemented": ["it"], "files": [], "disputes": [doubt] if order.resume else []}
+
+    engine, runtime = ground.engine(script)
+    record = await ground.run(engine, required=False)
+    assert (record.code, record.grade) == (3, Grade.EXAMINED)
+    assert [order.role for order in runtime.orders].count("second-examiner") == 1
+    assert [event.data["stands"] for event in events(engine, record, "dispute")] == [False]
+
+
+@pytest.mark.spec("LAW-8", "PUR-7")
+@pytest.mark.parametrize("keeps", [True, False], ids=["kept", "dropped"])
+async def test_an_objection_that_cannot_be_run_is_asked_about_once_more_with_the_evidence(
+    ground: Ground, keeps: bool
+) -> None:
+    doubt = {**REVIEWED, "result": "GAPS_REMAIN", "gaps": [{"what": "it feels slow"}]}
+    asked: list[str] = []
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a":
+            return built(order)
+        asked.append(order.brief)
+        return doubt if keeps or len(asked) == 1 else REVIEWED
+
+    engine, _ = ground.engine(script)
+    record = await ground.run(engine, rounds=1)
+    assert "What the checks showed" in asked[1]
+    assert record.grade is (Grade.UNPROVEN if keeps else Grade.PROVEN)
+    verdict = engine.verdict(record.id)
+    assert verdict
+    disputed = any("disputed by purple-team-b: it feels slow" in why for one in verdict.requirements for why in one.why)
+    assert disputed is keeps

@@ -80,8 +80,8 @@ def contract_lines(
     for one in contract.requirements:
         for text in _requirement(one, cases=cases):
             console.print(text, soft_wrap=True)
-    for text in _terms(contract, cases=cases):
-        console.print(Text(line(text, 600)), soft_wrap=True)
+    for term in _terms(contract, cases=cases):
+        console.print(Text(line(term, 600)), soft_wrap=True)
     settings = engine.inputs(record.id).settings
     held = "held out" if contract.held_out else "visible"
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)

@@ -2,7 +2,7 @@
 
 import re
 
-SHORTEST = 3  # words; less is an item of an enumeration, and belongs to the clause before it
+SHORTEST = 2  # words; less is an item of an enumeration, and belongs to the clause before it
 TELLING = 2  # words of an unquoted rest that make it a clause of its own
 _ENDS = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and\s+|but\s+|or\s+)?|\s+(?:and|but)\s+|\n+")
 _KEPT = re.compile(r"`[^`]*`|\([^()]*\)|\"[^\"]*\"|“[^”]*”|'[^'\s][^']*'|\[[^\[\]]*\]")

@@ -248,11 +248,11 @@ def hollow(cases: Sequence[Shown]) -> str:
                 return ""  # what a page shows is compared with what a person would read there
             continue
         result = _result(one)
-        if result is None:
+        if result in NOTHING:
             continue
         if _canonical(result) in {_canonical(value) for value in _inputs(one)}:
             echoed = True
-        elif result not in NOTHING:
+        else:
             solid.setdefault(entry(one), set()).add(_canonical(result))
     if any(len(results) > 1 for results in solid.values()):
         return ""

@@ -1,0 +1,179 @@
+"""Cases that a program which does nothing useful would pass."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trued.proof.hollow import Known, declares, entry, foreign, hollow, refused, side_door
+from trued.types import BrowserCheck, CallCase, HttpCase, RunCase
+
+TEXT = "slug(text) makes a slug; anything else is a TypeError"
+WORDS = Known(
+    f"{TEXT} served at /slug, by python -m kit slug", {"kit/core.py": "class OddInput(Exception):\n    pass\n"}
+)
+INTERFACE = (
+    "kit.core:slug(text)",
+    "python -m kit slug <text>",
+    "GET /slug?q=<text>",
+    "page /",
+    "tool <x>",
+    "{files}/x",
+)
+
+
+def call(args: Any, returns: Any, **more: Any) -> CallCase:
+    return CallCase(call="kit.core:slug", args=args, returns=returns, quotes="makes a slug", **more)
+
+
+def raising(name: str) -> CallCase:
+    return CallCase(call="kit.core:slug", args=(1,), raises=name, quotes="a TypeError")
+
+
+def run(*line: str, **more: Any) -> RunCase:
+    return RunCase(run=line, quotes="makes a slug", **({"stdout": "a-b\n"} | more))
+
+
+def http(**more: Any) -> HttpCase:
+    return HttpCase.model_validate({"http": {"path": "/slug?q=A"}, "quotes": "makes a slug", **more})
+
+
+def page(**more: Any) -> BrowserCheck:
+    return BrowserCheck(page="/", quotes="makes a slug", **more)
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        (call(("A b",), "a-b"), ""),
+        (call(("A b",), "a-b").model_copy(update={"quotes": ""}), "quotes no words"),
+        (call(("A b",), "a-b").model_copy(update={"quotes": "makes many slugs"}), "quotes no words"),
+        (call(("A b",), "a-b").model_copy(update={"call": "kit.core:other"}), "no entry point of the interface"),
+        (call(("A b",), "a-b").model_copy(update={"call": "os.path:join"}), "Python's own"),
+        (raising("TypeError"), ""),
+        (raising("kit.core.OddInput"), ""),
+        (raising("Exception"), "a stub passes it"),
+        (raising("builtins.BaseException"), "a stub passes it"),
+        (raising("NotImplementedError"), "a stub passes it"),
+        (raising("KeyError"), "neither the user's words nor the base"),
+        (run("python", "-m", "kit", "slug", "A b"), ""),
+        (run("python", "-c", "print('a-b')"), "code of its own"),
+        (run("python3.11", "-cprint('a-b')"), "code of its own"),
+        (run("python", "-I", "-c", "print('a-b')"), "code of its own"),
+        (run("node", "-e", "1"), "code of its own"),
+        (run("node", "--eval", "1"), "code of its own"),
+        (run("python", "-", stdin="print('a-b')"), "on stdin"),
+        (run("python", stdin="print('a-b')"), "on stdin"),
+        (run("python", "{files}/x.py", files={"x.py": "print('a-b')"}), "in a file"),
+        (run("{files}/x", files={"x": "#!/bin/sh"}), "program of its own"),
+        (run("python", "-m", "json.tool", "DONE"), "Python's own"),
+        (run("python", "/etc/passwd"), "outside the project"),
+        (run("sh", "-c", "echo a-b"), "starts sh"),
+        (run("/bin/bash", "x.sh"), "starts bash"),
+        (run("env", "python", "-m", "kit"), "starts env"),
+        (run("cat", "DONE"), "starts cat"),
+        (run("echo", "a-b"), "starts echo"),
+        (run("python", "-m", "other"), "no entry point of the interface"),
+        (http(status=200, json={"slug": "a"}), ""),
+        (http(status=302, headers={"Location": "/x"}), ""),
+        (http(status=200), "no more than a status"),
+        (http(status=200, body=""), "no more than a status"),
+        (http(status=200, headers={"Content-Type": "text/html"}), "no more than a status"),
+        (page(sees=("Earn 40",)), ""),
+        (page(tree=('button "Buy"',)), ""),
+        (page(hides=("loyalty",)), "absence"),
+    ],
+)
+def test_a_single_case_counts_only_if_it_asks_something_of_the_project(shown: Any, why: str) -> None:
+    said = refused(shown, TEXT, INTERFACE, WORDS)
+    assert (why in said) if why else said == ""
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("cases", "why"),
+    [
+        ([call(("A b",), "a-b"), call(("C d",), "c-d")], ""),
+        ([call((4,), True), call((3,), False)], ""),
+        ([call(("A b",), "a-b")], "a constant"),
+        ([call(("A b",), "a-b"), call(("A-b",), "a-b")], "a constant"),
+        ([call(("a",), "a"), call(("b",), "b")], "an echo"),
+        ([call(("A b",), "a-b"), call(("b",), "b")], "a constant"),
+        ([call(("A b",), "a-b"), call(("!",), "")], "a constant"),
+        ([call((1,), None), call((2,), [])], "a stub"),
+        ([raising("TypeError"), raising("ValueError")], "a stub"),
+        ([call(("A b",), "a-b"), raising("TypeError")], "a constant"),
+        ([run("kit", "A b"), run("kit", "C d", stdout="c-d\n")], ""),
+        ([run("kit", "a", stdout="a\n"), run("kit", "b", stdout="b\n")], "an echo"),
+        ([run("kit", stdin="a\n", stdout="a\n"), run("kit", "-", stdin="b", stdout="b\n")], "an echo"),
+        ([run("kit", "{files}/x", files={"x": "1"}, stdout="1\n"), run("kit", "p", "q", stdout="p q\n")], "an echo"),
+        ([run("kit", "A", stdout=None, exit=0), run("kit", "B", stdout=None, exit=2)], "a stub"),
+        ([http(json={"slug": "a-b"}), http(json={"slug": "c"})], ""),
+        ([http(body="A"), http(json=[])], "an echo"),
+        ([page(sees=("Earn 40 points",))], ""),
+        ([page(sees=("/",))], "a stub"),
+    ],
+)
+def test_some_entry_point_must_be_asked_for_two_different_results(cases: list[Any], why: str) -> None:
+    assert (why in hollow(cases)) if why else hollow(cases) == ""
+
+
+@pytest.mark.spec("LAW-5", "LAW-11")
+@pytest.mark.parametrize(
+    ("shown", "named"),
+    [
+        (call(("A",), "a"), True),
+        (call(("A",), "a").model_copy(update={"call": "kit.core:backdoor"}), False),
+        (call(("A",), "a").model_copy(update={"call": "kit.core:OddInput"}), True),
+        (run("python", "-m", "kit", "slug", "A"), True),
+        (run("python", "-m", "kit", "backdoor", "A"), False),
+        (run("tool", "A"), False),
+        (http(json={}), True),
+        (HttpCase.model_validate({"http": {"path": "/backdoor"}, "json": {"a": 1}}), False),
+    ],
+)
+def test_an_entry_point_that_nobody_named_is_a_side_door(shown: Any, named: bool) -> None:
+    lines = (*INTERFACE, "kit.core:backdoor(x)", "python -m kit backdoor <x>", "GET /backdoor")
+    assert (side_door(shown, lines, WORDS) == "") is named
+
+
+def test_lines_of_the_interface_leave_places_open() -> None:
+    assert declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users/7?x=1"}}))
+    assert declares("GET /users/:id", HttpCase.model_validate({"http": {"path": "/users/7"}}))
+    assert not declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users"}}))
+    assert declares("python -m kit <command>", run("python", "-m", "kit", "slug"))
+    assert not declares("<anything>", run("python", "-m", "kit"))
+    assert entry(run("python", "-B", "-m", "kit", "slug")) == "python -B -m kit"
+    assert foreign([]) != ""
+
+
+# -- no hollow program passes what is not called hollow ----------------------------------------------------------------
+
+VALUES = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "ab"]), st.just([]))
+CASES = st.lists(
+    st.builds(lambda args, returns: call(tuple(args), returns), st.lists(VALUES, max_size=2), VALUES), max_size=6
+)
+
+
+def passes(program: Callable[[tuple[Any, ...]], Any], cases: list[CallCase]) -> bool:
+    same = [(type(got := program(one.args)), got) == (type(one.returns), one.returns) for one in cases]
+    return all(same)
+
+
+@pytest.mark.spec("LAW-5")
+@given(CASES, VALUES)
+@settings(max_examples=400, deadline=None)
+def test_no_constant_echo_or_stub_passes_cases_that_count(cases: list[CallCase], constant: Any) -> None:
+    if hollow(cases):
+        return
+    programs: list[Callable[[tuple[Any, ...]], Any]] = [
+        lambda _: constant,
+        lambda args: args[0] if args else None,
+        lambda args: args[-1] if args else None,
+        list,
+        lambda _: None,
+    ]
+    assert not any(passes(program, cases) for program in programs)
