@@ -96,7 +96,15 @@ def test_a_check_is_summed_up_base_against_head() -> None:
 def test_reasons_that_are_alike_stand_together() -> None:
     why = [f"examples case {number}: it raises an error" for number in (1, 2, 3)] + ["tests a::b: failed"]
     assert because(why) == "examples case 1, 2, 3: it raises an error; tests a::b: failed"
-    assert because([f"tests t{number}: failed" for number in range(9)]).endswith("; and 3 more reasons")
+    assert (
+        because([f"tests t{number}: failed" for number in range(9)])
+        == "tests t0, t1, t2, t3, t4, t5, t6 and 2 more: failed"
+    )
+    assert because([f"tests t{number}: failed by {number}" for number in range(9)]).endswith("; and 3 more reasons")
+    assert (
+        because(["held already: all 2 cases passed", "kept: 4 guards"])
+        == "held already: all 2 cases passed; kept: 4 guards"
+    )
 
 
 def test_a_path_of_this_machine_is_told_by_its_last_part() -> None:

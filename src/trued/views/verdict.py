@@ -26,7 +26,7 @@ from .cases import described
 
 YOURS = "your own cases"
 REASONS = 6  # of one requirement that are told; `why` has them all
-_CASE = re.compile(r"(\w+ case) (\d+): (.+)", re.DOTALL)
+_CASE = re.compile(r"(\w+) (\S.*?): (.+)", re.DOTALL)  # `examples case 1: it raises an error`
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,11 +153,18 @@ def because(why: Sequence[str]) -> str:
     alike: dict[tuple[str, str], list[str]] = {}
     for one in why:
         match = _CASE.fullmatch(one)
-        key, number = ((match[1], match[3]), match[2]) if match else ((one, ""), "")
-        alike.setdefault(key, []).append(number)
-    said = [f"{kind} {', '.join(numbers)}: {what}" if what else kind for (kind, what), numbers in alike.items()]
+        key, name = ((match[1], match[3]), match[2]) if match else ((one, ""), "")
+        alike.setdefault(key, []).append(name)
+    said = [f"{kind} {_together(names)}: {what}" if what else kind for (kind, what), names in alike.items()]
     more = len(said) - REASONS
     return "; ".join(said[:REASONS]) + (f"; and {more} more reasons" if more > 0 else "")
+
+
+def _together(names: Sequence[str]) -> str:
+    first, *others = names
+    others = [one.removeprefix("case ") for one in others]
+    more = len(others) - REASONS
+    return ", ".join([first, *others[:REASONS]]) + (f" and {more} more" if more > 0 else "")
 
 
 def spot(source: str) -> str:
