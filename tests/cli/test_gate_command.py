@@ -105,6 +105,11 @@ def test_a_broken_gate_says_so_and_blocks_nobody(yard: Yard) -> None:
     assert "is damaged" in yard.stop()["systemMessage"]
     contract.unlink()
     assert "nothing is proven" in yard.stop()["systemMessage"]
+    contract.write_text(whole)
+    question = json.dumps({"hook_event_name": "Stop", "session_id": "s", "cwd": str(yard.repository)})
+    without = yard.trued("gate", "hook", "claude", stdin=question, variables={"TRUED_SANDBOX": "none"})
+    assert (without.returncode, "decision" in without.stdout) == (0, False)
+    assert "nothing is proven" in without.stdout
 
 
 def test_checks_that_do_not_end_hold_nobody_up(yard: Yard) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
+from rich.console import Console
 from rich.text import Text
 
 from .. import config, gate
@@ -235,7 +236,7 @@ def hook_git(
         hint(f"trued gate: {sentence}")
     found = asyncio.run(gate.judge_all(grounds.judge(standing, _quiet), commits))
     for commit, one in found.items():
-        _stands(one, f"{commit[:12]} → {', '.join(commits[commit])}", standing)
+        _stands(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", standing)
     refused = [one for one in found.values() if not one.passed]
     grounds.keep.record("push refused" if refused else "pushed", commits=list(found))
     if refused:
@@ -254,20 +255,16 @@ def _show(grounds: gate.Grounds, standing: gate.Gate, found: gate.Judgement, *, 
         more = {"state": found.outcome.state, "accept": str(standing.accept), "tree": found.tree, "dirty": found.dirty}
         print_json({**data, **more, "contract": standing.contract, "base": standing.base, "troubles": troubles})
         return
-    _stands(found, "the working tree" if found.dirty else found.commit[:12], standing)
+    _stands(out(), found, "the working tree" if found.dirty else found.commit[:12], standing)
     for sentence in (*found.notes, *troubles):
         hint(f"! {sentence}")
 
 
-def _stands(found: gate.Judgement, what: str, standing: gate.Gate) -> None:
-    style = "green" if found.passed else "red"
-    err().print(
-        Text.assemble(
-            ("trued gate: ", "bold"), f"{plain(what)}: ", (gate.heading(found.outcome, standing.accept), style)
-        )
-    )
+def _stands(console: Console, found: gate.Judgement, what: str, standing: gate.Gate) -> None:
+    style, heading = "green" if found.passed else "red", gate.heading(found.outcome, standing.accept)
+    console.print(Text.assemble(("trued gate: ", "bold"), f"{plain(what)}: ", (heading, style)), soft_wrap=True)
     for line in [] if found.passed else gate.reasons(found.verdict, standing.accept):
-        err().print(Text(f"  {plain(line)}"), soft_wrap=True)
+        console.print(Text(f"  {plain(line)}"), soft_wrap=True)
     if found.outcome.lacking:
         hint(gate.lacking(found.outcome))
 

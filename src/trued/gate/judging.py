@@ -15,6 +15,7 @@ from ..types import Contract, Grade, Outcome, Verdict
 from .state import Gate, Keep, inside
 
 LOOK_AGAIN_S = 0.2
+OPEN = "nothing confines an agent before a gate: whether it looked for the held-out cases elsewhere is not known"
 IN_SIGHT = "the requirements file lies in the working tree: its cases count as visible"
 
 
@@ -49,8 +50,8 @@ async def seal(checkout: Checkout, requirements: Path, base: str, *, keep: Keep,
     request = _request(checkout, base, requirements, bar)
     contract = await sealed(request, home=keep.home, tell=tell)
     if contract.held_out and inside(requirements, checkout.root):
-        return contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
-    return contract
+        contract = contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
+    return contract.model_copy(update={"undecided": (*contract.undecided, OPEN)}) if contract.held_out else contract
 
 
 class Judge:
