@@ -151,6 +151,10 @@ class Workspace(Protocol):
         """Start a server: its port is chosen here, told by this variable and by {port} in its command line."""
         ...
 
+    async def keep(self, content: bytes) -> str:
+        """Keep something for people to look at, by the hash that is returned."""
+        ...
+
     def setting(self) -> str:
         """What is different for a command in its second setting, at this level of the sandbox."""
         ...

@@ -204,3 +204,38 @@ async def test_an_environment_is_built_once_from_the_bases_lock_and_is_read_only
     again = await seal(trial.workspace, trial.asked, Sealing(held_out=True), tell=quiet)
     assert again.interpreter == contract.interpreter
     assert (built / "complete").stat().st_mtime_ns == before
+
+
+# -- services ----------------------------------------------------------------------------------------------------------
+
+SERVICE = """
+import http.server, os
+class Answer(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b"2")
+    def log_message(self, *_): pass
+http.server.HTTPServer(("127.0.0.1", int(os.environ["NUMBERS_PORT"])), Answer).serve_forever()
+"""
+CLIENT = (
+    "import os, urllib.request\n\n\ndef f(x):\n    n = {n}\n    return n * x\n"
+    '\n\ndef number():\n    place = "http://127.0.0.1:" + os.environ["NUMBERS_PORT"]\n'
+    "    return int(urllib.request.urlopen(place).read())\n"
+)
+
+
+@pytest.mark.spec("LAW-4")
+async def test_services_are_up_for_checks_that_may_use_the_loopback(tmp_path: Path) -> None:
+    checks = [{"kind": "tests", "files": ["tests/test_m.py"], "network": "loopback"}]
+    service = {"command": ["python", "numbers_service.py"], "port_env": "NUMBERS_PORT", "ready": {"status": 200}}
+    base = {"m.py": CLIENT.format(n=1), "tests/test_m.py": TESTS, "numbers_service.py": SERVICE}
+    trial = Trial(tmp_path / "a", base, [{"id": "r", "text": "x", "checks": checks}], services=[service])
+    contract = await trial.seal()
+    verdict = await trial.prove(contract, await trial.head({"m.py": CLIENT.format(n="number()")}))
+    assert only(verdict).grade is Grade.TESTED, (only(verdict).why, [one.tried for one in verdict.evidence])
+    missing = {**service, "command": ["no-such-service"], "ready": {"within_s": 1}}
+    broken = Trial(tmp_path / "b", base, [{"id": "r", "text": "x", "checks": checks}], services=[missing])
+    (fact, *_) = (await broken.seal()).base_facts
+    assert {one.outcome for one in fact.tried} == {Outcomes.UNJUDGED}
+    assert "no-such-service did not come up" in fact.why_void

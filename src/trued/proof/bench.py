@@ -14,6 +14,7 @@ from trued.types import Check, Network, Outcomes, Serve, Tried
 
 from . import node
 from .interpreter import Interpreter
+from .services import attended
 
 INSIDE = Path(__file__).parent / "inside"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -48,6 +49,7 @@ class Bench:
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
     node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room
+    services: tuple[Serve, ...] = ()  # what checks that may use the loopback find there
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -61,7 +63,10 @@ class Bench:
         network: Network = "none",
     ) -> Ran:
         command = self.command(argv, within_s=within_s, variables=variables)
-        return await self.workspace.execute(replace(command, stdin=stdin, channel=channel, network=network))
+        command = replace(command, stdin=stdin, channel=channel, network=network)
+        if self.services and network == "loopback":
+            return await attended(self.workspace, command, self.services)
+        return await self.workspace.execute(command)
 
     def command(self, argv: Sequence[str], *, within_s: float, variables: Mapping[str, str] | None = None) -> Command:
         """Something to run in this room, in these surroundings."""

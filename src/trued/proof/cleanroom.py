@@ -77,6 +77,7 @@ async def clean_room(
             variables=_variables(interpreter, roots, contract.environment.variables),
             modules=_modules([*on_base, *here, *contract.carried], contract.environment.path),
             serve=contract.serve,
+            services=contract.environment.services,
             plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
         )
         given = [path for path, blob in contract.frozen.items() if blob]

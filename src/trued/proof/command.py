@@ -14,7 +14,9 @@ NOT_FOUND = 127  # how a shell says that there is no such program
 
 
 async def take(check: CommandCheck, bench: Bench, wanted: Wanted) -> Fact:
-    ran = await bench.execute(("sh", "-c", check.command), within_s=check.within_s, variables=bench.plain)
+    ran = await bench.execute(
+        ("sh", "-c", check.command), within_s=check.within_s, variables=bench.plain, network=check.network
+    )
     output = capped(ran.stdout, ran.stderr)
     outcome, kind, detail = _outcome(check, bench, ran, output)
     return Fact(

@@ -20,6 +20,7 @@ from .bench import Bench, told
 from .cleanroom import scratch
 from .programs import foreign, lacking, resolved, uninstalled
 from .rendering import equal, flaw, parsed
+from .services import beside
 
 MOST_BYTES = 4 * 2**20  # of one answer; more is nothing that a person wrote down
 SERVER_OUTPUT = 16 * 2**20
@@ -73,6 +74,7 @@ async def server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
     with scratch(bench.room, {}) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolved(serve.command, bench)]
         command = replace(bench.command(argv, within_s=within_s), output_bytes=SERVER_OUTPUT)
+        command = beside(command, bench.services, telling=-1) if bench.services else command
         async with bench.workspace.serving(command, serve.port_env) as serving:
             yield serving
 

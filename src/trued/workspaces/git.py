@@ -185,7 +185,7 @@ class GitWorkspace:
             await remove(place)
 
     async def _executed(self, command: Command, own: Mapping[str, str], chosen: Setting) -> Ran:
-        ports = tuple(command.ports) or (free_ports() if command.network == LOOPBACK else ())
+        ports = (*command.ports, *(free_ports() if command.network == LOOPBACK else ()))
         sight = Confinement(
             level=self._agents.level,
             readable=(*interpreter_folders(sys.executable), *command.readable),
@@ -236,6 +236,14 @@ class GitWorkspace:
             yield served
         finally:
             await served.end()
+
+    async def keep(self, content: bytes) -> str:
+        name = hashlib.sha256(content).hexdigest()
+        place = self.folder / "artifacts" / name
+        with _writing(self.folder):
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            place.write_bytes(content)
+        return name
 
     def setting(self) -> str:
         return differences(self._agents.level)

@@ -1,0 +1,67 @@
+"""Services that a project needs to be checked: started in the sandbox of each check that may use the loopback."""
+
+import json
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+from trued.errors import CannotJudge
+from trued.protocols import Command, Ran, Workspace
+from trued.types import Serve
+
+ATTENDED = Path(__file__).parent / "inside" / "attended.py"
+
+
+async def attended(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:
+    """Run it with its services. One that does not come up is the environment's failure, and nobody else can say so."""
+    reading, telling = os.pipe()
+    try:
+        ran = await workspace.execute(beside(command, services, telling))
+        os.set_blocking(reading, False)
+        try:
+            said = os.read(reading, 5000)
+        except BlockingIOError:
+            said = b""
+    finally:
+        os.close(reading)
+    if said != b"ready" and not ran.timed_out:
+        raise CannotJudge(said.decode(errors="replace") or "nothing was heard of the services of the checks")
+    return ran
+
+
+def beside(command: Command, services: Sequence[Serve], telling: int) -> Command:
+    """The same command, begun by a script that starts the services first; whoever begins it closes `telling`."""
+    ports = _ports(len(services))
+    told = [
+        {
+            "command": [word.replace("{port}", str(port)) for word in one.command],
+            "port": port,
+            "variables": {one.port_env: str(port)},
+            "path": one.ready.path,
+            "status": one.ready.status,
+            "within_s": one.ready.within_s,
+        }
+        for one, port in zip(services, ports, strict=True)
+    ]
+    argv = (sys.executable, "-I", "-S", str(ATTENDED), str(telling), json.dumps(told), "--", *command.argv)
+    waiting = sum(one.ready.within_s for one in services)
+    return replace(
+        command,
+        argv=argv,
+        within_s=command.within_s + waiting,
+        ports=(*command.ports, *ports),
+        inherited=(*command.inherited, telling) if telling >= 0 else command.inherited,
+        readable=(*command.readable, str(ATTENDED)),
+    )
+
+
+def _ports(number: int) -> list[int]:
+    with ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(number)]
+        for one in sockets:
+            one.bind(("127.0.0.1", 0))
+        return [one.getsockname()[1] for one in sockets]
