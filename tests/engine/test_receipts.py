@@ -147,6 +147,26 @@ def _about(stated: Statement, commit: str) -> Statement:
     return stated.model_copy(update={"subject": (subject,)})
 
 
+@pytest.mark.slow
+async def test_cases_that_a_history_shows_are_held_out_no_more_when_all_is_proven_again(
+    world: World, tmp_path: Path
+) -> None:
+    """Who says that nobody could read them is not believed either."""
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", str(world.place / "repo"), str(clone))
+    lay(clone, {"notes.txt": ASKED})
+    git(clone, "add", "-A")
+    git(clone, "commit", "-qm", "the cases, under another name")
+    stated = parsed(world.receipt.read_bytes()).statement
+    told = tmp_path / "told.json"
+    told.write_bytes(receipt(_about(stated, git(clone, "rev-parse", "HEAD"))))
+    found = await checked(world, told, bundle=world.bundle, repository=clone)
+    assert found.code == 1
+    assert found.new is not None
+    assert found.new.predicate.trued.grade is Grade.TESTED
+    assert any("heldOut: true, and here false" in one for one in found.again or ())
+
+
 async def test_a_signature_is_checked_against_the_key_that_is_named(world: World, tmp_path: Path) -> None:
     own = signing.own(world.home)
     assert own is not None

@@ -8,7 +8,7 @@ from tests.fuzz.__main__ import fuzz
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.targets import TARGETS
 
-SHORT_S = 1.5  # each; a broken parser mostly shows in the first hundred inputs
+SHORT_S = 1.0  # each; a broken parser mostly shows in the first hundred inputs
 FEWEST = 300
 
 

@@ -17,6 +17,7 @@ from ..steps import owned_beside
 from ..types import Approval, Contract, Grade, Requirements, Verdict
 from ..workspaces import sides
 from ..workspaces.gitcall import Git
+from ..workspaces.sides import Side
 from . import Engine, Inputs
 from .verify import VerifyRequest, visiting
 
@@ -98,9 +99,10 @@ async def again(
     stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Tell
 ) -> Statement:
     """The statement as it comes out here: red on the base and green on the commit, both taken anew."""
-    account, contract = stated.predicate.trued, sealed.contract
-    request = VerifyRequest(base=f"@{contract.base}", head=f"@{stated.commit}", here=repository)
+    account = stated.predicate.trued
+    request = VerifyRequest(base=f"@{sealed.contract.base}", head=f"@{stated.commit}", here=repository)
     base, head = [await sides.side(one, repository.absolute()) for one in (request.base, request.head)]
+    contract = await _seen(sealed, base, head)
     async with visiting(request, home, base, head) as workspace:
         workspace.kept = None  # no fact that was taken before, not even by ourselves
         fresh = await proof.seal(workspace, _asked(contract), _sealing(contract), tell=tell)
@@ -118,6 +120,15 @@ async def again(
     verdict = proof.approved(verdict, account.words)
     beyond = Beyond(account.accept, account.words, account.owned, _engine())
     return statement(judging, verdict, beyond)
+
+
+async def _seen(sealed: Bundle, *both: Side) -> Contract:
+    """The contract, with cases that are held out no more if a history holds the file that they stand in."""
+    names = set(blobs(sealed.asked[1])) if sealed.asked else set()
+    if not sealed.contract.held_out or not names or not await sides.in_history(both, names):
+        return sealed.contract
+    why = "the history of base or head holds the requirements file: its cases count as visible"
+    return sealed.contract.model_copy(update={"held_out": False, "held_out_why": why})
 
 
 def _asked(contract: Contract) -> Requirements:
