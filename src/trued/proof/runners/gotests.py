@@ -24,6 +24,7 @@ MOST_TEXT = 4000
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
+_UNBUILT = re.compile(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
 _MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
 _CANARY = """package {package}
 
@@ -223,6 +224,8 @@ def _counted(ran: Ran, held: Held, wanted: Wanted, canary: str) -> Counted:
             )
         elif action == "fail" and not any(one.startswith(f"{package}\0") for one in _told(seen, held, package)):
             broken[package] = ("failed", output.get((package, ""), "") or ran.stderr.decode("utf-8", "replace"))
+    for package in _UNBUILT.findall(ran.stdout):  # older ones do not say it in JSON
+        broken[package.decode("utf-8", "replace")] = ("failed", ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:])
     outcomes = worst(seen)
     ids = wanted.ids
     kept = {
