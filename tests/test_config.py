@@ -7,7 +7,7 @@ import pytest
 from trued.config import home, load_settings, starter, user_config
 from trued.errors import BadInput
 from trued.located import read_toml
-from trued.types import Grade, Settings
+from trued.types import Environment, Grade, Settings
 
 
 @pytest.fixture
@@ -148,8 +148,8 @@ def test_private_state_and_own_settings_lie_where_the_environment_says() -> None
 def test_the_starter_says_the_defaults(places: tuple[Path, Path]) -> None:
     write(places[0], starter())
     assert load_settings({}, {}, *places) == Settings()
-    lines = [line.removeprefix("# ") for line in starter().splitlines()]
-    written = read_toml("\n".join(line for line in lines if " = " in line and "command:" not in line), "x").value
+    lines = [line.removeprefix("# ") for line in starter().partition("# [")[0].splitlines()]  # tables are examples
+    written = read_toml("\n".join(line for line in lines if " = " in line), "x").value
     defaults = Settings().model_dump(mode="json")
     assert written == {key: defaults[key] for key in written}
     assert len(written) == 9
@@ -186,3 +186,39 @@ def test_an_agent_that_could_never_be_begun_is_refused_wherever_it_stands(
 def test_a_home_folder_that_nobody_knows_is_one_sentence() -> None:
     with pytest.raises(BadInput, match="nobody knows the home folder"):
         home({"TRUED_HOME": "~nobody-here/state"})
+
+
+def test_the_environment_of_checks_is_set_in_a_file_and_its_variables_by_name(places: tuple[Path, Path]) -> None:
+    project, user = places
+    write(
+        project,
+        '[environment]\nprepare = ["make"]\nvariables = ["SEEN", "UNSET"]\n'
+        'services = [{command = ["db", "{port}"], port_env = "DB", ready = {within_s = 3}}]\n',
+    )
+    found = load_settings({}, {"SEEN": "1", "HIDDEN": "2"}, project, user).environment
+    assert (found.prepare, found.variables) == (("make",), {"SEEN": "1"})
+    assert found.services[0].ready.within_s == 3
+    asked = Environment(prepare=("own",), variables={"OWN": "3"}).over(found)
+    assert (asked.prepare, asked.variables, asked.services) == (("own",), {"SEEN": "1", "OWN": "3"}, found.services)
+    write(project, '[environment]\nvariables = {MODE = "test"}\n')
+    assert load_settings({}, {}, project, user).environment.variables == {"MODE": "test"}
+
+
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("environment = 3\n", ["trued.toml:1", "no table"]),
+        ("[environment]\nprepares = []\n", ["trued.toml:2", "environment.prepares", "prepare"]),
+        ("[environment]\nprepare = 'make'\n", ["trued.toml:2", "environment.prepare"]),
+        ("[environment]\nvariables = [1]\n", ["trued.toml:2", "environment.variables"]),
+        ("[environment]\nservices = [{port_env = 'X'}]\n", ["trued.toml:2", "environment.services"]),
+    ],
+)
+def test_a_mistake_in_the_environment_of_checks_is_named_with_its_line(
+    places: tuple[Path, Path], text: str, words: list[str]
+) -> None:
+    write(places[0], text)
+    with pytest.raises(BadInput) as caught:
+        load_settings({}, {}, places[0], None)
+    assert all(word in str(caught.value) for word in words), str(caught.value)

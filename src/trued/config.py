@@ -11,13 +11,16 @@ from pydantic import ValidationError
 
 from .errors import BadInput
 from .located import Located, nearest, read_text, read_toml
-from .types import Grade, Settings
+from .types import Environment, Grade, Settings
 
 FILE = "trued.toml"
-SHARED = ("workflow", "agents", "rounds", "cap", "sandbox", "readable", "network", "idle_s", "wall_s", "variables")
+SHARED = (
+    *("workflow", "agents", "rounds", "cap", "sandbox", "readable", "network", "idle_s", "wall_s", "variables"),
+    "environment",
+)
 USERS_OWN = ("accept", "allow_unsandboxed")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key != "agents")
+ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "environment"))
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 ALL_ROLES = "*"
 
@@ -63,6 +66,8 @@ def load_settings(
         if ALL_ROLES not in agents:  # one agent for all roles leaves nothing of the layers below
             agents = {**merged.get("agents", {}), **agents}
         merged = {**merged, **layer, "agents": agents}
+    if checks := merged.get("environment"):
+        merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
 
 
@@ -118,7 +123,12 @@ def _checked(located: Located, at: tuple[str, ...], known: tuple[str, ...], fold
             raise BadInput(f"{key} is no setting", where, f"use the flag --{key.replace('_', '-')}")
         if key not in known:
             raise BadInput(f"unknown setting {key}", where, nearest(key, known))
-        found[key] = _agents(value, located, (*at, key)) if key == "agents" else _valid(key, value, where)
+        if key == "agents":
+            found[key] = _agents(value, located, (*at, key))
+        elif key == "environment":
+            found[key] = _environment(value, located, (*at, key))
+        else:
+            found[key] = _valid(key, value, where)
     if "readable" in found:
         found["readable"] = tuple(
             str(folder / _expanded(path, located.where(*at, "readable"))) for path in found["readable"]
@@ -134,6 +144,31 @@ def _agents(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, str]
             raise BadInput(f"the agent of {role} is no name", located.where(*at, role), 'write "command:PROGRAM ARGS"')
         _agent(agent, located.where(*at, role))
     return {ALL_ROLES if role == "default" else role: agent for role, agent in value.items()}
+
+
+def _environment(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, Any]:
+    """Of checks: how it is prepared, what is up beside them, and which variables they may see."""
+    if not isinstance(value, dict):
+        raise BadInput("environment is no table", located.where(*at), "write [environment] and keys below it")
+    known = tuple(Environment.model_fields)
+    for key in value:
+        if key not in known:
+            raise BadInput(f"unknown setting environment.{key}", located.where(*at, key), nearest(key, known))
+    names = value.get("variables", {})
+    listed = isinstance(names, list) and all(isinstance(one, str) and one for one in names)
+    checked = {**value, "variables": dict.fromkeys(names, "") if listed else names}
+    try:
+        Environment.model_validate_json(json.dumps(checked), strict=True)
+    except ValidationError as error:
+        place = [str(one) for one in error.errors()[0]["loc"]]
+        what = _sentence(".".join(("environment", *place)), error)
+        raise BadInput(what, located.where(*at, *place[:1]), "mend the value") from error
+    return value
+
+
+def _given(variables: Any, environ: Mapping[str, str]) -> dict[str, str]:
+    """Names alone mean the caller's own values."""
+    return {one: environ[one] for one in variables if one in environ} if isinstance(variables, list) else variables
 
 
 def _agent(agent: str, where: str) -> str:
@@ -225,6 +260,12 @@ STARTER = """\
 # variables = []             # environment variables that agents may see
 # idle_s = 600               # an agent that says nothing for so long is ended
 # wall_s = 3600              # and so is one that works longer than this
+
+# [environment]              # of checks, where a requirements file names none
+# prepare = ["python -m pip install -e ."]   # once a commit, with the network; checks have none
+# packages = []              # beyond what the project declares
+# variables = []             # environment variables that checks may see
+# services = [{command = ["redis-server", "--port", "{port}"], port_env = "REDIS_PORT"}]
 
 # [agents]
 # default = "command:my-agent --json"        # any program that keeps the contract

@@ -116,7 +116,8 @@ class Run:
         kit, tell = self.kit, self.steps.tell("seal")
         requirements = account(plan if plan.source.file else None, kit.goal, kit.requirements)
         given = kit.requirements or Requirements(requirements=())
-        asked = given.model_copy(update={"requirements": requirements})
+        environment = given.environment.over(self.settings.environment)
+        asked = given.model_copy(update={"requirements": requirements, "environment": environment})
         examination = await sealing.examined(self.steps.below("seal"), asked)
         asked = examination.asked
         inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))

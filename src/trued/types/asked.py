@@ -52,6 +52,11 @@ class Environment(Value):
     packages: tuple[str, ...] = ()
     services: tuple[Serve, ...] = ()  # started before each check that may use the loopback
 
+    def over(self, other: "Environment") -> "Environment":
+        """This one, and where it says nothing, the other."""
+        said = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
+        return other.model_copy(update={**said, "variables": {**other.variables, **self.variables}})
+
 
 class Requirements(Value):
     """A requirements file, read."""

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
+from .asked import Environment
 from .scales import Grade, Value
 
 
@@ -36,6 +37,7 @@ class Settings(Value):
     wall_s: float = 3600.0
     plan_only: bool = False
     variables: tuple[str, ...] = ()  # environment variables that agents may see
+    environment: Environment = Environment()  # of checks, where the requirements file names none
 
 
 class Question(Value):
