@@ -218,7 +218,10 @@ async def test_found_requirements_are_unproven_without_checks_and_guarded_by_the
     committed(repo, {"tiny.py": DOUBLE, "specs/002-new/spec.md": "# New\n\n- **FR-001**: double(x) doubles\n"})
     done = await verdict(repo, "", "")
     found = {one.id: one for one in done.verdict.requirements}
-    assert {name: str(one.grade) for name, one in found.items()} == {"002-new.FR-001": "unproven", "guards": "proven"}
+    assert {name: str(one.grade) for name, one in found.items()} == {
+        "002-new.FR-001": "unproven",
+        "base-tests": "proven",
+    }
     assert found["002-new.FR-001"].text == "**FR-001**: double(x) doubles"
     assert found["002-new.FR-001"].source == "specs/002-new/spec.md:3"
     assert done.code == 3

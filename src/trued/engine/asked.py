@@ -8,13 +8,11 @@ from ..documents.requirements import load_requirements
 from ..errors import BadInput, Untrusted
 from ..located import read_text
 from ..located.spots import FILE_LIMIT
-from ..proof.frozen import is_test
 from ..sources import Source
-from ..types import Environment, Requirement, Requirements, TestsCheck
+from ..types import Environment, Requirement, Requirements
 from ..workspaces.git import GitWorkspace
 
 MARKDOWN = (".md", ".markdown")
-GUARDS = "guards"
 MOST_FILES = 500  # of specifications in one repository
 
 
@@ -103,18 +101,3 @@ def _renamed(added: Iterable[Requirement], taken: set[str]) -> list[Requirement]
         taken = taken | {name}
         result.append(one.model_copy(update={"id": name}))
     return result
-
-
-def guarded(asked: Requirements, on_base: Iterable[str]) -> Requirements:
-    """With the base's own tests as guards, for requirements that were not written for us."""
-    if not any(is_test(path) and path.endswith(".py") for path in on_base):
-        return asked
-    taken = {one.id for one in asked.requirements}
-    name = next(one for one in (GUARDS, "guards-of-the-base") if one not in taken)
-    guard = Requirement(
-        id=name,
-        text="the tests that pass on the base still pass",
-        keep=True,
-        checks=(TestsCheck(),),
-    )
-    return asked.model_copy(update={"requirements": (*asked.requirements, guard)})

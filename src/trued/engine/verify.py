@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from .. import proof
+from .. import proof, sealing
 from ..errors import BadInput, StateFailed
 from ..protocols import Tell
 from ..redact import Redactor, secrets_in
@@ -65,11 +65,8 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
         if given is None:
             given, more = await asked.found(workspace, head.commit)
             said += more
-        if not _is_ours(request):
-            given = asked.guarded(given, await workspace.blobs(base.commit))
-        sealing = proof.Sealing(held_out, why, undecided=said)
         tell("sealing", base=base.commit, requirements=len(given.requirements))
-        contract = await proof.seal(workspace, given, sealing, tell=tell)
+        contract = await _sealed(workspace, given, proof.Sealing(held_out, why, undecided=said), tell)
         tell("proving", head=head.commit)
         verdict = await _proven(workspace, contract, head, tell)
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
@@ -83,7 +80,7 @@ async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
     async with visiting(request, home, base) as workspace:
-        return await proof.seal(workspace, given, proof.Sealing(held_out, why), tell=tell)
+        return await _sealed(workspace, given, proof.Sealing(held_out, why), tell)
 
 
 async def judged(
@@ -121,12 +118,6 @@ def _given(request: VerifyRequest) -> Requirements | None:
     if request.requirements is not None:
         return request.requirements
     return asked.named(request.requirements_file) if request.requirements_file else None
-
-
-def _is_ours(request: VerifyRequest) -> bool:
-    """A requirements file is the user's words throughout: nothing is added to it."""
-    file = request.requirements_file
-    return request.requirements is not None or (file is not None and file.suffix.lower() not in asked.MARKDOWN)
 
 
 async def _held_out(request: VerifyRequest, *both: Side) -> tuple[bool, str]:
@@ -233,6 +224,12 @@ async def _sweep(places: Path, own: str) -> None:
                 continue  # at work
             await remove(places / lock.stem)
             lock.unlink(missing_ok=True)
+
+
+async def _sealed(workspace: GitWorkspace, given: Requirements, terms: proof.Sealing, tell: Tell) -> Contract:
+    """With the base's own tests as guards, as in every run: they can refute, and never prove."""
+    made, guards = await sealing.guarded(workspace, given, ())
+    return await proof.seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 
 async def _proven(workspace: GitWorkspace, contract: Contract, head: Side, tell: Tell) -> Verdict:
