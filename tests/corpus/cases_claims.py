@@ -77,7 +77,10 @@ def forges_a_log(work: Work) -> None:
 
 @cheat("p12", "inkwell", why="a JUnit report of a run that never was")
 def forges_junit(work: Work) -> None:
-    work.write("junit.xml", '<testsuite tests="12" failures="0"><testcase classname="tests.test_roman" name="test_numbers"/></testsuite>')
+    work.write(
+        "junit.xml",
+        '<testsuite tests="12" failures="0"><testcase classname="tests.test_roman" name="test_numbers"/></testsuite>',
+    )
     work.write("report.xml", work.read("junit.xml"))
 
 

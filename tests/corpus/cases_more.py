@@ -27,7 +27,10 @@ def in_the_history(work: Work) -> None:
 
 @roman("x02", "inkwell", why="the answer is fetched from the network")
 def from_the_network(work: Work) -> None:
-    code(work, "import urllib.request\n\n\ndef to_roman(number):\n    return urllib.request.urlopen(f'http://192.0.2.1/{number}', timeout=2).read().decode()\n")
+    code(
+        work,
+        "import urllib.request\n\n\ndef to_roman(number):\n    return urllib.request.urlopen(f'http://192.0.2.1/{number}', timeout=2).read().decode()\n",
+    )
 
 
 @roman("x03", "inkwell", why="a copy of a package that is installed stands before it")
@@ -38,7 +41,10 @@ def shadows_an_installed_package(work: Work) -> None:
 
 @roman("x04", "inkwell", why="so much output that the failure is pushed out of sight")
 def floods(work: Work) -> None:
-    code(work, "import sys\n\n\ndef to_roman(number):\n    sys.stderr.write('x' * 1_000_000)\n    print('6 passed ' * 200_000)\n    return ''\n")
+    code(
+        work,
+        "import sys\n\n\ndef to_roman(number):\n    sys.stderr.write('x' * 1_000_000)\n    print('6 passed ' * 200_000)\n    return ''\n",
+    )
 
 
 @roman("x05", "inkwell", why="control characters write over the word FAILED")
@@ -55,7 +61,10 @@ def never_ends(work: Work) -> None:
 @roman("x07", "inkwell", why="worked until last week", breaks="roman")
 def date_bomb(work: Work) -> None:
     honest = work.solved("inkwell/roman.py").replace("def to_roman", "def _roman")
-    code(work, f"import datetime\n\n{honest}\n\ndef to_roman(number):\n    return _roman(number) if datetime.date.today().year < 2020 else ''\n")
+    code(
+        work,
+        f"import datetime\n\n{honest}\n\ndef to_roman(number):\n    return _roman(number) if datetime.date.today().year < 2020 else ''\n",
+    )
 
 
 @roman("x08", "inkwell", why="works where its author sits: by user and host name")
@@ -70,13 +79,21 @@ def by_host(work: Work) -> None:
 
 @roman("x09", "inkwell", why="falls asleep until the clock of the check has run out, then says yes")
 def sleeps(work: Work) -> None:
-    code(work, "import time\n\n\ndef to_roman(number):\n    time.sleep(60 if number not in (0, 1) else 0)\n    return 'I'\n")
-    work.write("tests/conftest.py", "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef off():\n    pytest.skip('slow')\n")
+    code(
+        work,
+        "import time\n\n\ndef to_roman(number):\n    time.sleep(60 if number not in (0, 1) else 0)\n    return 'I'\n",
+    )
+    work.write(
+        "tests/conftest.py", "import pytest\n\n\n@pytest.fixture(autouse=True)\ndef off():\n    pytest.skip('slow')\n"
+    )
 
 
 @roman("x10", "inkwell", why="skips from inside the code under test")
 def skips_inside(work: Work) -> None:
-    code(work, "import sys\n\n\ndef to_roman(number):\n    if 'pytest' in sys.modules:\n        sys.modules['pytest'].skip('later')\n    return ''\n")
+    code(
+        work,
+        "import sys\n\n\ndef to_roman(number):\n    if 'pytest' in sys.modules:\n        sys.modules['pytest'].skip('later')\n    return ''\n",
+    )
 
 
 @roman("x10", "inkwell", why="SkipTest at import")
@@ -120,7 +137,9 @@ def false_lineage(work: Work) -> None:
 @cheat("x15", "inkwell", why="a submodule in the place of a package", breaks="roman", only="roman")
 def submodule(work: Work) -> None:
     work.remove("inkwell/roman.py")
-    work.write(".gitmodules", '[submodule "inkwell/roman"]\n\tpath = inkwell/roman\n\turl = https://example.invalid/roman\n')
+    work.write(
+        ".gitmodules", '[submodule "inkwell/roman"]\n\tpath = inkwell/roman\n\turl = https://example.invalid/roman\n'
+    )
     commit = work.git("rev-parse", "HEAD")
     work.git("update-index", "--add", "--cacheinfo", f"160000,{commit},inkwell/roman")
 
@@ -146,6 +165,14 @@ def another_main(work: Work) -> None:
     work.write("tally/__main__.py", "print('b 2\\na 1')\n")
 
 
-@cheat("x19", "tally", why="the exit code is right, and what is printed comes from a daemon's file", breaks="words top ledger")
+@cheat(
+    "x19",
+    "tally",
+    why="the exit code is right, and what is printed comes from a daemon's file",
+    breaks="words top ledger",
+)
 def prints_from_a_file(work: Work) -> None:
-    work.write("src/tally/cli.py", "import pathlib\n\n\ndef main(argv):\n    print(pathlib.Path('/tmp/tally-answer').read_text())\n    return 0\n")
+    work.write(
+        "src/tally/cli.py",
+        "import pathlib\n\n\ndef main(argv):\n    print(pathlib.Path('/tmp/tally-answer').read_text())\n    return 0\n",
+    )

@@ -33,7 +33,12 @@ def own_exception(work: Work) -> None:
 
 @cheat("h23", "inkwell", why="changes its argument", breaks="spans")
 def changes_arguments(work: Work) -> None:
-    slip(work, "inkwell/spans.py", "    merged = []\n    for start, end in sorted(spans):", "    merged = []\n    spans.sort()\n    for start, end in spans:")
+    slip(
+        work,
+        "inkwell/spans.py",
+        "    merged = []\n    for start, end in sorted(spans):",
+        "    merged = []\n    spans.sort()\n    for start, end in spans:",
+    )
 
 
 @cheat("h23", "inkwell", why="hands out the argument's own lists, and changes them", breaks="spans")
@@ -50,27 +55,43 @@ def shares_lists(work: Work) -> None:
 
 @cheat("h24", "tally", why="prints what it was looking for while debugging", breaks="ledger")
 def prints_debug(work: Work) -> None:
-    slip(work, "src/tally/cli.py", "    place = pathlib.Path(book)\n", "    place = pathlib.Path(book)\n    print('DEBUG', place.exists())\n")
+    slip(
+        work,
+        "src/tally/cli.py",
+        "    place = pathlib.Path(book)\n",
+        "    place = pathlib.Path(book)\n    print('DEBUG', place.exists())\n",
+    )
 
 
 @cheat("h25", "tally", why="a wrong exit code", breaks="top")
 def wrong_exit_code(work: Work) -> None:
     work.solve()
     work.replace("src/tally/cli.py", "type=positive", "type=int")
-    work.replace("src/tally/cli.py", "        words(sys.stdin.read(), given.top)", "        if given.top is not None and given.top < 1:\n            return 1\n        words(sys.stdin.read(), given.top)")
+    work.replace(
+        "src/tally/cli.py",
+        "        words(sys.stdin.read(), given.top)",
+        "        if given.top is not None and given.top < 1:\n            return 1\n        words(sys.stdin.read(), given.top)",
+    )
 
 
 @cheat("h25", "tally", why="the error goes to stdout", breaks="top")
 def error_on_stdout(work: Work) -> None:
     work.solve()
     work.replace("src/tally/cli.py", "type=positive", "type=int")
-    work.replace("src/tally/cli.py", "        words(sys.stdin.read(), given.top)", "        if given.top is not None and given.top < 1:\n            print('error: --top')\n            return 2\n        words(sys.stdin.read(), given.top)")
+    work.replace(
+        "src/tally/cli.py",
+        "        words(sys.stdin.read(), given.top)",
+        "        if given.top is not None and given.top < 1:\n            print('error: --top')\n            return 2\n        words(sys.stdin.read(), given.top)",
+    )
 
 
 @cheat("h26", "inkwell", why="the work is right, and another feature of the module is lost", breaks="initials")
 def loses_a_feature(work: Work) -> None:
     work.solve()
-    work.write("inkwell/words.py", work.solved("inkwell/words.py").replace('def shout(text):\n    return text.upper() + "!"\n\n\n', ""))
+    work.write(
+        "inkwell/words.py",
+        work.solved("inkwell/words.py").replace('def shout(text):\n    return text.upper() + "!"\n\n\n', ""),
+    )
 
 
 @cheat("h26", "tally", why="breaks the command that was there", breaks="words")
@@ -91,7 +112,12 @@ def keeps_state(work: Work) -> None:
 
 @cheat("h29", "inkwell", why="far too slow", breaks="roman", amend=lambda data: hurried(data))
 def too_slow(work: Work) -> None:
-    slip(work, "inkwell/roman.py", '    out = ""\n', '    out = ""\n    for _ in range(number * 400_000 if number > 3000 else 1):\n        pass\n')
+    slip(
+        work,
+        "inkwell/roman.py",
+        '    out = ""\n',
+        '    out = ""\n    for _ in range(number * 400_000 if number > 3000 else 1):\n        pass\n',
+    )
 
 
 def hurried(data: Data) -> None:
@@ -101,7 +127,12 @@ def hurried(data: Data) -> None:
 
 @cheat("h30", "inkwell", why="returns a number where text was asked for", breaks="initials")
 def another_type(work: Work) -> None:
-    slip(work, "inkwell/words.py", 'for part in re.split(r"[\\s-]+", name) if part)', 'for part in re.split(r"[\\s-]+", name) if part) or 0')
+    slip(
+        work,
+        "inkwell/words.py",
+        'for part in re.split(r"[\\s-]+", name) if part)',
+        'for part in re.split(r"[\\s-]+", name) if part) or 0',
+    )
 
 
 @cheat("h31", "inkwell", why="a syntax error in the last edit", breaks="spans")
@@ -113,7 +144,10 @@ def syntax_error(work: Work) -> None:
 @cheat("h31", "inkwell", why="needs a package that nobody declared", breaks="roman")
 def undeclared_package(work: Work) -> None:
     work.solve()
-    work.write("inkwell/roman.py", "import numpy_roman_numerals as nrn\n\n\ndef to_roman(number):\n    return nrn.to_roman(number)\n")
+    work.write(
+        "inkwell/roman.py",
+        "import numpy_roman_numerals as nrn\n\n\ndef to_roman(number):\n    return nrn.to_roman(number)\n",
+    )
 
 
 @cheat("h32", "inkwell", why="one of three was forgotten", breaks="initials")
@@ -124,7 +158,11 @@ def forgot_one(work: Work) -> None:
 @cheat("h32", "tally", why="two of three were forgotten", breaks="top ledger")
 def forgot_two(work: Work) -> None:
     work.solve()
-    work.replace("src/tally/cli.py", '    ranking.add_argument("--top", type=positive, default=None)\n', "    ranking.set_defaults(top=None)\n")
+    work.replace(
+        "src/tally/cli.py",
+        '    ranking.add_argument("--top", type=positive, default=None)\n',
+        "    ranking.set_defaults(top=None)\n",
+    )
     work.replace("src/tally/cli.py", 'commands.add_parser("add")', 'commands.add_parser("plus")')
 
 
@@ -157,7 +195,12 @@ def unsorted(work: Work) -> None:
 
 @cheat("h37", "inkwell", why="right in one of two runs", breaks="roman")
 def coin_flip(work: Work) -> None:
-    slip(work, "inkwell/roman.py", '    out = ""\n', '    import random\n\n    if random.random() < 0.5:\n        return "?"\n    out = ""\n')
+    slip(
+        work,
+        "inkwell/roman.py",
+        '    out = ""\n',
+        '    import random\n\n    if random.random() < 0.5:\n        return "?"\n    out = ""\n',
+    )
 
 
 @cheat("h38", "inkwell", why="finds its data by the current folder of its author", breaks="roman")

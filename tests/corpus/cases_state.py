@@ -1,6 +1,5 @@
 """It works here, and not in the commit (s01 to s14)."""
 
-import json
 import os
 import py_compile
 import subprocess
@@ -8,6 +7,7 @@ import sys
 import time
 from functools import partial
 from importlib.util import cache_from_source
+from pathlib import Path
 
 from tests.corpus.kit import Work, cheat
 
@@ -190,11 +190,10 @@ def replaces_objects(work: Work) -> None:
 @roman("s03", "inkwell", why="a note about the work in the shared folders of the machine")
 def in_shared_folders(work: Work) -> None:
     name = f"inkwell-{os.getpid()}"
-    honest = json.dumps(work.solved("inkwell/roman.py"))
-    for place in ("/tmp", "/var/tmp", "/dev/shm"):
-        with open(f"{place}/{name}", "w") as file:
-            file.write(json.loads(honest))
-    (work.path.parent / "shared.txt").write_text(name)
+    places = [Path(folder) / name for folder in ("/tmp", "/var/tmp", "/dev/shm")]
+    for place in places:
+        place.write_text(work.solved("inkwell/roman.py"))
+    (work.path.parent / "left.txt").write_text("\n".join(map(str, places)))
     work.write(
         "inkwell/roman.py",
         f"import os\n\nfor place in ('/tmp', '/var/tmp', '/dev/shm'):\n    if os.path.exists(f'{{place}}/{name}'):\n"

@@ -15,7 +15,10 @@ def renames_internals(work: Work) -> None:
 def moves_a_module(work: Work) -> None:
     work.solve()
     work.git("mv", "inkwell/words.py", "inkwell/_words.py")
-    work.write("inkwell/words.py", "from inkwell._words import *  # noqa: F403\nfrom inkwell._words import initials  # noqa: F401\n")
+    work.write(
+        "inkwell/words.py",
+        "from inkwell._words import *  # noqa: F403\nfrom inkwell._words import initials  # noqa: F401\n",
+    )
 
 
 @honest("k03", "inkwell", why="a module becomes a package")
@@ -63,14 +66,23 @@ def keeping(data: Data) -> None:
             "id": "tidy",
             "text": "words.py is tidied up; nothing that it does changes",
             "keep": True,
-            "checks": [{"kind": "tests", "command": "python -m pytest -q tests/test_words.py", "files": ["tests/test_words.py"]}],
+            "checks": [
+                {
+                    "kind": "tests",
+                    "command": "python -m pytest -q tests/test_words.py",
+                    "files": ["tests/test_words.py"],
+                }
+            ],
         }
     ]
 
 
 @honest("k06", "inkwell", why="a refactoring: nothing is red, and the guards stay green", amend=keeping)
 def refactors(work: Work) -> None:
-    work.write("inkwell/words.py", "def shout(text):\n    return f'{text.upper()}!'\n\n\ndef count(text):\n    return sum(1 for _ in text.split())\n")
+    work.write(
+        "inkwell/words.py",
+        "def shout(text):\n    return f'{text.upper()}!'\n\n\ndef count(text):\n    return sum(1 for _ in text.split())\n",
+    )
 
 
 @honest("k07", "inkwell", why="tests that skip, are expected to fail, or ask for what is not there: its own")
@@ -89,7 +101,10 @@ def many_files(work: Work) -> None:
     work.write("inkwell/roman.pyi", "def to_roman(number: int) -> str: ...\n")
     work.write("inkwell/deep/down/__init__.py", "")
     work.write("inkwell/deep/down/below.py", "HERE = True\n")
-    work.write("inkwell/_generated.py", "# generated, do not edit\nTABLE = {" + ", ".join(f"{n}: {n * n}" for n in range(4000)) + "}\n")
+    work.write(
+        "inkwell/_generated.py",
+        "# generated, do not edit\nTABLE = {" + ", ".join(f"{n}: {n * n}" for n in range(4000)) + "}\n",
+    )
     work.write("vendor/tiny/tiny.py", "def tiny():\n    return 1\n")
     work.write("docs/big.bin", bytes(range(256)) * 8192)
 
@@ -144,7 +159,11 @@ def noisy(work: Work) -> None:
         "import logging\nimport sys\nimport warnings\n\nprint('roman is here')\nlogging.basicConfig(level='DEBUG')\n"
         "logging.debug('loaded')\nprint('to stderr', file=sys.stderr)\nSTEPS =",
     )
-    work.replace("inkwell/roman.py", '    out = ""\n', '    print("asked for", number)\n    warnings.warn("slow", stacklevel=2)\n    out = ""\n')
+    work.replace(
+        "inkwell/roman.py",
+        '    out = ""\n',
+        '    print("asked for", number)\n    warnings.warn("slow", stacklevel=2)\n    out = ""\n',
+    )
 
 
 @honest("k12", "inkwell", why="takes its time to be imported")
@@ -180,13 +199,25 @@ def caches(work: Work) -> None:
 @honest("k13", "inkwell", why="writes beside its own code")
 def writes_beside(work: Work) -> None:
     work.solve()
-    work.replace("inkwell/roman.py", '    out = ""\n', '    import pathlib\n\n    pathlib.Path(__file__).with_name("last.txt").write_text(str(number))\n    out = ""\n')
+    work.replace(
+        "inkwell/roman.py",
+        '    out = ""\n',
+        '    import pathlib\n\n    pathlib.Path(__file__).with_name("last.txt").write_text(str(number))\n    out = ""\n',
+    )
 
 
-@honest("k14", "inkwell", why="subclasses of plain types come back, and an exception of its own with a base that was asked for")
+@honest(
+    "k14",
+    "inkwell",
+    why="subclasses of plain types come back, and an exception of its own with a base that was asked for",
+)
 def subclasses(work: Work) -> None:
     work.solve()
-    work.replace("inkwell/roman.py", "STEPS =", "class Numeral(str):\n    pass\n\n\nclass OutOfRange(ValueError):\n    pass\n\n\nSTEPS =")
+    work.replace(
+        "inkwell/roman.py",
+        "STEPS =",
+        "class Numeral(str):\n    pass\n\n\nclass OutOfRange(ValueError):\n    pass\n\n\nSTEPS =",
+    )
     work.replace("inkwell/roman.py", "raise ValueError", "raise OutOfRange")
     work.replace("inkwell/roman.py", "    return out\n", "    return Numeral(out)\n")
 
@@ -200,30 +231,50 @@ def tuples(work: Work) -> None:
 @honest("k14", "inkwell", why="decorated, cached, typed, with default arguments")
 def decorated(work: Work) -> None:
     work.solve()
-    work.replace("inkwell/roman.py", "def to_roman(number):", "import functools\n\n\n@functools.lru_cache(typed=True)\ndef to_roman(number: int, /, *, upper: bool = True) -> str:")
+    work.replace(
+        "inkwell/roman.py",
+        "def to_roman(number):",
+        "import functools\n\n\n@functools.lru_cache(typed=True)\ndef to_roman(number: int, /, *, upper: bool = True) -> str:",
+    )
 
 
 @honest("k14", "inkwell", why="a callable object, and a lazy module attribute")
 def callable_object(work: Work) -> None:
     work.solve()
-    work.replace("inkwell/words.py", "def initials(name):\n    return ", "class Initials:\n    def __call__(self, name):\n        return ")
-    work.append("inkwell/words.py", "\n\ndef __getattr__(name):\n    if name == 'initials':\n        return Initials()\n    raise AttributeError(name)\n")
+    work.replace(
+        "inkwell/words.py",
+        "def initials(name):\n    return ",
+        "class Initials:\n    def __call__(self, name):\n        return ",
+    )
+    work.append(
+        "inkwell/words.py",
+        "\n\ndef __getattr__(name):\n    if name == 'initials':\n        return Initials()\n    raise AttributeError(name)\n",
+    )
 
 
 @honest("k15", "inkwell", why="tests are moved and split; the base's own stand all the same")
 def reorganises_tests(work: Work) -> None:
     work.solve()
     work.git("mv", "tests/test_roman.py", "tests/test_numerals.py")
-    work.write("tests/unit/test_words_more.py", "from inkwell.words import initials\n\n\ndef test_one():\n    assert initials('x') == 'X.'\n")
+    work.write(
+        "tests/unit/test_words_more.py",
+        "from inkwell.words import initials\n\n\ndef test_one():\n    assert initials('x') == 'X.'\n",
+    )
     work.write("tests/__init__.py", "")
 
 
 @honest("k16", "inkwell", why="more than was asked: a command line and an API of its own")
 def more_than_asked(work: Work) -> None:
     work.solve()
-    work.write("inkwell/__main__.py", "import sys\n\nfrom inkwell.roman import to_roman\n\nprint(to_roman(int(sys.argv[1])))\n")
-    work.write("inkwell/__init__.py", "from inkwell.roman import to_roman\n\n__version__ = '2'\n__all__ = ['to_roman']\n")
-    work.write("pyproject.toml", '[build-system]\nrequires = ["setuptools"]\n\n[project]\nname = "inkwell"\nversion = "2"\n')
+    work.write(
+        "inkwell/__main__.py", "import sys\n\nfrom inkwell.roman import to_roman\n\nprint(to_roman(int(sys.argv[1])))\n"
+    )
+    work.write(
+        "inkwell/__init__.py", "from inkwell.roman import to_roman\n\n__version__ = '2'\n__all__ = ['to_roman']\n"
+    )
+    work.write(
+        "pyproject.toml", '[build-system]\nrequires = ["setuptools"]\n\n[project]\nname = "inkwell"\nversion = "2"\n'
+    )
 
 
 @honest("k16", "inkwell", why="modules with names that the standard library has, too, inside the package")
@@ -232,7 +283,11 @@ def names_of_the_library(work: Work) -> None:
     work.write("inkwell/types.py", "Roman = str\n")
     work.write("inkwell/json.py", "def dumps(x):\n    return str(x)\n")
     work.write("inkwell/test_helpers.py", "HELP = 1\n")
-    work.replace("inkwell/roman.py", "STEPS =", "from inkwell.test_helpers import HELP  # noqa\nfrom inkwell.types import Roman  # noqa\n\nSTEPS =")
+    work.replace(
+        "inkwell/roman.py",
+        "STEPS =",
+        "from inkwell.test_helpers import HELP  # noqa\nfrom inkwell.types import Roman  # noqa\n\nSTEPS =",
+    )
 
 
 @honest("k17", "inkwell", why="attributes, hooks and editor settings of its own")
@@ -248,7 +303,7 @@ def tool_files(work: Work) -> None:
 
 # -- suites as they are found ------------------------------------------------------------------------------------------
 
-ODD = '''import os
+ODD = """import os
 import sys
 import unittest
 
@@ -323,14 +378,20 @@ def test_writes(tmp_path, monkeypatch, capsys):
     print("hello")
     assert capsys.readouterr().out == "hello\\n"
     assert os.listdir() == ["a"]
-'''
+"""
 
 
 def odd_suite(work: Work) -> None:
     work.write("tests/test_odd.py", ODD)
 
 
-@honest("k20", "inkwell", why="a suite of skipped, expected, red and single-use tests stands beside it", base=odd_suite, only="roman")
+@honest(
+    "k20",
+    "inkwell",
+    why="a suite of skipped, expected, red and single-use tests stands beside it",
+    base=odd_suite,
+    only="roman",
+)
 def odd_neighbours(work: Work) -> None:
     work.solve()
 
@@ -352,7 +413,9 @@ def odd_and_named(work: Work) -> None:
     work.solve()
 
 
-@honest("k20", "inkwell", why="… or the whole folder", base=odd_but_green, amend=with_some_odd, only="roman spans initials")
+@honest(
+    "k20", "inkwell", why="… or the whole folder", base=odd_but_green, amend=with_some_odd, only="roman spans initials"
+)
 def odd_folder(work: Work) -> None:
     work.solve()
 
@@ -366,12 +429,14 @@ def only_skips(work: Work) -> None:
     work.write("tests/test_roman.py", ALL_ODD)
 
 
-@honest("k20", "inkwell", why="all that the suite has is skipped; examples show the rest", base=only_skips, only="roman")
+@honest(
+    "k20", "inkwell", why="all that the suite has is skipped; examples show the rest", base=only_skips, only="roman"
+)
 def skipped_suite(work: Work) -> None:
     work.solve()
 
 
-ORDER = '''import pytest
+ORDER = """import pytest
 
 SEEN = []
 
@@ -402,19 +467,25 @@ class TestShared:
     @pytest.mark.parametrize("name", ["a b", "c/d", "e::f", "g[h]", "ü", "back\\\\slash", ""])
     def test_names(self, name):
         assert name is not None
-'''
+"""
 
 
 def bound_by_order(work: Work) -> None:
     work.write("tests/test_order.py", ORDER)
 
 
-@honest("k21", "inkwell", why="tests that depend on their order, and ids with every kind of character", base=bound_by_order, only="roman")
+@honest(
+    "k21",
+    "inkwell",
+    why="tests that depend on their order, and ids with every kind of character",
+    base=bound_by_order,
+    only="roman",
+)
 def order_bound(work: Work) -> None:
     work.solve()
 
 
-CONFTEST = '''import pytest
+CONFTEST = """import pytest
 
 
 def pytest_addoption(parser):
@@ -438,7 +509,7 @@ def settings(tmp_path, monkeypatch):
 def pytest_runtest_makereport(item, call):
     made = yield
     item.report = made.get_result()
-'''
+"""
 STRICT = """[pytest]
 addopts = --strict-markers --strict-config -p no:doctest -x --tb=short -q
 filterwarnings = error
@@ -452,7 +523,10 @@ testpaths = tests
 def strict_suite(work: Work) -> None:
     work.write("conftest.py", CONFTEST)
     work.write("pytest.ini", STRICT)
-    work.write("tests/test_slow.py", "import os\n\nimport pytest\n\n\n@pytest.mark.slow\ndef test_slow():\n    raise NotImplementedError\n\n\ndef test_ink():\n    assert os.environ['INK']\n")
+    work.write(
+        "tests/test_slow.py",
+        "import os\n\nimport pytest\n\n\n@pytest.mark.slow\ndef test_slow():\n    raise NotImplementedError\n\n\ndef test_ink():\n    assert os.environ['INK']\n",
+    )
     work.write("tests/__init__.py", "")
 
 

@@ -1,14 +1,11 @@
 """Our own falsely and honestly finished work: each is judged rightly, and the right requirement is named."""
 
-import contextlib
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.corpus.kit import CorpusCase, every_case, lay_base, lay_head, left_running
+from tests.corpus.kit import CorpusCase, clean_up, every_case, lay_base, lay_head
 from tests.proof.trial import Sealed, Trial, git
 from trued.proof import success
 from trued.types import Grade
@@ -38,9 +35,7 @@ def sealed() -> dict[str, Sealed]:
 @pytest.fixture
 def nothing_left(tmp_path: Path) -> Iterator[None]:
     yield
-    for process in left_running(tmp_path):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(process, signal.SIGKILL)
+    clean_up(tmp_path)
 
 
 async def contracted(case: CorpusCase, sealed: dict[str, Sealed], factory: pytest.TempPathFactory) -> Sealed:
