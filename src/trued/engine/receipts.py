@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from .. import durable, proof
+from ..documents.requirements import parse_requirements
 from ..errors import BadInput, StateFailed
 from ..proof import bundle as bundles
 from ..proof import signing
+from ..proof.bench import check_hash
 from ..proof.bundle import Bundle, blobs
 from ..proof.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
 from ..protocols import Tell
@@ -82,6 +84,8 @@ async def check(
         new = await again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
         differing = differences(found.statement, new)
         said += _compared(found.statement, new, differing)
+        if found.statement.predicate.trued.held_out and not _cases_of(sealed):
+            said.append("whether the cases were held out cannot be seen again: their file is not in the bundle")
     else:
         said.append("nothing was run: with --bundle and a clone everything is proven again")
     return Checked(
@@ -124,11 +128,22 @@ async def again(
 
 async def _seen(sealed: Bundle, *both: Side) -> Contract:
     """The contract, with cases that are held out no more if a history holds the file that they stand in."""
-    names = set(blobs(sealed.asked[1])) if sealed.asked else set()
-    if not sealed.contract.held_out or not names or not await sides.in_history(both, names):
+    if not sealed.contract.held_out or not (names := _cases_of(sealed)) or not await sides.in_history(both, names):
         return sealed.contract
     why = "the history of base or head holds the requirements file: its cases count as visible"
     return sealed.contract.model_copy(update={"held_out": False, "held_out_why": why})
+
+
+def _cases_of(sealed: Bundle) -> set[str]:
+    """What git calls the requirements file of the bundle; nothing where there is none, or one of other requirements."""
+    name, data = sealed.asked or ("", b"")
+    sealed_checks = {one.id: set(map(check_hash, one.checks)) for one in sealed.contract.requirements}
+    try:
+        asked = parse_requirements(data.decode(), name).requirements
+    except (BadInput, UnicodeDecodeError):
+        return set()
+    own = all(set(map(check_hash, one.checks)) <= sealed_checks.get(one.id, set()) for one in asked)
+    return set(blobs(data)) if own else set()
 
 
 def _asked(contract: Contract) -> Requirements:
