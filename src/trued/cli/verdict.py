@@ -6,6 +6,7 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
+from ..redact import plain
 from ..types import Grade, Judged
 from ..views.verdict import Checked, Verification, because, spot
 from .terminal import err, out, quiet_place
@@ -68,9 +69,15 @@ def _failing(console: Console, check: Checked) -> None:
         _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:
         head = Text.assemble(INDENT, ("✗ ", "red"))
-        _wrapped(console, head, line(check.told(tried), DETAIL), f"{INDENT}  ")
+        _wrapped(console, head, _exact(check.told(tried)), f"{INDENT}  ")
     if len(check.failing) > CASES:
         _say(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
+
+
+def _exact(words: str) -> str:
+    """On one line, with every blank: it may be what makes the difference."""
+    flat = " ".join(plain(words).splitlines())
+    return flat if len(flat) <= DETAIL else f"{flat[: DETAIL - 1]}…"
 
 
 def _end(console: Console, one: Verification) -> None:
@@ -93,7 +100,7 @@ def _wrapped(console: Console, head: Text, words: str, indent: str, style: str =
         _say(console, head.copy().append(words, style))
         return
     room = console.width - len(indent) - 1
-    parts = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False) or [""]
+    parts = textwrap.wrap(words, room, break_on_hyphens=False, break_long_words=False, replace_whitespace=False) or [""]
     _say(console, head.copy().append(parts[0], style))
     for part in parts[1:]:
         _say(console, Text(indent).append(part, style))
