@@ -6,9 +6,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from trued.errors import CannotJudge
-from trued.types import Check, CommandCheck, Contract, Evidence, ExamplesCheck, Outcomes, Requirement, TestsCheck
+from trued.types import (
+    BrowserCheck,
+    Check,
+    CommandCheck,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+)
 
-from . import command, examples, tests
+from . import browser, command, examples, tests
 from .bench import Bench, Fact, Wanted, check_hash, unjudged, void
 from .cleanroom import put_back
 from .frozen import below
@@ -39,6 +49,8 @@ async def _taken(check: Check, bench: Bench, wanted: Wanted) -> Fact:
         return await tests.take(check, bench, wanted)
     if isinstance(check, ExamplesCheck):
         return await examples.take(check, bench, wanted)
+    if isinstance(check, BrowserCheck):
+        return await browser.take(check, bench, wanted)
     if isinstance(check, CommandCheck):
         return await command.take(check, bench, wanted)
     return void(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
@@ -108,6 +120,7 @@ class Recorder:
             began=time.time() - fact.seconds,
             seconds=fact.seconds,
             setting=fact.setting,
+            artifacts=dict(fact.artifacts),
             held_out=self.contract.held_out and isinstance(check, DATA),
             tainted=tainted,
             why_void=fact.void,

@@ -34,7 +34,7 @@ class Served:
     def connect(self) -> socket.socket:
         ours, theirs = socket.socketpair()
         with theirs, contextlib.suppress(OSError):  # where the forwarder is gone, the caller hears nothing
-            socket.send_fds(self._orders, [b"+"], [theirs.fileno()])
+            socket.send_fds(self._orders, [b"+"], [theirs.fileno()], socket.MSG_DONTWAIT)
         return ours
 
     def dialer(self) -> int:
@@ -42,7 +42,7 @@ class Served:
 
     def gone(self) -> bool:
         with contextlib.suppress(OSError, ValueError):
-            said = self._orders.recv(16)
+            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # whoever has a copy of it could make it wait
             self._code = int(said) if said else self._code
         over = self._task is not None and self._task.done()
         return over or self._code not in (None, 0)  # one that went to the background has not failed

@@ -1,0 +1,229 @@
+"""A page in a real Chromium, in a sandbox from which it reaches the contract's server and nothing else."""
+
+import base64
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from trued.protocols import Command, Ran, Serving
+from trued.types import BrowserCheck, Outcomes, Tried
+
+from . import exchanges
+from .bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
+
+PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit
+OUTPUT_BYTES = 32 * 2**20  # a picture comes along
+ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
+NO_SERVER = "a page needs a server, and the contract has none"
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What was on it when it had come to rest."""
+
+    status: int
+    url: str  # path and query
+    here: bool  # still at the contract's server
+    shown: str  # what a person sees, white space as one blank
+    meant: str  # the same without the style sheet's upper case
+    tree: tuple[str, ...]
+    errors: tuple[str, ...]
+
+
+async def take(check: BrowserCheck, bench: Bench, wanted: Wanted) -> Fact:
+    """Open the page once, on a fresh server, and count each expectation by itself."""
+    ids = [name for name, _, _ in expected(check) if wanted.ids is None or name in wanted.ids]
+    if bench.serve is None:
+        return void(NO_SERVER, Outcomes.BROKEN, "malformed")
+    program, lack = found()
+    if lack:
+        tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind="program chromium", detail=lack) for one in ids]
+        return Fact(tuple(tried), f"open {check.page}", void=lack, notes=(f"{check.page}: {lack}",))
+    within_s = bench.serve.ready.within_s + START_S + 2 * check.within_s + 30.0
+    ran, record = None, dict[str, Any]()
+    async with exchanges.server(bench, within_s) as serving:
+        why = await exchanges.up(serving, bench.serve.ready)
+        if not why:
+            ran, record = await _opened(check, bench, serving, program)
+        server = await serving.end()
+    if why:
+        outcome, kind, detail = exchanges.not_up(why, bench, server)
+        counted = [Tried(id=one, outcome=outcome, kind=told(kind), detail=told(detail)) for one in ids]
+    else:
+        counted = [one for one in judged(check, record, serving.port) if one.id in ids]
+    streams = (server.stdout, server.stderr)
+    return Fact(
+        tried=tuple(counted),
+        command=f"open {check.page} in Chromium",
+        output=capped(*streams),
+        seconds=server.seconds,
+        isolation=(ran or server).isolation,
+        versions={"chromium": str(record["version"])[:50]} if "version" in record else {},
+        artifacts=await _kept(bench, record),
+    )
+
+
+async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: str) -> tuple[Ran, dict[str, Any]]:
+    token, dialer = nonce(), serving.dialer()
+    order = {
+        "nonce": token,
+        "page": check.page,
+        "port": serving.port,
+        "dialer": dialer,
+        "within_s": check.within_s,
+        "chromium": program,
+    }
+    with tempfile.TemporaryDirectory(prefix="trued-browser-") as folder:
+        command = Command(
+            argv=(sys.executable, "-I", "-B", str(INSIDE / "browse.py")),
+            folder=Path(folder),
+            stdin=json.dumps(order).encode(),
+            readable=(str(INSIDE), *_readable(program)),
+            within_s=START_S + 2 * check.within_s,
+            output_bytes=OUTPUT_BYTES,
+            ports=(serving.port,),
+            channel=True,
+            inherited=(dialer,),
+            second=bench.second,
+        )
+        ran = await bench.workspace.execute(command)
+    said, stray = records(ran.answers, token)
+    if stray or len(said) != 1:
+        why = "Timeout: the page never let the browser rest" if ran.timed_out else "the browser came to an end"
+        return ran, {"failed": f"{why} {capped(ran.stderr)[-600:]}"}
+    return ran, said[0]
+
+
+async def _kept(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
+    """The picture and the accessibility tree, for people."""
+    kept = {"tree.txt": str(record.get("tree", "")).encode("utf-8", "replace")}
+    with contextlib.suppress(ValueError):
+        kept["screenshot.png"] = base64.b64decode(str(record.get("screenshot", "")), validate=True)
+    return {name: await bench.workspace.keep(content) for name, content in kept.items() if content}
+
+
+# -- which Chromium ----------------------------------------------------------------------------------------------------
+
+
+def found() -> tuple[str, str]:
+    """The browser's program, and what is lacking."""
+    if importlib.util.find_spec("playwright") is None:
+        return "", f"playwright is not installed: {ADVICE}"
+    program = _program(os.environ.get("PATH", os.defpath))
+    return program, "" if program else f"there is no Chromium: {ADVICE}"
+
+
+@lru_cache(maxsize=4)
+def _program(path: str) -> str:
+    named = (shutil.which(name, path=path) for name in PROGRAMS)
+    home = Path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH") or Path.home() / ".cache" / "ms-playwright")
+    own = sorted(str(one) for one in home.glob("chromium-*/chrome-linux*/chrome"))
+    return next(filter(None, (*named, *reversed(own))), "")
+
+
+def _readable(program: str) -> tuple[str, ...]:
+    real = Path(program).resolve()
+    return () if real.is_relative_to("/usr") else (str(real.parent),)
+
+
+# -- what it shows -----------------------------------------------------------------------------------------------------
+
+
+def expected(check: BrowserCheck) -> list[tuple[str, str, str]]:
+    """Each expectation: its id, its kind, its words."""
+    every = [*((f'sees "{one}"', "sees", one) for one in check.sees)]
+    every += [(f'hides "{one}"', "hides", one) for one in check.hides]
+    every += [(f"url {check.url}", "url", check.url)] if check.url is not None else []
+    every += [(f"tree {one}", "tree", one) for one in check.tree]
+    every += [("quiet", "console", "")] if check.quiet else []
+    return list(dict.fromkeys(every))
+
+
+def judged(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[Tried]:
+    """Every expectation, as it was met or not."""
+    page = _page(record, port)
+    if page is None:
+        outcome, kind, detail = _unopened(record)
+        for name, _, _ in expected(check):
+            yield Tried(id=name, outcome=outcome, kind=kind, detail=told(detail))
+        return
+    listed = expected(check)
+    # A page may be meant to say that there is nothing; one that says nothing of what is expected is simply not there.
+    there = page.status < 400 or any(kind == "sees" and _met(kind, words, page) for _, kind, words in listed)
+    for name, kind, words in listed:
+        if there and _met(kind, words, page):
+            yield Tried(id=name, outcome=Outcomes.PASSED)
+        elif page.status == 404 and not there:
+            yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
+        else:
+            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=_seen(kind, page))
+
+
+def _unopened(record: dict[str, Any]) -> tuple[Outcomes, str, str]:
+    if "unable" in record:
+        return Outcomes.UNJUDGED, "environment", str(record["unable"])
+    why = str(record.get("failed", "what the browser said is no answer"))
+    return Outcomes.FAILED, "time" if "Timeout" in why else "page", why
+
+
+def _page(record: dict[str, Any], port: int) -> Page | None:
+    """The record in the script's own shape, or None."""
+    try:
+        url = urlsplit(str(record["url"]))
+        place = f"{url.path or '/'}{f'?{url.query}' if url.query else ''}{f'#{url.fragment}' if url.fragment else ''}"
+        return Page(
+            status=int(record["status"]),
+            url=place,
+            here=url.hostname == "localhost" and url.port == port,
+            shown=_plain(str(record["shown"])),
+            meant=_plain(str(record["meant"])),
+            tree=tuple(one.strip().removeprefix("- ") for one in str(record["tree"]).splitlines()),
+            errors=tuple(str(one) for one in record["errors"]),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
+
+
+def _met(kind: str, words: str, page: Page) -> bool:
+    if kind in ("sees", "hides"):
+        wanted = _plain(words)
+        shows = wanted in page.shown or wanted in page.meant
+        return page.here and (shows if kind == "sees" else not shows)
+    if kind == "url":
+        place = page.url if "#" in words else page.url.partition("#")[0]
+        return page.here and place == words
+    if kind == "tree":
+        return page.here and any(_same_line(words, line) for line in page.tree)
+    return not page.errors
+
+
+def _same_line(words: str, line: str) -> bool:
+    """As the tree has it, with or without what comes after the name: attributes, text, a colon."""
+    wanted = words.strip().removeprefix("- ")
+    return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
+
+
+def _seen(kind: str, page: Page) -> str:
+    if kind == "url" or not page.here:
+        return f"the page is at {page.url}{'' if page.here else ', elsewhere'}"
+    if kind == "tree":
+        return "the tree is:\n" + "\n".join(page.tree)[:1500]
+    if kind == "console":
+        return "\n".join(page.errors)[:1500]
+    return f"status {page.status}, text: {page.shown[:1500]}"
