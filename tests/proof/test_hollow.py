@@ -152,7 +152,9 @@ def test_lines_of_the_interface_leave_places_open() -> None:
 
 # -- no hollow program passes what is not called hollow ----------------------------------------------------------------
 
-VALUES = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "ab"]), st.just([]))
+VALUES: st.SearchStrategy[Any] = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "ab"]), st.just([])
+)
 CASES = st.lists(
     st.builds(lambda args, returns: call(tuple(args), returns), st.lists(VALUES, max_size=2), VALUES), max_size=6
 )

@@ -98,6 +98,7 @@ async def test_the_examiner_works_at_the_base_and_leaves_nothing_and_the_others_
     assert not (engine.folder(record.id) / "clones").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7", "LAW-8")
 async def test_where_agents_can_read_the_examiners_cases_they_count_as_visible(ground: Ground) -> None:
     engine, record, _ = await solo(ground, playing(), sandbox="none", allow_unsandboxed=True)
@@ -158,6 +159,7 @@ async def test_broken_hollow_and_missing_cases_go_back_once_and_what_is_left_is_
     assert any("text-2: it has no case" in one for one in contract.undecided)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11", "LAW-12")
 async def test_words_that_no_case_quotes_stand_beside_it_unproven(ground: Ground) -> None:
     goal = "`double(x)` returns twice its argument, and negative numbers raise a ValueError."
@@ -174,6 +176,7 @@ async def test_words_that_no_case_quotes_stand_beside_it_unproven(ground: Ground
     assert verdict.requirements[1].text == "and negative numbers raise a ValueError"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-11", "LAW-12")
 async def test_background_caps_the_source_until_a_person_agrees(ground: Ground) -> None:
     goal = f"We sell shoes online. {GOAL}"
@@ -219,6 +222,7 @@ async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_
     assert "answered alike by scripted:bolt" in verdict.requirements[0].rests_on
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_a_second_examiner_of_no_known_vendor_agrees_and_proves_no_more(ground: Ground) -> None:
     engine, record, _ = await solo(ground, playing(second=ALIKE), agents=TWO)
@@ -258,7 +262,7 @@ async def test_a_case_that_is_answered_otherwise_is_withdrawn_and_new_ones_are_w
 PLAN = "# Plan\n\n| Chunk | Scope |\n| --- | --- |\n| 1A | `double(x)` returns twice its argument |\n"
 SCOPE = "`double(x)` returns twice its argument"
 REVIEWED = {"result": "PASS", "steel_man": ["fine"], "gaps": []}
-CHUNK = {
+CHUNK: dict[str, Any] = {
     "interface": ["tiny:double(x)"],
     "cases": [case("double", 21, 42, SCOPE, "1A"), case("double", 5, 10, SCOPE, "1A")],
 }
@@ -297,6 +301,7 @@ async def test_after_two_fruitless_rounds_one_case_is_disclosed_and_replaced(gro
     assert [event.data["requirement"] for event in events(engine, record, "disclosed")] == ["1A"]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_a_case_that_an_implementer_disputes_is_answered_blind_once_and_withdrawn_if_wrong(
     ground: Ground,
@@ -324,6 +329,7 @@ async def test_a_case_that_an_implementer_disputes_is_answered_blind_once_and_wi
     assert [event.data["stands"] for event in events(engine, record, "dispute")] == [False]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8", "PUR-7")
 @pytest.mark.parametrize("keeps", [True, False], ids=["kept", "dropped"])
 async def test_an_objection_that_cannot_be_run_is_asked_about_once_more_with_the_evidence(
