@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from trued.engine import receipts
 from trued.engine.receipts import Checked, Keeping
 from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.errors import BadInput
-from trued.proof import signing
+from trued.proof import bundle as bundles
+from trued.proof import contract_hash, signing
+from trued.proof.bench import check_hash
+from trued.proof.bundle import Bundle
 from trued.proof.receipt import Statement, parsed, receipt
-from trued.types import Grade
+from trued.types import Approval, Author, Grade
 
 BASE = {
     "kit.py": "def old(x):\n    return x\n",
@@ -165,6 +169,35 @@ async def test_cases_that_a_history_shows_are_held_out_no_more_when_all_is_prove
     assert found.new is not None
     assert found.new.predicate.trued.grade is Grade.TESTED
     assert any("heldOut: true, and here false" in one for one in found.again or ())
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-10")
+async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(world: World, tmp_path: Path) -> None:
+    author = Author(role="examiner", agent="scripted:x")
+    checks = [check_hash(check) for one in world.done.contract.requirements for check in one.checks]
+    contract = world.done.contract.model_copy(update={"authors": dict.fromkeys(checks, author)})
+    files = bundles.files(Bundle(contract))
+    lay_bytes(tmp_path / "bundle", files)
+    word = Approval(requirement="*", who="Ada", why="read all of it", at=5.0, contract=contract_hash(contract))
+    stated = parsed(world.receipt.read_bytes()).statement
+    account = stated.predicate.trued.model_copy(update={"words": (word,)})
+    claimed = stated.model_copy(update={"predicate": stated.predicate.model_copy(update={"trued": account})})
+    repo = world.place / "repo"
+    true = await receipts.again(claimed, bundles.opened(files), repo, home=tmp_path, environ=os.environ, tell=quiet)
+    assert true.predicate.trued.grade is Grade.PROVEN
+    assert any("Ada: read all of it" in one for one in true.predicate.trued.requirements[0].rests_on)
+    (tmp_path / "r.json").write_bytes(receipt(true))
+    found = await checked(world, tmp_path / "r.json", bundle=tmp_path / "bundle", repository=repo)
+    assert (found.code, found.again) == (0, ())
+    assert "the word of Ada cannot be proven again" in found.said
+    assert any("held out cannot be seen again" in one for one in found.said)
+
+
+def lay_bytes(folder: Path, files: Mapping[str, bytes]) -> None:
+    for name, data in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
 
 
 async def test_a_signature_is_checked_against_the_key_that_is_named(world: World, tmp_path: Path) -> None:
