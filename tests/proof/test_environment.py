@@ -172,7 +172,7 @@ async def test_other_changes_of_a_manifest_are_no_change_of_what_it_declares(tmp
 def test_secrets_do_not_go_with_the_way_to_a_registry(tmp_path: Path) -> None:
     file = tmp_path / "pip.conf"
     file.write_text(
-        "[global]\nindex-url = https://me:pass@example.org/simple\nextra-index-url =\n  https://a\n  https://b\n"
+        "[global]\nindex-url: https://me:pass@example.org/simple\nextra-index-url:\n  https://a\n  https://b\n"
     )
     environ = {"PIP_PASSWORD": "x", "UV_DEFAULT_INDEX": "https://u:p@h", "HTTPS_PROXY": "http://p:1", "AWS_KEY": "k"}
     assert registries(environ, [file]) == {"PIP_EXTRA_INDEX_URL": "https://a https://b", "HTTPS_PROXY": "http://p:1"}
