@@ -15,6 +15,7 @@ import pytest
 from tests.gate.warm import Warm, warm
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.proof.trial import bare_interpreter
+from trued.processes import descendants, identity
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -120,6 +121,41 @@ def test_checks_that_do_not_end_hold_nobody_up(yard: Yard) -> None:
     assert time.monotonic() - began < 30
     assert "did not end within 3 s" in answer["systemMessage"]
     assert "decision" not in answer
+
+
+@pytest.mark.slow
+def test_two_gates_at_once_judge_a_tree_once(yard: Yard) -> None:
+    yard.install("claude")
+    both = [begun(yard, "gate") for _ in range(2)]
+    assert [one.wait(120) for one in both] == [1, 1]
+    (folder,) = (yard.state / "gates").iterdir()
+    assert len(list((folder / "verdicts").rglob("*.json"))) == 1
+
+
+@pytest.mark.slow
+def test_a_gate_that_is_ended_leaves_no_process_behind(yard: Yard) -> None:
+    yard.install("claude")
+    yard.write("slug.py", f"import time\ntime.sleep(4711)\n{GREEN}")
+    process = begun(yard, "gate")
+    until = time.monotonic() + 60
+    while len(below := descendants(process.pid)) < 2 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert below
+    process.terminate()
+    assert process.wait(60) == 130
+    assert not [one for one in below if identity(one)]
+    assert not list((yard.state / "verifications").glob("*/*"))
+
+
+def begun(yard: Yard, *words: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "trued", *words],
+        cwd=yard.repository,
+        env=yard.variables,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
 
 
 # -- installing --------------------------------------------------------------------------------------------------------
@@ -274,129 +310,3 @@ def test_meddling_is_seen(yard: Yard) -> None:
     assert [("settings.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
     assert "changed or removed" in yard.stop()["systemMessage"]
     assert yard.stop(hook_event_name="ConfigChange", source="project_settings")["decision"] == "block"
-
-
-# -- a push ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def bare_remote(yard: Yard) -> Path:
-    place = yard.top / "remote.git"
-    yard.git("init", "-q", "--bare", str(place))
-    yard.git("remote", "add", "origin", str(place))
-    return place
-
-
-def refs(yard: Yard, remote: Path) -> dict[str, str]:
-    lines = yard.git("for-each-ref", "--format=%(refname) %(objectname)", at=remote).stdout.splitlines()
-    return dict(line.split(" ") for line in lines)
-
-
-@pytest.mark.spec("USE-5")
-def test_what_is_red_is_not_pushed_and_what_is_green_is(yard: Yard, bare_remote: Path) -> None:
-    former = yard.write(".git/hooks/pre-push", '#!/bin/sh\ncat > "$(git rev-parse --show-toplevel)/../told"\n')
-    former.chmod(0o755)
-    yard.install("git")
-    yard.write("README.md", "work\n")
-    yard.git("commit", "-qam", "claims to be done")
-    refused = yard.git("push", "origin", "main", check=False)
-    assert refused.returncode == 1
-    assert "NOT PROVEN" in refused.stderr
-    assert "slug: a held-out example fails" in refused.stderr
-    assert SECRET not in refused.stderr
-    assert refs(yard, bare_remote) == {}
-    assert (yard.top / "told").read_text().startswith("refs/heads/main ")
-    yard.write("slug.py", GREEN)
-    still = yard.git("push", "origin", "main", check=False)
-    assert still.returncode == 1  # what lies in the working tree is not what is pushed
-    yard.git("commit", "-qam", "done")
-    yard.git("tag", "-a", "v1", "-m", "one")
-    yard.git("push", "--quiet", "origin", "main", "v1")
-    assert set(refs(yard, bare_remote)) == {"refs/heads/main", "refs/tags/v1"}
-    deleted = yard.git("push", "origin", ":v1")
-    assert "is deleted: nothing to judge" in deleted.stderr
-
-
-@pytest.mark.slow
-def test_the_base_itself_and_things_that_are_no_commit_go_through(yard: Yard, bare_remote: Path) -> None:
-    yard.install("git")
-    assert "nothing beyond the sealed base" in yard.git("push", "origin", "main").stderr
-    blob = yard.git("rev-parse", "HEAD:slug.py").stdout.strip()
-    yard.git("tag", "bytes", blob)
-    assert "is no commit but a blob" in yard.git("push", "origin", "bytes").stderr
-
-
-@pytest.mark.slow
-def test_a_former_hook_that_refuses_still_refuses(yard: Yard, bare_remote: Path) -> None:
-    former = yard.write(".git/hooks/pre-push", "#!/bin/sh\necho mine >&2\nexit 7\n")
-    former.chmod(0o755)
-    yard.install("git")
-    refused = yard.git("push", "origin", "main", check=False)
-    assert refused.returncode == 1
-    assert "mine" in refused.stderr
-    assert refs(yard, bare_remote) == {}
-
-
-@pytest.mark.slow
-def test_hooks_are_installed_where_git_looks_for_them_and_hold_for_all_worktrees(yard: Yard, bare_remote: Path) -> None:
-    yard.git("config", "core.hooksPath", ".githooks")
-    yard.install("git")
-    hook = yard.repository / ".githooks" / "pre-push"
-    assert hook.is_file()
-    yard.git("config", "--unset", "core.hooksPath")
-    yard.trued("gate", "remove", "git")
-    assert not hook.parent.exists()
-    yard.install("git")
-    side = yard.top / "side"
-    yard.git("worktree", "add", "-q", "-b", "side", str(side))
-    (side / "README.md").write_text("work\n")
-    yard.git("commit", "-qam", "claims to be done", at=side)
-    assert yard.git("push", "origin", "side", at=side, check=False).returncode == 1
-
-
-@pytest.mark.parametrize("text", ["what is this", "a b c d", "refs/heads/x 0 refs/heads/x 0"])
-def test_lines_that_git_never_wrote_are_one_sentence(yard: Yard, text: str) -> None:
-    done = yard.trued("gate", "hook", "git", "origin", "url", stdin=text)
-    assert done.returncode == 2
-    assert "stdin:1: this is not what git says" in done.stderr
-
-
-# -- a build server ----------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.spec("USE-5")
-def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
-    yard.install("github")
-    workflow = (yard.repository / ".github" / "workflows" / "trued-gate.yml").read_text()
-    terms = workflow.partition("--terms ")[2].split()[0]
-    base = yard.git("rev-parse", "HEAD").stdout.strip()
-    yard.write("README.md", "work\n")
-    yard.git("commit", "-qam", "claims to be done")
-    summary = yard.top / "summary.md"
-    surroundings = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary), "TRUED_REQUIREMENTS": REQUIREMENTS}
-    words = ("gate", "ci", "--base", base, "--terms", terms)
-    red = yard.trued(*words, variables=surroundings)
-    assert red.returncode == 1, red.stderr
-    assert red.stdout.startswith("::error title=trued gate::NOT PROVEN")
-    assert "| `slug` | refuted |" in summary.read_text()
-    assert SECRET not in red.stdout + red.stderr + summary.read_text()
-    yard.write("slug.py", GREEN)
-    yard.git("commit", "-qam", "done")
-    green = yard.trued(*words, variables=surroundings)
-    assert (green.returncode, green.stdout[:8]) == (0, "::notice")
-    other = {**surroundings, "TRUED_REQUIREMENTS": REQUIREMENTS.replace(SECRET, "Quux  Zebra")}
-    refused = yard.trued(*words, variables=other)
-    assert (refused.returncode, "not the requirements that were sealed" in refused.stderr) == (2, True)
-    assert not list((yard.state / "ci").iterdir())
-
-
-def test_requirements_in_the_repository_count_as_they_are_on_the_base(yard: Yard) -> None:
-    yard.write("trued.yaml", REQUIREMENTS)
-    yard.git("add", ".")
-    yard.git("commit", "-qm", "requirements")
-    base = yard.git("rev-parse", "HEAD").stdout.strip()
-    yard.write("trued.yaml", REQUIREMENTS.replace(SECRET, "Quux  Zebra"))
-    yard.git("commit", "-qam", "easier now")
-    words = ("gate", "ci", "--base", base, "--requirements", "trued.yaml", "--accept", "tested")
-    done = yard.trued(*words)
-    assert (done.returncode, "is not as it is on the base" in done.stderr) == (2, True)

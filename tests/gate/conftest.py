@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.gate.warm import Warm, warm
 from tests.gate.yard import Yard, yard_in
 from tests.proof.trial import bare_interpreter
 
@@ -16,6 +17,12 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory, bare: None) -> Iterator[Warm]:
+    with warm(tmp_path_factory.mktemp("warm")) as one:
+        yield one
+
+
 @pytest.fixture
-def yard(tmp_path: Path) -> Yard:
-    return yard_in(tmp_path)
+def yard(tmp_path: Path, waiting: Warm) -> Yard:
+    return yard_in(tmp_path, waiting)

@@ -5,9 +5,11 @@ import json
 import os
 import shlex
 import shutil
+import signal
 import sys
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
@@ -15,7 +17,7 @@ from rich.text import Text
 
 from .. import config, gate
 from ..engine.worktree import Checkout, checkout
-from ..errors import BadInput, TruedError
+from ..errors import BadInput, Interrupted, TruedError
 from ..processes import agent_around
 from ..proof import exit_code
 from ..redact import plain
@@ -25,6 +27,7 @@ from .gate_ci import ci
 from .house import AsJson
 from .terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
 
+Found = TypeVar("Found")
 app = typer.Typer(rich_markup_mode=None)
 gates = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
 app.add_typer(gates, name="gate", help="Let nobody say that it is done while a requirement is not met")
@@ -70,7 +73,7 @@ def ask(
         return
     grounds, standing = _standing(repo)
     judge = grounds.judge(standing, _tell)
-    found = asyncio.run(judge.commit(_commit(grounds.checkout, head)) if head else judge.now())
+    found = _run(judge.commit(_commit(grounds.checkout, head)) if head else judge.now())
     _show(grounds, standing, found, as_json=as_json)
     raise typer.Exit(exit_code(found.outcome))
 
@@ -93,7 +96,7 @@ def install(
     wanted = gate.Wanted(requirements, base, _settings(accept).accept if accept else None, attempts, within)
     if wanted.accept is None and grounds.keep.gate() is None:
         wanted = gate.Wanted(requirements, base, _settings(None).accept, attempts, within)
-    done = asyncio.run(gate.install(grounds, _known(places), wanted, tell=_tell))
+    done = _run(gate.install(grounds, _known(places), wanted, tell=_tell))
     for place in _known(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
     _sealed(grounds, done)
@@ -157,11 +160,11 @@ def amend(  # noqa: PLR0913 - each is a flag
     grounds, _ = _standing(repo)
     name, why = _signed(who, reason)
     if attest:
-        asyncio.run(gate.attest(grounds, attest, who=name, why=why, tell=_tell))
+        _run(gate.attest(grounds, attest, who=name, why=why, tell=_tell))
         out().print(Text(plain(f"{attest}: accepted by {name}")), soft_wrap=True)
         return
     wanted = gate.Wanted(requirements, base, _settings(accept).accept if accept else None, attempts, within)
-    _sealed(grounds, asyncio.run(gate.amend(grounds, wanted, who=name, why=why, tell=_tell)))
+    _sealed(grounds, _run(gate.amend(grounds, wanted, who=name, why=why, tell=_tell)))
 
 
 # -- what hooks call ---------------------------------------------------------------------------------------------------
@@ -175,7 +178,7 @@ def hook_claude() -> None:
     except TruedError as error:
         _let_go(str(error))
     try:
-        answer = asyncio.run(_answered(question))
+        answer = _run(_answered(question))
     except TruedError as error:
         answer = {"systemMessage": f"trued gate could not judge, and nothing is proven: {plain(str(error))}"}
     if answer:
@@ -234,7 +237,7 @@ def hook_git(
     commits, said = gate.due(grounds.checkout, standing.base, refs)
     for sentence in (*said, *gate.troubles(standing)):
         hint(f"trued gate: {sentence}")
-    found = asyncio.run(gate.judge_all(grounds.judge(standing, _quiet), commits))
+    found = _run(gate.judge_all(grounds.judge(standing, _quiet), commits))
     for commit, one in found.items():
         _stands(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", standing)
     refused = [one for one in found.values() if not one.passed]
@@ -344,6 +347,21 @@ def _signed(who: str, reason: str) -> tuple[str, str]:
     if not why:
         raise BadInput("nothing was changed", then="a reason is needed")
     return name, why
+
+
+def _run(work: Coroutine[Any, Any, Found]) -> Found:
+    """To its end, or until somebody ends us: then no process of a check is left behind."""
+
+    async def told() -> Found:
+        task = asyncio.current_task()
+        for one in (signal.SIGTERM, signal.SIGHUP):
+            asyncio.get_running_loop().add_signal_handler(one, lambda: task and task.cancel())
+        return await work
+
+    try:
+        return asyncio.run(told())
+    except (asyncio.CancelledError, KeyboardInterrupt):
+        raise Interrupted("interrupted: nothing was decided") from None
 
 
 def _tell(kind: str, /, **data: object) -> None:
