@@ -249,9 +249,8 @@ def copied_case(item: Any) -> Any:
     name = item.name
     own = {name: failing(getattr(original, name)), "__module__": original.__module__}
     own["__qualname__"] = original.__qualname__
-    again = type(item.parent).from_parent(
-        item.parent.parent, name=item.parent.name, obj=type(original.__name__, (original,), own)
-    )
+    again = type(item.parent).from_parent(item.parent.parent, name=item.parent.name)
+    again.obj = type(original.__name__, (original,), own)  # `from_parent` takes an `obj` and forgets it
     return next(one for one in again.collect() if one.name == name)
 
 
