@@ -25,7 +25,20 @@ FAMILIES = {
     "x": "more ways",
     "k": "honest but unusual",
 }
-MODULES = ("tests", "config", "runner", "code", "sloppy", "state", "claims", "more", "usual", "unusual")
+MODULES = (
+    "tests",
+    "config",
+    "runner",
+    "code",
+    "sloppy",
+    "state",
+    "claims",
+    "more",
+    "usual",
+    "unusual",
+    "node",
+    "servers",
+)
 
 Data: TypeAlias = dict[str, Any]
 Change: TypeAlias = Callable[["Work"], None]

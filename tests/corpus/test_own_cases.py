@@ -47,7 +47,8 @@ async def contracted(case: CorpusCase, sealed: dict[str, Sealed], factory: pytes
             lay_base(case, folder, place)
 
         data = case.requirements
-        trial = Trial(place, base, data["requirements"], **data.get("environment", {}))
+        whole = {key: data[key] for key in ("serve",) if key in data}
+        trial = Trial(place, base, data["requirements"], **data.get("environment", {}), **whole)
         sealed[case.seal_key] = Sealed(trial, await trial.seal())
     return sealed[case.seal_key]
 

@@ -1,0 +1,5 @@
+function upper(text) {
+  return text.toUpperCase();
+}
+
+module.exports = { upper };
