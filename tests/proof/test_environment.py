@@ -123,14 +123,14 @@ def offline(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.spec("LAW-11")
 async def test_what_cannot_be_built_is_said_and_the_callers_interpreter_used(tmp_path: Path, offline: None) -> None:
     manifest = '[project]\nname = "m"\nversion = "1"\ndependencies = ["no-such-package-anywhere>=3"]\n'
-    trial = Trial(
-        tmp_path / "t", {**BASE, "pyproject.toml": manifest}, calls({"call": "m:f", "args": [3], "returns": 6})
-    )
+    asked = calls({"call": "m:f", "args": [3], "returns": 6}, {"call": "n:g", "returns": 1})
+    needing = {"n.py": "import no_such_package\n\n\ndef g():\n    return 1\n", "pyproject.toml": manifest}
+    trial = Trial(tmp_path / "t", {**BASE, **needing}, asked)
     trial.workspace.kept = tmp_path / "kept"
     contract = await trial.seal()
     assert any("none could be built: no-such-package-anywhere>=3" in one for one in contract.undecided)
     verdict = await trial.prove(contract, await trial.head(HONEST))
-    assert only(verdict).grade is Grade.PROVEN
+    assert only(verdict).grade is Grade.UNJUDGED
     assert any("none could be built" in one for one in verdict.undecided)
     failed = list((tmp_path / "kept" / "environments").glob("*.failed"))
     assert len(failed) == 1
@@ -145,6 +145,15 @@ async def test_an_interpreter_that_has_what_is_declared_is_used_as_it_is(tmp_pat
     found = await environment(trial.workspace, trial.workspace.base)
     assert found.said == ()
     assert not (tmp_path / "kept").exists()
+
+
+async def test_nothing_is_built_for_what_no_check_needs(tmp_path: Path) -> None:
+    declared = {"requirements.txt": "no-such-package-anywhere\n"}
+    trial = Trial(tmp_path / "t", {**BASE, **declared}, calls({"call": "m:f", "args": [3], "returns": 6}))
+    trial.workspace.kept = tmp_path / "kept"
+    contract = await trial.seal()
+    assert contract.undecided == ()
+    assert not (tmp_path / "kept" / "environments").exists()
 
 
 @pytest.mark.spec("LAW-11")

@@ -5,18 +5,22 @@ import fcntl
 import hashlib
 import json
 import os
+import re
 import shutil
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from trued import durable
 from trued.errors import StateFailed
 from trued.protocols import Command, Workspace
+from trued.types import Evidence, Outcomes
 
-from .bench import capped
+from .bench import WHOLE, capped
 from .interpreter import Interpreter, at, trusted
 from .manifest import TOOLS, Declared, brings, declared, is_manifest, missing, parsed
 from .packages import make, registries
@@ -25,7 +29,25 @@ FOLDER = "environments"
 BUILD_S = 900.0
 TRY_AGAIN_S = 3600.0  # after a build that failed: a registry that is out of reach stays so for a while
 DONE, FAILED = "complete", "failed"
+# A registry that is out of reach is found out soon: the caller's interpreter is still there.
+IMPATIENT = {
+    "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_RETRIES": "1", "PIP_DEFAULT_TIMEOUT": "15",
+    "PIP_TIMEOUT": "15", "UV_HTTP_TIMEOUT": "15",
+}  # fmt: skip
+_FAILING = (Outcomes.FAILED, Outcomes.BROKEN, Outcomes.UNJUDGED)
+_UNINSTALLED = re.compile(  # how pytest says that a plugin is missing
+    r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
+)
 MOST_BYTES = 1 << 20  # of one manifest
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that goes into an environment beside its Python."""
+
+    requirements: tuple[str, ...]
+    locked: tuple[str, ...] = ()
+    pinned: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +59,20 @@ class Found:
     why: str = ""  # none could be built, in the installer's own words
 
 
+async def at_hand(packages: tuple[str, ...] = ()) -> Interpreter | None:
+    """The caller's own interpreter, unless it lacks a package that the contract names."""
+    caller = await trusted()
+    return None if missing(packages, caller.versions, caller.version) else caller
+
+
+def wanting(facts: Iterable[Evidence]) -> bool:
+    """Do checks on the base fail as they do where something is not installed? Only then it is worth a build."""
+    tried = [one for fact in facts for one in fact.tried]
+    return any(one.kind.startswith("module ") or (one.id == WHOLE and one.outcome in _FAILING) for one in tried) or any(
+        _UNINSTALLED.search(one.detail) for one in tried if one.outcome in _FAILING
+    )
+
+
 async def environment(workspace: Workspace, base: str, packages: tuple[str, ...] = ()) -> Found:
     """For checks on both sides: from the base's manifests and the contract's packages, never from the head."""
     caller = await trusted()
@@ -46,10 +82,12 @@ async def environment(workspace: Workspace, base: str, packages: tuple[str, ...]
     needed = [one for one in lacking if one in packages or not _is_tool(one)]
     if not needed:
         return Found(caller)
+    same = [one for one in wanted.requirements if one not in lacking]
     names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
     if workspace.kept is None:
         return Found(caller, (f"the interpreter lacks what the base declares: {names}",))
-    built, why = await _built(workspace, caller, replace(wanted, requirements=requirements), workspace.kept)
+    recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
+    built, why = await _built(workspace, caller, recipe, workspace.kept)
     if built is None:
         said = f"the interpreter lacks what the base declares, and none could be built: {names}"
         return Found(caller, (said,), why)
@@ -64,6 +102,14 @@ async def declarations(workspace: Workspace, commit: str) -> Declared:
         path: (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace") for path in paths
     }
     return declared(texts)
+
+
+def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
+    """What the caller has and the base allows stays as it is; so does the test runner, whose newest may be too new."""
+    fixed = {one.split("==")[0] for one in locked}
+    names = {str(canonicalize_name(one.name)) for one in map(parsed, requirements) if one} | {"pytest"}
+    versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in caller.versions.items()}
+    return tuple(f"{name}=={versions[name]}" for name in sorted(names - fixed) if name in versions)
 
 
 def _is_tool(requirement: str) -> bool:
@@ -105,18 +151,22 @@ async def changes(workspace: Workspace, base: str, head: str) -> Changed:
 
 
 async def _built(
-    workspace: Workspace, caller: Interpreter, wanted: Declared, home: Path
+    workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path
 ) -> tuple[Interpreter | None, str]:
     """The environment by the hash of all that goes into it, or why there is none. Built once, read-only afterwards."""
-    recipe = {"python": [caller.base, list(caller.version)], "requirements": wanted.requirements, "lock": wanted.locked}
-    name = hashlib.sha256(json.dumps(recipe, sort_keys=True).encode()).hexdigest()[:24]
+    parts = [caller.base, list(caller.version), recipe.requirements, recipe.locked, recipe.pinned]
+    name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
     folder = home / FOLDER / name
     async with alone(folder):
         if not (folder / DONE).is_file():
             if why := failed_lately(folder):
                 return None, why
             await asyncio.to_thread(remove, folder)
-            if why := await _build(workspace, caller, wanted, folder):
+            why = await _build(workspace, caller, recipe, folder)
+            if why and recipe.pinned:  # what the caller has may not go with what is missing
+                await asyncio.to_thread(remove, folder)
+                why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
+            if why:
                 await asyncio.to_thread(remove, folder)
                 durable.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
@@ -124,16 +174,16 @@ async def _built(
     return replace(await at(str(folder / "bin" / "python")), origin=origin), ""
 
 
-async def _build(workspace: Workspace, caller: Interpreter, wanted: Declared, folder: Path) -> str:
+async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, folder: Path) -> str:
     """Why it could not be built, or "". Packages may bring code that runs while they are installed: confined."""
     make(folder, caller, over=False)
-    (folder / "requirements.txt").write_text("\n".join(wanted.requirements) + "\n")
-    (folder / "constraints.txt").write_text("\n".join(wanted.locked) + "\n")
+    (folder / "requirements.txt").write_text("\n".join(recipe.requirements) + "\n")
+    (folder / "constraints.txt").write_text("\n".join((*recipe.locked, *recipe.pinned)) + "\n")
     ran = await workspace.execute(
         Command(
             argv=(*_installer(folder), "-r", "requirements.txt", "-c", "constraints.txt"),
             folder=folder,
-            variables={**registries(os.environ), "PIP_NO_INPUT": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"},
+            variables={**registries(os.environ), **IMPATIENT},
             readable=(*caller.readable, *_real_uv()),
             within_s=BUILD_S,
             network="host",
@@ -151,8 +201,8 @@ async def _build(workspace: Workspace, caller: Interpreter, wanted: Declared, fo
 def _installer(folder: Path) -> tuple[str, ...]:
     python = str(folder / "bin" / "python")
     if found := _real_uv():
-        return (found[0], "pip", "install", "--quiet", "--no-cache", "--python", python)
-    return (python, "-I", "-m", "pip", "install", "--quiet", "--no-cache-dir", "--retries", "1")
+        return (found[0], "pip", "install", "--quiet", "--no-cache", "--compile-bytecode", "--python", python)
+    return (python, "-I", "-m", "pip", "install", "--quiet", "--no-cache-dir")
 
 
 def _real_uv() -> tuple[str, ...]:

@@ -26,7 +26,7 @@ from .cleanroom import Graft, clean_room
 from .environment import Changed, changes, environment
 from .examples import bounded
 from .gaps import DATA
-from .interpreter import Interpreter
+from .interpreter import Interpreter, trusted
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .own_tests import own_tests
 from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
@@ -102,7 +102,9 @@ async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "
 
 
 async def _same_interpreter(workspace: Workspace, contract: Contract) -> Interpreter:
-    interpreter = (await environment(workspace, contract.base, contract.environment.packages)).interpreter
+    interpreter = await trusted()
+    if contract.interpreter not in ("", interpreter.identity):
+        interpreter = (await environment(workspace, contract.base, contract.environment.packages)).interpreter
     if contract.interpreter and contract.interpreter != interpreter.identity:
         raise CannotJudge(
             f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "

@@ -21,7 +21,7 @@ from .baseline import Baseline
 from .bench import Bench, Fact, Wanted, check_hash
 from .checks import Recorder, distinct, sittings, take
 from .cleanroom import clean_room
-from .environment import environment
+from .environment import at_hand, environment, wanting
 from .frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
 from .interpreter import Interpreter
 from .standing import RED_TURNS, Base, on_base
@@ -89,9 +89,6 @@ def _named(contract: Contract, name: str) -> str:
 async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, tell: Tell) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = asked.requirements
-    found = await environment(workspace, workspace.base, asked.environment.packages) if distinct(requirements) else None
-    if found and found.said:
-        tell("environment", said=list(found.said), why=found.why)
     contract = Contract(
         base=workspace.base,
         requirements=requirements,
@@ -107,10 +104,11 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         authors=dict(sealing.authors),
         guards=tuple(sealing.guards),
         caps=dict(sealing.caps),
-        undecided=(*sealing.undecided, *(found.said if found else ())),
-        interpreter=found.interpreter.identity if found else "",
+        undecided=tuple(sealing.undecided),
     )
-    facts = await _kept(workspace, contract, found.interpreter, tell, sealing.known) if found else ()
+    contract, facts = (
+        await _taken(workspace, contract, tell, sealing.known) if distinct(requirements) else (contract, ())
+    )
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     judging = dict(sorted((contract.frozen | collected(ids, blobs)).items()))
     return contract.model_copy(update={"base_facts": facts, "frozen": judging})
@@ -134,6 +132,28 @@ async def _plugins(
     paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
     texts = {path: (await workspace.read(workspace.base, path) or b"").decode("utf-8", "replace") for path in paths}
     return plugins(texts, blobs)
+
+
+async def _taken(
+    workspace: Workspace, contract: Contract, tell: Tell, known: Sequence[Evidence]
+) -> tuple[Contract, tuple[Evidence, ...]]:
+    """With the caller's interpreter; if something is missing there, with one that has what the base declares."""
+    packages, facts = contract.environment.packages, tuple[Evidence, ...]()
+    caller = await at_hand(packages)
+    if caller and not any(one.interpreter != caller.said for one in known):
+        contract = contract.model_copy(update={"interpreter": caller.identity})
+        facts = await _kept(workspace, contract, caller, tell, known)
+        if not wanting(facts):
+            return contract, facts
+    found = await environment(workspace, contract.base, packages)
+    if found.said:
+        tell("environment", said=list(found.said), why=found.why)
+    update = {"undecided": (*contract.undecided, *found.said), "interpreter": found.interpreter.identity}
+    contract = contract.model_copy(update=update)
+    if facts and caller and found.interpreter.identity == caller.identity:
+        return contract, facts
+    same = [one for one in known if one.interpreter == found.interpreter.said]
+    return contract, await _kept(workspace, contract, found.interpreter, tell, same)
 
 
 async def _kept(
