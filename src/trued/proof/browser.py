@@ -90,6 +90,7 @@ async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: 
             argv=(sys.executable, "-I", "-B", str(INSIDE / "browse.py")),
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
+            variables={"TMPDIR": folder},  # a short name: Chromium's sockets have one of at most 107 bytes
             readable=(str(INSIDE), *_readable(program)),
             within_s=START_S + 2 * check.within_s,
             output_bytes=OUTPUT_BYTES,

@@ -79,19 +79,12 @@ class Watched:
         return any(now - since < OLD_S for since in self.loading.values())
 
 
-async def read(page: Page, reading: str) -> dict[str, Any]:
+async def read(session: Any, reading: str) -> dict[str, Any]:
     """The text of the page, read where its own scripts cannot interfere."""
-    session = await page.context.new_cdp_session(page)
-    try:
-        frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
-        world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "trued"})
-        found = await session.send(
-            "Runtime.evaluate",
-            {"expression": reading, "contextId": world["executionContextId"], "returnByValue": True},
-        )
-    finally:
-        with contextlib.suppress(Error):
-            await session.detach()
+    frame = (await session.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
+    world = await session.send("Page.createIsolatedWorld", {"frameId": frame, "worldName": "trued"})
+    asked = {"expression": reading, "contextId": world["executionContextId"], "returnByValue": True}
+    found = await session.send("Runtime.evaluate", asked)
     value = found.get("result", {}).get("value")
     if not isinstance(value, dict):
         raise Error(str(found.get("exceptionDetails"))[:300])
@@ -102,12 +95,13 @@ async def settled(watched: Watched, until: float) -> dict[str, Any]:
     """The text when the page has come to rest, or when its time is over."""
     text: dict[str, Any] = {}
     since = time.monotonic()
+    session = await watched.page.context.new_cdp_session(watched.page)
     while time.monotonic() < until:
         now: dict[str, Any] = {}
         waiting = None
         with contextlib.suppress(Error, TimeoutError):  # it may be on its way to another page, or never pause
             async with asyncio.timeout(max(until - time.monotonic(), LOOK_S)):
-                now = await read(watched.page, watched.reading)
+                now = await read(session, watched.reading)
                 waiting = await watched.page.evaluate(f"window[{json.dumps(watched.key)}]")
         if not now or now != text or watched.busy() or (isinstance(waiting, int) and waiting > 0):
             text, since = now or text, time.monotonic()

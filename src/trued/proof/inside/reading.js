@@ -27,7 +27,7 @@
         if (!parent || !one.data.trim() || !seen(parent)) { if (one.data) say(" "); continue; }
         const style = getComputedStyle(parent), range = new Range();
         range.selectNodeContents(one);
-        if (parseFloat(style.fontSize) < 1 || ![...range.getClientRects()].some(inPage)) continue;
+        if (style.contentVisibility === "hidden" || parseFloat(style.fontSize) < 1 || ![...range.getClientRects()].some(inPage)) continue;
         part(parent);
         say(one.data, styled(one.data, style));
       } else if (one.nodeType === Node.ELEMENT_NODE) element(one);
@@ -45,6 +45,11 @@
       let inner = null;
       try { inner = one.contentDocument; } catch {}
       if (inner && inner.body && seen(one) && inPage(one.getBoundingClientRect())) { say("\n"); walk(inner.body); say("\n"); }
+      return;
+    }
+    if (name === "details" && !one.open) { // of what is folded away only the heading is seen
+      const heading = [...one.children].find((child) => child.localName === "summary");
+      if (heading) walk(heading);
       return;
     }
     if (one.shadowRoot) walk(one.shadowRoot); // what it shows of its own children is found among them
