@@ -16,6 +16,7 @@ from trued.types import Contract, Evidence, Outcomes, Requirement
 
 from .bench import check_hash
 from .contract import contract_hash
+from .standing import full_name
 
 FOLDER = "facts"
 FORM = 1  # of these files; another one is not read
@@ -121,7 +122,9 @@ def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
 
 
 def _failed(fact: Evidence, order_bound: frozenset[str]) -> bool:
-    return any(one.outcome in _FAILING and one.id not in order_bound for one in fact.tried)
+    return any(
+        one.outcome in _FAILING and full_name(fact.kind, fact.check, one.id) not in order_bound for one in fact.tried
+    )
 
 
 def _plain(one: Evidence) -> dict[str, Any]:

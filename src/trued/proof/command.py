@@ -8,6 +8,7 @@ from trued.types import CommandCheck, Outcomes, Tried
 
 from .bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
 from .cleanroom import meddled
+from .frozen import own_drivers
 
 ID = "command"
 NOT_FOUND = 127  # how a shell says that there is no such program
@@ -26,6 +27,10 @@ async def take(check: CommandCheck, bench: Bench, wanted: Wanted) -> Fact:
         output=output,
         seconds=ran.seconds,
         isolation=ran.isolation,
+        notes=tuple(
+            f"`{check.command}` is driven by {name}, which is the head's own: it could make it say anything"
+            for name in own_drivers(check.command, bench.room, [*bench.frozen, *check.files])
+        ),
     )
 
 

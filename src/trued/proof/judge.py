@@ -25,8 +25,12 @@ from .bench import WHOLE, check_hash
 from .contract import PARTS
 from .frozen import below
 from .gaps import DATA, NO_WORK, gap, reason, word
-from .standing import Base, Head, lacking, on_base, on_head
+from .standing import Base, Head, full_name, lacking, on_base, on_head
 
+ONLY_ONCE = (
+    "passed the first time and failed the second, in the checkout as the first time left it: "
+    "a case about state keeps it in {files}"
+)
 HELD_ALREADY = "held already"
 NO_CHECK = "no check"
 
@@ -165,12 +169,19 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             continue  # it was not green on the base, so that it guards nothing
         if case in facts.elsewhere and not own:
             continue  # it proves or refutes there
-        if case in facts.order_bound:
+        if full_name(check.kind, name, case) in facts.order_bound:
             count.said.append(f"{case} fails in another order on the base, too: not counted")
             continue
         _place(count, case, stood, on_head(case, head, lacks), must=own)
+        if isinstance(check, DATA) and _only_once(case, head):
+            count.said.append(f"{case} {ONLY_ONCE}")
     _whole(count, base)
     return count
+
+
+def _only_once(case: str, head: Sequence[Evidence]) -> bool:
+    turns = {fact.turn: one.outcome for fact in head for one in fact.tried if one.id == case}
+    return turns.get(1) is Outcomes.PASSED and turns.get(2) is Outcomes.FAILED
 
 
 def _place(count: _Count, case: str, stood: Base, showed: tuple[Head, list[Tried]], *, must: bool) -> None:
@@ -219,8 +230,8 @@ def _whole(count: _Count, base: Sequence[Evidence]) -> None:
 
 
 def superseded(case: str, named: str) -> bool:
-    """A test, all its parameters, or all of a file."""
-    return case == named or case.startswith((f"{named}[", f"{named}::"))
+    """A test, all its parameters or parts, a group of tests, or all of a file."""
+    return case == named or case.startswith((f"{named}[", f"{named}::", f"{named} > ", f"{named}/"))
 
 
 def own_case(requirement: Requirement, check: Check, case: str) -> bool:

@@ -29,7 +29,7 @@ from .gaps import DATA
 from .interpreter import Interpreter, trusted
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .own_tests import own_tests
-from .standing import ENGINES, GREEN_TURNS, Base, lacking, on_base
+from .standing import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
 from .undecided import CODE, Seen, undecided
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
@@ -174,15 +174,17 @@ class _Trial:
 
     async def _another_order(self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[Sitting]) -> None:
         """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
-        suspects = [(one, ids) for one in runs if isinstance(one.check, TestsCheck) if (ids := self._only_second(one))]
+        suspects = [(one, ids) for one in runs if (ids := self._only_second(one))]
         if not suspects:
             return
         async with clean_room(workspace, self.contract, self.contract.base, interpreter) as (bench, _):
             for sitting, ids in suspects:
                 wanted = [Wanted(self._ids(sitting), second=late) for late in (False, True)]
                 facts = [await take(sitting.check, bench, one) for one in wanted]
-                failing = {one.id for one in facts[1].tried if one.outcome is Outcomes.FAILED}
-                self.order_bound |= ids & failing
+                failing = ids & {one.id for one in facts[1].tried if one.outcome is Outcomes.FAILED}
+                self.order_bound |= {
+                    full_name(sitting.check.kind, check, name) for check in sitting.serves for name in failing
+                }
 
     def _only_second(self, sitting: Sitting) -> frozenset[str]:
         check = next(iter(sitting.serves))

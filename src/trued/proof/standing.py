@@ -68,6 +68,11 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
     return Base.RED if alike else Base.UNSTABLE
 
 
+def full_name(kind: str, check: str, case: str) -> str:
+    """Tests are known by their ids everywhere; other cases only within their check."""
+    return case if kind == "tests" else f"{check} {case}"
+
+
 def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
     """Id and kind of what the base, too, could not be judged by: a module, a program, a preparation."""
     tried = [one for fact in facts for one in fact.tried]
