@@ -113,6 +113,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
         "can never be enough": ["--base", "repo", "--head", "repo", "--accept", "refuted", *good],
         "cannot write": ["--base", "repo", "--head", "repo", *good, "--junit", "none/such/file.xml"],
         "none.json": ["none.json"],
+        "both want stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
     }
     for said, done in zip(lines, each(*(["verify", *words] for words in lines.values())), strict=True):
         assert done.returncode in (2, 6), (said, done.stderr)
@@ -122,6 +123,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
     assert git(repo, "status", "--porcelain") == ""
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-8")
 def test_a_lowered_bar_is_said_everywhere(repo: Path, asked: Path, trued: Trued, tmp_path: Path) -> None:
     committed(repo, {"tiny.py": "def double(x):\n    return 2 * x\n", "asked.yaml": REQUIREMENTS})

@@ -3,8 +3,10 @@
 import asyncio
 import os
 import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.text import Text
@@ -16,6 +18,7 @@ from ..engine.receipts import Checked, Keeping, check
 from ..engine.receipts import keep as keep_away
 from ..engine.verify import Verified, VerifyRequest
 from ..engine.verify import verify as judged
+from ..errors import BadInput
 from ..types import Grade
 from ..views.junit import junit as as_junit
 from ..views.markdown import markdown as as_markdown
@@ -89,9 +92,29 @@ def verify(  # noqa: PLR0913 - one parameter an option
     """
     if receipt is not None:
         raise typer.Exit(_checked(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
+    if as_json and markdown == STDOUT:
+        raise BadInput("--json and --markdown - both want stdout", then="write one of them to a file")
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
+    forms = Forms(junit, markdown, keep_receipt, bundle, why, as_json)
+    raise typer.Exit(_verify(_request(base, head, requirements, flags), forms))
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """In which ways the verdict is told."""
+
+    junit: Path | None
+    markdown: Path | None
+    receipt: Path | None
+    bundle: Path | None
+    why: str
+    as_json: bool
+
+
+def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> VerifyRequest:
+    """Settings are the user's own: no repository lowers the bar for itself."""
     settings = config.load_settings(flags, os.environ, None, config.user_config(os.environ))
-    request = VerifyRequest(
+    return VerifyRequest(
         base=base,
         head=head,
         requirements_file=requirements,
@@ -100,23 +123,31 @@ def verify(  # noqa: PLR0913 - one parameter an option
         allow_unsandboxed=settings.allow_unsandboxed,
         here=Path.cwd(),
     )
+
+
+def _verify(request: VerifyRequest, forms: Forms) -> int:
     with Progress() as progress:
         done = asyncio.run(_judged(request, progress))
-    one = Verification(done.contract, done.verdict, done.outcome, settings.accept, _again(request, done))
+    one = Verification(done.contract, done.verdict, done.outcome, request.accept, _again(request, done))
     keep(home(), _kept(request, done, one))
-    _written(one, junit, markdown)
-    if keep_receipt or bundle:
-        keeping = Keeping(receipt=keep_receipt, bundle=bundle, accept=settings.accept, asked=requirements)
+    for path, render in ((forms.junit, as_junit), (forms.markdown, as_markdown)):
+        if path == STDOUT:
+            print(render(one), end="")
+        elif path is not None:
+            durable.write(path, render(one), sync=False)
+    if forms.receipt or forms.bundle:
+        asked = request.requirements_file
+        keeping = Keeping(receipt=forms.receipt, bundle=forms.bundle, accept=request.accept, asked=asked)
         asyncio.run(keep_away(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
-    if as_json:
+    if forms.as_json:
         print_json(data(one))
-    elif why:
-        explain(one, why)
-    elif markdown != STDOUT:
+    elif forms.why:
+        explain(one, forms.why)
+    elif STDOUT not in (forms.markdown, forms.junit):
         verdict_lines(one, done.places[1].name)
         for sentence in advice(one):
             hint(sentence)
-    raise typer.Exit(one.code)
+    return one.code
 
 
 async def _judged(request: VerifyRequest, progress: Progress) -> Verified:
@@ -180,11 +211,3 @@ def _kept(request: VerifyRequest, done: Verified, one: Verification) -> Kept:
         contract=done.contract,
         verdict=done.verdict,
     )
-
-
-def _written(one: Verification, junit: Path | None, markdown: Path | None) -> None:
-    for path, render in ((junit, as_junit), (markdown, as_markdown)):
-        if path == STDOUT:
-            print(render(one), end="")
-        elif path is not None:
-            durable.write(path, render(one), sync=False)
