@@ -108,6 +108,8 @@ def _one(name: str | None) -> tuple[str, ...]:
 
 def _seen(record: dict[str, Any]) -> Seen:
     outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
+    if outcome not in _RANK:
+        outcome = "failed"  # "rerun": it failed, whatever comes of it the next time
     if outcome == "failed" and phase != "call":
         outcome = "error"
     return Seen(outcome, phase, clean(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
