@@ -112,3 +112,17 @@ async def test_a_guard_that_never_passes_twice_on_the_base_either_is_not_counted
     requirement = {"id": "it", "text": "it says more", "checks": [{"kind": "examples", "cases": cases}]}
     verdict = await Trial(tmp_path, {"once.py": ONCE}, [requirement]).verdict({"more.py": "print('more')\n"})
     assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+
+
+@pytest.mark.spec("LAW-11")
+async def test_what_cases_leave_for_later_ones_is_said(tmp_path: Path) -> None:
+    cases = [{"call": "m:f", "args": [1], "returns": 1}, {"call": "m:f", "args": [2], "returns": 2}]
+    requirement = {"id": "it", "text": "it works", "checks": [{"kind": "examples", "cases": cases}]}
+    trial = Trial(tmp_path, {"README.md": "x\n"}, [requirement])
+    contract = await trial.seal()
+    clean = await trial.prove(contract, await trial.head({"m.py": "def f(x):\n    return x\n"}))
+    assert not any("left files" in one for one in clean.undecided)
+    leaving = "def f(x):\n    open('seen', 'a').write(str(x))\n    return x\n"
+    assert any(
+        "left files" in one for one in (await trial.prove(contract, await trial.head({"m.py": leaving}))).undecided
+    )

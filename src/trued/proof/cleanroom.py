@@ -262,6 +262,17 @@ def _guarded(contract: Contract) -> frozenset[str]:
     return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
 
 
+def footprint(room: Path) -> frozenset[tuple[str, int, int]]:
+    """Which files there are, and when each was last touched by anybody: a clock that no program can set back."""
+    found = set()
+    for folder, _, names in os.walk(room):
+        for name in names:
+            with contextlib.suppress(OSError):
+                state = os.lstat(os.path.join(folder, name))  # noqa: PTH118  (many files, and a Path for each is slow)
+                found.add((f"{folder}/{name}", state.st_ino, state.st_ctime_ns))
+    return frozenset(found)
+
+
 def digest(place: Path) -> str:
     """What a file holds now. The head may have put anything in its place: no link is followed, no pipe waited for."""
     try:

@@ -9,9 +9,11 @@ from trued.types import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCa
 from . import exchanges, node
 from .bench import Bench, Fact, Wanted, capped, told
 from .calls import call, call_flaw
+from .cleanroom import footprint
 from .lines import line_flaw, run
 
 BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says
+LEFT = "examples left files in the checkout, where later ones can read them"  # by no name: a head could choose it
 NO_SERVER = "it needs a server, and the contract has none"
 
 _Named = list[tuple[str, Case]]
@@ -36,11 +38,14 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
     chosen = [one for one in every if wanted.ids is None or one[0] in wanted.ids]
     alone = [one for one in chosen if not isinstance(one[1], HttpCase)]
     taken = _Taken()
+    looked = wanted.ids is not None and not wanted.second and len(alone) > 1
+    before = footprint(bench.room) if looked else frozenset()
     for name, case in reversed(alone) if wanted.second else alone:
         if why := malformed(case):
             taken.tried.append(_malformed(name, why))
         else:
             await _one(name, case, bench, taken)
+    left = looked and footprint(bench.room) != before
     if len(alone) < len(chosen):
         await _exchanged(every, {name for name, _ in chosen}, bench, taken)
     return Fact(
@@ -52,6 +57,7 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
         isolation=taken.rans[0].isolation if taken.rans else "",
         ran=bench.inside(taken.files),
         versions=_versions(chosen),
+        notes=(LEFT,) if left else (),
     )
 
 
