@@ -49,7 +49,7 @@ def found(fix: Fix, folder: Path) -> Path:
 
 
 def lay_out(fix: Fix, repository: Path, place: Path) -> tuple[Path, Path, Path]:
-    """A clone with the commits `fixed` and `left-out`, and requirements files with examples and with the fixed tests."""
+    """A clone with the commits `fixed` and `left-out`, and a requirements file with the fixed tests beside it."""
     home = place / "home"
     home.mkdir(parents=True)
     clone = place / "clone"
