@@ -202,4 +202,4 @@ def settled_rests(one: Requirement, rests: Sequence[str]) -> Iterator[Requiremen
     """Words that no case shows stand as requirements of their own: unproven, until a person looks at them."""
     for number, rest in enumerate(rests, 1):
         name = f"{one.id}-rest" if number == 1 else f"{one.id}-rest-{number}"
-        yield Requirement(id=name, text=rest, source=one.source, covers=(*one.covers, one.id))
+        yield Requirement(id=name, text=rest, source=one.source, covers=(*one.covers, one.id, one.text))
