@@ -1,5 +1,6 @@
 """Facts that outlive a verification: of bases, so that they need not be taken anew, and the worst of every head."""
 
+import contextlib
 import hashlib
 import json
 import secrets
@@ -22,6 +23,7 @@ FOLDER = "facts"
 FORM = 1  # of these files; another one is not read
 MOST = 12  # failing facts of one head that are kept: enough to say how it failed
 MOST_BYTES = 256 * 2**20
+BASES = 200  # whose facts are kept
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 
@@ -59,6 +61,7 @@ class Baseline:
             return
         once = {(one.check, one.turn): one for one in facts}  # of several requirements with one check
         self._write("base", _base_name(contract, tree, level), {"evidence": [_plain(one) for one in once.values()]})
+        self._forget_oldest()
 
     # -- heads ------------------------------------------------------------------------------------------------------
 
@@ -83,6 +86,15 @@ class Baseline:
         self._write("head", _head_name(contract, tree, level), content)
 
     # -- files ------------------------------------------------------------------------------------------------------
+
+    def _forget_oldest(self) -> None:
+        """Of bases, which can be looked at again. What a head did wrong is never forgotten."""
+        if self.folder is None:
+            return
+        with contextlib.suppress(OSError):  # another verification may be at it
+            files = sorted((self.folder / "base").glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-BASES]:
+                file.unlink(missing_ok=True)
 
     def _read(self, kind: str, name: str) -> dict[str, Any]:
         if self.folder is None:
