@@ -12,6 +12,7 @@ from tests.proof.trial import Trial, only
 from trued.proof import Sealing, seal
 from trued.proof.baseline import MOST, Baseline
 from trued.proof.bench import check_hash
+from trued.proof.standing import full_name
 from trued.types import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
 
 BASE = {"m.py": "def f(x):\n    return x\n"}
@@ -113,7 +114,7 @@ async def test_what_the_machine_spoilt_is_not_kept(tmp_path: Path) -> None:
 async def test_what_fails_on_the_base_in_the_same_way_is_not_held_against_a_head(tmp_path: Path) -> None:
     contract, (fact,) = invented()
     baseline = Baseline(tmp_path)
-    baseline.keep_head(contract, "tree", "bubblewrap", [fact], frozenset({"case 1"}))
+    baseline.keep_head(contract, "tree", "bubblewrap", [fact], frozenset({full_name(fact.kind, fact.check, "case 1")}))
     assert baseline.of_head(contract, "tree", "bubblewrap").evidence == ()
 
 
