@@ -109,6 +109,7 @@ class Wanted:
 
     ids: tuple[str, ...] | None = None  # None: find out what there is (only ever on base)
     second: bool = False  # another order than the first time
+    red: tuple[str, ...] = ()  # those that failed on the base: what a head would forge first
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,7 +151,9 @@ class _Trial:
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
                 for sitting in runs:
-                    fact = await take(sitting.check, bench, Wanted(self._ids(sitting), second=turn > 1))
+                    fact = await take(
+                        sitting.check, bench, Wanted(self._ids(sitting), second=turn > 1, red=self._red(sitting))
+                    )
                     tainted = tainted or (self.contract.held_out and isinstance(sitting.check, DATA))
                     self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
                     tell(
@@ -197,6 +199,9 @@ class _Trial:
 
     def _ids(self, sitting: Sitting) -> tuple[str, ...] | None:
         return tuple(self._on_base(sitting)) or None
+
+    def _red(self, sitting: Sitting) -> tuple[str, ...]:
+        return tuple(name for name, stood in self._on_base(sitting).items() if stood is Base.RED)
 
     def _on_base(self, sitting: Sitting) -> dict[str, Base]:
         return on_base([one for one in self.contract.base_facts if one.check in sitting.serves])

@@ -20,7 +20,6 @@ import types
 from typing import Any
 
 MOST_TEXT = 4000  # of one failure; the rest is in the output
-COPIES = 1  # of real tests that are made to fail
 # Options of plugins that only measure, speed up or remember: without the plugin they mean nothing, and are left out.
 IDLE = {
     "pytest_cov": (
@@ -167,21 +166,24 @@ class Counting:
         """Copies of real tests that fail where the test itself would: under its own id, and last of all, so that a
         test that cannot be run twice spoils nothing."""
         asked = tuple(one.rstrip("/") for one in self.order["more"])
+        red = frozenset(self.order["red"])
 
         def place(item: Any) -> tuple[bool, bool, str]:
             own = item.nodeid.split("::")[0].startswith(asked) if asked else True
             chance = hashlib.sha256((self.order["seed"] + item.nodeid).encode("utf-8", "replace")).hexdigest()
             return not own, "slow" in item.keywords, chance
 
-        made: list[Any] = []
-        for item in sorted((one for one in items if one.nodeid not in self.marked), key=place)[:20]:
+        able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
+        first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
+        return [*self.one_of(first), *self.one_of([one for one in able if one not in first])]
+
+    def one_of(self, items: list[Any]) -> list[Any]:
+        for item in items[:20]:
             try:
-                made.append(copy_of(item))
+                return [copy_of(item)]
             except Exception:  # noqa: S112
                 continue  # a kind of test that cannot be copied; another one will do
-            if len(made) == COPIES:
-                break
-        return made
+        return []
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
         self.current = item

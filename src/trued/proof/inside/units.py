@@ -224,7 +224,7 @@ def canaries(name: str, number: float) -> list[Any]:
 
 
 def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
-    """A copy of one real test that fails where the test itself would: under its own id, and after all others."""
+    """Copies of real tests that fail where the test itself would: under their own ids, and after all others."""
     asked = tuple(one.rstrip("/") for one in order["more"])
 
     def place(test: Any) -> tuple[bool, str]:
@@ -232,7 +232,14 @@ def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
         own = name.split("::")[0].startswith(asked) if asked else True
         return not own, hashlib.sha256((order["seed"] + name).encode("utf-8", "replace")).hexdigest()
 
-    for test in sorted(tests, key=place)[:20]:
+    red = frozenset(order["red"])
+    able = sorted(tests, key=place)
+    first = [one for one in able if names.test(one) in red or names.test(one).split("::")[0] in red]
+    return [*one_of(first), *one_of([one for one in able if not any(one is other for other in first)])]
+
+
+def one_of(tests: list[Any]) -> list[Any]:
+    for test in tests[:20]:
         cls, method = type(test), getattr(test, "_testMethodName", "")
         body = getattr(cls, method, None)
         if body is None or any(getattr(one, "__unittest_skip__", False) for one in (cls, body)):

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
+from typing import Any
 
 from trued.protocols import Ran
 from trued.types import Outcomes, TestsCheck
 
-from ..bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, void
+from ..bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, told, void
 from ..cleanroom import planted
 from ..frozen import below
 from .commands import Asked
@@ -21,6 +22,7 @@ from .failing import go
 
 CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
 MOST_TEXT = 4000
+MOST_S = 1e6
 _MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
 _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
@@ -64,7 +66,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     with _canary(bench, model) as canary:
         extra = ["-shuffle=on"] if wanted.second else []
         ran = await call.run([*_arguments(asked), *extra])
-    counted = _counted(ran, held, wanted, canary)
+    counted = _counted(ran, held, wanted, canary, model)
     counted = replace(counted, copies=await _copies(call, held, model, counted))
     words = Words(
         runner="go test",
@@ -159,7 +161,9 @@ class Held:
 def _model(check: TestsCheck, wanted: Wanted, held: Held) -> _Model | None:
     ids = {one.split("::")[0] for one in wanted.ids or ()}
     files = [path for path in held.files if not ids or path in ids]
-    asked = [path for path in files if any(below(path, one) for one in check.files)]
+    red = {one.split("::")[0] for one in wanted.red}
+    asked = [path for path in files if path in red]
+    asked = asked or [path for path in files if any(below(path, one) for one in check.files)]
     good = [path for path in asked or files if go(held.text(path)).titles]
     if not good:
         return None
@@ -206,54 +210,32 @@ async def _copies(call: _Call, held: Held, model: _Model | None, counted: Counte
 # -- what comes out ----------------------------------------------------------------------------------------------------
 
 
-def _counted(ran: Ran, held: Held, wanted: Wanted, canary: str) -> Counted:
-    seen: list[tuple[str, Seen]] = []
-    canaries: dict[str, str] = {}
-    output: dict[tuple[str, str], str] = {}
-    broken: dict[str, tuple[str, str]] = {}
-    for package, test, action, seconds, text in _events(ran.stdout):
-        key = (package, test)
-        if action == "output":
-            output[key] = (output.get(key, "") + text)[-MOST_TEXT:]
-        elif action in _ENDS and test:
-            if canary and canary in test:
-                canaries[test] = "failed" if action == "fail" else "passed"
-                continue
-            seen.append(
-                (f"{held.file(package, test)}::{test}", Seen(_ENDS[action], "call", output.get(key, ""), seconds))
-            )
-        elif action == "fail" and not any(one.startswith(f"{package}\0") for one in _told(seen, held, package)):
-            broken[package] = ("failed", output.get((package, ""), "") or ran.stderr.decode("utf-8", "replace"))
-    for package in _UNBUILT.findall(ran.stdout):  # older ones do not say it in JSON
-        broken[package.decode("utf-8", "replace")] = ("failed", ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:])
-    outcomes = worst(seen)
-    ids = wanted.ids
-    kept = {
-        name: one
-        for name, one in outcomes.items()
-        if ids is None
-        or name in ids
-        or name.split("::")[0] in ids
-        or str(PurePosixPath(name.split("::")[0]).parent) in ids
-    }
-    collected = {path: why for package, why in broken.items() for path in _of(held, package)}
-    uncompiled = bool(collected) and not canaries
+def _counted(ran: Ran, held: Held, wanted: Wanted, canary: str, model: _Model | None = None) -> Counted:
+    ended = list(_ended(ran.stdout))
+    ours = {one.test: one.outcome for one in ended if canary and canary in one.test}
+    tests = [one for one in ended if one.test and one.test not in ours]
+    outcomes = worst((f"{held.file(one.package, one.test)}::{one.test}", one.seen) for one in tests)
+    failing = {one.package for one in ended if one.outcome == "failed" and one.test}
+    broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
+    errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
+    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # older ones say it so
+    whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
+    kept = {name: one for name, one in outcomes.items() if _keeps(wanted, name)}
     return Counted(
         outcomes=kept,
-        collected={
-            path: why
-            for path, why in collected.items()
-            if ids is None or any(path == one.split("::")[0] for one in ids)
-        },
-        canaries={"package": "failed", "file": "failed"} if uncompiled else canaries,
+        collected={path: one for path, one in whole.items() if _keeps(wanted, path)},
+        canaries={"one": "failed", "two": "failed"} if model and model.file in whole and not ours else ours,
         ended=ran.exit_code,
         left_out=tuple(name for name in outcomes if name not in kept),
     )
 
 
-def _told(seen: list[tuple[str, Seen]], held: Held, package: str) -> list[str]:
-    folder = held.folder(package)
-    return [f"{package}\0" for name, _ in seen if str(PurePosixPath(name.split("::")[0]).parent) == folder]
+def _keeps(wanted: Wanted, name: str) -> bool:
+    """Asked for by itself or with its whole file; a file, also for the sake of any test that it holds."""
+    ids = wanted.ids
+    if ids is None or name in ids or name.split("::")[0] in ids:
+        return True
+    return "::" not in name and any(one.startswith(f"{name}::") for one in ids)
 
 
 def _of(held: Held, package: str) -> list[str]:
@@ -262,18 +244,37 @@ def _of(held: Held, package: str) -> list[str]:
     return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
 
 
-def _events(data: bytes) -> Iterator[tuple[str, str, str, float, str]]:
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    package: str
+    test: str  # "" for the package itself
+    outcome: str
+    text: str
+    seconds: float
+
+    @property
+    def seen(self) -> Seen:
+        return Seen(self.outcome, "call", self.text, self.seconds)
+
+
+def _ended(data: bytes) -> Iterator[_Ended]:
+    """What `go test -json` says of ends, each with what was printed before it."""
+    output: dict[tuple[str, str], str] = {}
+    for event in _events(data):
+        key = str(event.get("Package", "")), str(event.get("Test", ""))
+        action, seconds = str(event.get("Action", "")), event.get("Elapsed", 0.0)
+        if action == "output":
+            output[key] = (output.get(key, "") + told(str(event.get("Output", ""))))[-MOST_TEXT:]
+        elif action in _ENDS:
+            spent = float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < MOST_S else 0.0
+            yield _Ended(*key, _ENDS[action], output.get(key, ""), spent)
+
+
+def _events(data: bytes) -> Iterator[dict[str, Any]]:
     for line in data.split(b"\n"):
         try:
             event = json.loads(line) if line.startswith(b"{") else None
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if isinstance(event, dict):
-            elapsed = event.get("Elapsed", 0.0)
-            yield (
-                str(event.get("Package", "")),
-                str(event.get("Test", "")),
-                str(event.get("Action", "")),
-                float(elapsed) if isinstance(elapsed, int | float) else 0.0,
-                str(event.get("Output", "")),
-            )
+            yield event

@@ -54,7 +54,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     files = await _files(check, bench, wanted, named, TYPED if found.strips_types else ())
     if not files:
         return void(nothing(wanted), Outcomes.BROKEN, "nothing collected", check.command)
-    model = _model(check, bench, files)
+    model = _model(check, bench, files, wanted)
     copies = {one: _failing(bench, one) for one in [model, *_plain(bench, files)]}
     token = nonce()
     with _canary(bench, model) as canary, scratch(bench.room, {}) as loaded:
@@ -157,9 +157,11 @@ class _Canary:
     name: str
 
 
-def _model(check: TestsCheck, bench: Bench, files: list[str]) -> str:
-    """A real test file, at random, of those that the check names if it names any."""
-    asked = [path for path in files if any(below(path, one) for one in check.files)]
+def _model(check: TestsCheck, bench: Bench, files: list[str], wanted: Wanted) -> str:
+    """A real test file, at random: one that was red on the base, or one that the check names, if there is one."""
+    red = {one.split("::")[0] for one in wanted.red}
+    asked = [path for path in files if path in red]
+    asked = asked or [path for path in files if any(below(path, one) for one in check.files)]
     good = [path for path in asked or files if _failing(bench, path).titles]
     return random.SystemRandom().choice(good or asked or files)
 

@@ -172,5 +172,6 @@ def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]
         "ids": None if not files else list(wanted.ids or ()),
         "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
         "reverse": wanted.second,
+        "red": list(wanted.red),
         "seed": nonce(),
     }

@@ -187,11 +187,13 @@ def _silent(room: _Room, ran: Ran) -> Fact:
 
 
 def _model(room: _Room) -> str:
-    """A real test file at random, of those that the check names if it names any; "" where none can be copied."""
+    """A real test file at random: red on the base, or named by the check, if there is one; "" where none will do."""
     ids = room.wanted.ids
     held = {one.split("::")[0] for one in ids or ()} & room.known
     files = held or {path for path in room.known if named_like_a_script_test(path)}
-    asked = [path for path in files if any(below(path, one) for one in room.check.files)]
+    red = {one.split("::")[0] for one in room.wanted.red}
+    asked = [path for path in files if path in red]
+    asked = asked or [path for path in files if any(below(path, one) for one in room.check.files)]
     able = sorted(path for path in asked or files if is_script(path) and (room.bench.room / path).is_file())
     good = [path for path in able if javascript(_text(room, path)).titles]
     return random.SystemRandom().choice(good or able) if able else ""

@@ -108,6 +108,7 @@ def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: Wanted) -> dict
         "ids": None if not files else list(wanted.ids or ()),
         "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
         "reverse": wanted.second,
+        "red": list(wanted.red),
         "seed": nonce(),
         "number": random.SystemRandom().random(),
     }
