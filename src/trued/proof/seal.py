@@ -27,6 +27,9 @@ from .interpreter import Interpreter
 from .standing import RED_TURNS, Base, on_base
 
 
+PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
+
+
 @dataclass(frozen=True, slots=True)
 class Sealing:
     """What only the caller knows of a contract: who can read it, and who wrote what of it."""
@@ -104,7 +107,7 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         authors=dict(sealing.authors),
         guards=tuple(sealing.guards),
         caps=dict(sealing.caps),
-        undecided=tuple(sealing.undecided),
+        undecided=(*sealing.undecided, *([PREPARED] if asked.environment.prepare else [])),
     )
     contract, facts = (
         await _taken(workspace, contract, tell, sealing.known) if distinct(requirements) else (contract, ())
