@@ -26,7 +26,6 @@ from .frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_tes
 from .interpreter import Interpreter
 from .standing import RED_TURNS, Base, on_base
 
-
 PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
 
 
