@@ -1,5 +1,6 @@
 """pytest, counted: forged reports, strange configurations, and files that only look like the project's own."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -148,6 +149,23 @@ async def test_a_plugin_of_the_projects_own_is_frozen(tmp_path: Path) -> None:
     verdict = await trial.prove(contract, await trial.head({"helping.py": forged}))
     assert only(verdict).grade is Grade.REFUTED
     assert all(not one.why_void for one in verdict.evidence)
+
+
+@pytest.mark.spec("LAW-3", "LAW-4")
+@pytest.mark.parametrize("command", ["python -m pytest -q", "python -m unittest discover -s acceptance"])
+async def test_tests_that_come_with_the_contract_count_on_both_sides(tmp_path: Path, command: str) -> None:
+    text = "import unittest\nfrom calc.core import double\n\n\nclass Cases(unittest.TestCase):\n"
+    text += "    def test_case(self):\n        self.assertEqual(double(2), 4)\n"
+    name = "acceptance/test_given.py"
+    asked = requirement(command=command, files=[name])
+    carried = {name: base64.b64encode(text.encode()).decode()}
+    trial = Trial(tmp_path, {"calc/__init__.py": "", "calc/core.py": NOTHING}, asked, carried=carried)
+    contract = await trial.seal()
+    assert stands(contract) == {f"{name}::Cases::test_case": Base.RED}
+    lazy = await trial.prove(contract, await trial.head({name: "import unittest\n", "acceptance/__init__.py": ""}))
+    assert only(lazy).grade is Grade.REFUTED, only(lazy).why
+    honest = await trial.prove(contract, await trial.head({"calc/core.py": HONEST}))
+    assert only(honest).grade is Grade.TESTED, only(honest).why
 
 
 @pytest.mark.spec("LAW-4")

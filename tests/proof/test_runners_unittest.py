@@ -75,10 +75,17 @@ def stands(contract: Contract) -> dict[str, Base]:
     return on_base(contract.base_facts)
 
 
+@pytest.fixture(scope="module")
+def cellar() -> dict[str, Sealed]:
+    return {}
+
+
 @pytest.fixture
-async def sealed(tmp_path: Path) -> Sealed:
-    trial = Trial(tmp_path, BASE, requirement())
-    return Sealed(trial, await trial.seal())
+async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+    if not cellar:
+        trial = Trial(tmp_path_factory.mktemp("unittest"), BASE, requirement())
+        cellar["one"] = Sealed(trial, await trial.seal())
+    return cellar["one"]
 
 
 @pytest.mark.spec("LAW-5", "LAW-6")
