@@ -59,9 +59,7 @@ async def clean_room(
     async with workspace.room(commit) as room:
         graft = await _graft(workspace, contract, (on_base, here), room)
         graft = _without_shadows(graft, contract, (on_base, here), room, interpreter)
-        manifests = await _manifests(workspace, contract, (on_base, here), room)
-        graft = replace(graft, merged=tuple(manifests))
-        carried = {**manifests, **contract.carried}
+        carried = {**await _manifests(workspace, contract, (on_base, here), room), **contract.carried}
         for path in carried:
             _lay(room, path, carried)
         packages, unpacked = await node_modules(workspace, contract)
@@ -93,7 +91,8 @@ async def clean_room(
             # the head's own code may run in it: what judges is looked at before, and put back after
             bench = await prepared(bench, contract.environment.prepare)
             await put_back(bench)
-        yield bench, replace(graft, lacking=(*workspace.lacking(commit), *filter(None, [unpacked])))
+        merged = tuple(path for path in carried if path not in contract.carried)
+        yield bench, replace(graft, merged=merged, lacking=(*workspace.lacking(commit), *unpacked))
 
 
 async def _graft(

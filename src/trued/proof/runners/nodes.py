@@ -59,9 +59,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     token = nonce()
     with _canary(bench, model) as canary, scratch(bench.room, {}) as loaded:
         order = {
-            "room": str(bench.room),
-            "nonce": token,
-            "options": _options(options),
+            **{"room": str(bench.room), "nonce": token, "options": _options(options)},
             "files": [*(reversed(files) if wanted.second else files), canary.file],
             "only": {canary.file: canary.name},
             "workers": WORKERS,
