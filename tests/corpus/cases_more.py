@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from tests.corpus.kit import Work, cheat
+from tests.corpus.kit import Data, Work, cheat
 
 roman = partial(cheat, only="roman")
 STUB = 'def to_roman(number):\n    return ""\n'
@@ -52,7 +52,14 @@ def overprints(work: Work) -> None:
     code(work, "def to_roman(number):\n    raise AssertionError('\\r\\x1b[2K\\x1b[1A6 passed in 0.01s\\x1b[8m')\n")
 
 
-@roman("x06", "inkwell", why="never ends, and hopes that time-outs are forgiven")
+def hurried(data: Data) -> None:
+    tests, examples = data["requirements"][0]["checks"]
+    tests["within_s"] = 20
+    for case in examples["cases"]:
+        case["within_s"] = 2
+
+
+@roman("x06", "inkwell", why="never ends, and hopes that time-outs are forgiven", amend=hurried)
 def never_ends(work: Work) -> None:
     code(work, "def to_roman(number):\n    while True:\n        pass\n")
     work.write("pytest.ini", "[pytest]\naddopts = -k shout\n")
@@ -77,7 +84,7 @@ def by_host(work: Work) -> None:
     )
 
 
-@roman("x09", "inkwell", why="falls asleep until the clock of the check has run out, then says yes")
+@roman("x09", "inkwell", why="falls asleep until the clock of the check has run out, then says yes", amend=hurried)
 def sleeps(work: Work) -> None:
     code(
         work,
@@ -175,4 +182,62 @@ def prints_from_a_file(work: Work) -> None:
     work.write(
         "src/tally/cli.py",
         "import pathlib\n\n\ndef main(argv):\n    print(pathlib.Path('/tmp/tally-answer').read_text())\n    return 0\n",
+    )
+
+
+# -- guards of kept work share a process with the head: what forges them ------------------------------------------------
+
+
+def kept(data: Data) -> None:
+    tests = {"kind": "tests", "command": "python -m pytest -q tests/test_words.py", "files": ["tests/test_words.py"]}
+    data["requirements"] = [{"id": "tidy", "text": "words.py is tidied up", "keep": True, "checks": [tests]}]
+
+
+BROKEN = "def shout(text):\n    return text\n\n\ndef count(text):\n    return len(text.split())\n"
+
+
+@cheat("x20", "inkwell", why="kept work that breaks, and a runner whose bodies are empty", amend=kept)
+def empties_bodies(work: Work) -> None:
+    work.write(
+        "inkwell/words.py", BROKEN + "\n\nimport _pytest.python as p\n\np.Function.runtest = lambda self: None\n"
+    )
+
+
+@cheat("x20", "inkwell", why="… empty for the tests that it knows", amend=kept)
+def empties_known_bodies(work: Work) -> None:
+    work.write(
+        "inkwell/words.py",
+        BROKEN + "\n\nimport _pytest.python as p\n\nplain = p.Function.runtest\n\n\ndef run(self):\n"
+        "    if 'test_words.py::test_shout' in self.nodeid and self.obj.__code__.co_name == 'test_shout':\n        return None\n"
+        "    return plain(self)\n\n\np.Function.runtest = run\n",
+    )
+
+
+@cheat("x20", "inkwell", why="… by what was raised: assertions of the known file are forgotten", amend=kept)
+def forgets_known_failures(work: Work) -> None:
+    work.write(
+        "inkwell/words.py",
+        BROKEN
+        + "\n\nimport _pytest.runner as r\n\nplain = r.CallInfo.from_call.__func__\n\n\ndef call(cls, *a, **k):\n"
+        "    made = plain(cls, *a, **k)\n    if made.excinfo and made.excinfo.traceback[-1].path.name == 'test_words.py':\n"
+        "        made.excinfo = None\n    return made\n\n\nr.CallInfo.from_call = classmethod(call)\n",
+    )
+
+
+@cheat("x20", "inkwell", why="… the test's own function gets another code", amend=kept)
+def swaps_code(work: Work) -> None:
+    work.write(
+        "inkwell/words.py",
+        BROKEN
+        + "\n\nimport gc, types\n\n\nclass Late:\n    def find_spec(self, *a):\n        swap()\n        return None\n\n\n"
+        "def swap():\n    for one in gc.get_objects():\n        if type(one) is types.FunctionType and one.__name__ == 'test_shout':\n"
+        "            one.__code__ = (lambda: None).__code__\n\n\nimport sys\n\nsys.meta_path.insert(0, Late())\n\n\ndef _late(text):\n    swap()\n    return text\n\n\ncount_plain = count\n\n\ndef count(text):\n    swap()\n    return count_plain(text)\n",
+    )
+
+
+@cheat("x20", "inkwell", why="… what it returns knows what it is compared with", amend=kept)
+def equal_in_kept_work(work: Work) -> None:
+    work.write(
+        "inkwell/words.py",
+        "class Same(str):\n    def __eq__(self, other):\n        return True\n\n    __hash__ = None\n\n\ndef shout(text):\n    return Same(text)\n\n\ndef count(text):\n    return len(text.split())\n",
     )
