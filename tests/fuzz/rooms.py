@@ -1,7 +1,9 @@
 """A bench whose processes say what the fuzzer wants them to say: everything else of it is the real one."""
 
 import asyncio
+import atexit
 import json
+import shutil
 import tempfile
 from collections.abc import Callable, Coroutine
 from functools import cache
@@ -38,6 +40,7 @@ class Speaking:
 def place() -> tuple[Speaking, Bench, asyncio.AbstractEventLoop]:
     """One for all inputs of a process."""
     room = Path(tempfile.mkdtemp(prefix="trued-fuzz-"))
+    atexit.register(shutil.rmtree, room, ignore_errors=True)
     for name, content in FILES.items():
         (room / name).parent.mkdir(exist_ok=True)
         (room / name).write_bytes(content)
