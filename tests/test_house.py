@@ -68,7 +68,9 @@ def test_nothing_happens_at_import(tmp_path: Path) -> None:
 
 def test_there_are_fakes_and_no_mocks() -> None:
     mock = re.compile(r"unittest\.mo" + r"ck|Magic" + r"Mock")
-    assert [str(path) for path in tracked("*.py", "*.toml") if mock.search(path.read_text())] == []
+    theirs = ("src/trued/proof/inside/", "tests/corpus/")  # loaded for the tests of others; a cheat that is one
+    ours = [path for path in tracked("*.py", "*.toml") if not any(place in str(path) for place in theirs)]
+    assert [str(path) for path in ours if mock.search(path.read_text())] == []
 
 
 def test_no_file_names_a_machine_or_a_registry() -> None:
