@@ -84,6 +84,7 @@ async def test_what_a_preparation_installs_is_there_for_calls_lines_and_tests(tm
     assert all("another order" in one and "host name" in one for one in second)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-2")
 async def test_a_preparation_that_fails_on_the_head_is_unjudged_there(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, CHECKS, prepare=PREPARE)

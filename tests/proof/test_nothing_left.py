@@ -71,7 +71,7 @@ def mounts() -> set[str]:
 
 
 @pytest.mark.spec("LAW-4")
-@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+@pytest.mark.parametrize("level", ["bubblewrap", pytest.param("landlock", marks=pytest.mark.slow)])
 async def test_no_check_leaves_a_process_a_file_or_a_mount(tmp_path: Path, level: str) -> None:
     if not state(level).works:
         pytest.skip(f"{level}: {state(level).why}")
