@@ -164,3 +164,11 @@ async def test_without_a_browser_nothing_is_judged_and_the_advice_is_exact(
     program, lack = browser.found()
     assert program == ""
     assert "trued[browser]" in lack
+
+
+@pytest.mark.parametrize(
+    "check", [{"page": "//a/"}, {"page": "@a/"}, {"sees": [" "]}, {"sees": []}, {"hides": ["\ud800"]}, {"within_s": 0}]
+)
+def test_a_check_that_cannot_be_looked_at_is_malformed(check: dict[str, Any]) -> None:
+    whole = {"page": "/", "sees": ["a"], **check}
+    assert browser.malformed(BrowserCheck.model_validate(whole))

@@ -146,11 +146,17 @@ async def test_a_server_that_stops_its_forwarder_is_refuted_and_ended(tmp_path: 
         (["no-such-program"], "program no-such-program", Outcomes.UNJUDGED),
         (["python", "-m", "needy"], "module flask", Outcomes.UNJUDGED),
         (["python", "-m", "silent"], "time", Outcomes.FAILED),
+        pytest.param(["python", "-m", "brief"], "server", Outcomes.FAILED, marks=pytest.mark.slow),
     ],
 )
 async def test_why_no_server_came_up_is_told(tmp_path: Path, command: list[str], kind: str, outcome: Outcomes) -> None:
-    base = {**BASE, "needy.py": "import flask\n", "silent.py": "import time\ntime.sleep(9)\n"}
-    serve = {"command": command, "ready": {"within_s": 1}}
+    base = {
+        **BASE,
+        "needy.py": "import flask\n",
+        "silent.py": "import time\ntime.sleep(9)\n",
+        "brief.py": "print('done')\n",
+    }
+    serve = {"command": command, "ready": {"within_s": 9 if "brief" in command else 1}}
     contract = await Trial(tmp_path, base, asks({"http": {"path": "/"}, "status": 200}), serve=serve).seal()
     assert {(one.kind, one.outcome) for fact in contract.base_facts for one in fact.tried} == {(kind, outcome)}
 
@@ -219,3 +225,25 @@ def test_a_request_that_could_say_more_than_one_is_malformed(request_: dict[str,
 async def test_an_exchange_without_a_server_in_the_contract_is_broken(tmp_path: Path) -> None:
     contract = await Trial(tmp_path, BASE, asks({"http": {"path": "/"}, "status": 200})).seal()
     assert contract.base_facts[0].tried[0].outcome is Outcomes.BROKEN
+
+
+LEAVES = """
+import os, sys
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", "MARK"])
+    os._exit(0)
+def answer(*given): return 200, b"ok", {}
+"""
+
+
+@pytest.mark.spec("RUN-5")
+async def test_nothing_that_a_server_started_outlives_it(tmp_path: Path) -> None:
+    mark = tmp_path.name
+    base = {**BASE, "shop/pages.py": LEAVES.replace("MARK", mark)}
+    trial = Trial(tmp_path, base, asks({"http": {"path": "/"}, "body": "ok"}), serve={**SERVE, "ready": {}})
+    contract = await trial.seal()
+    assert contract.base_facts[0].tried[0].outcome is Outcomes.PASSED
+    lines = [one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline") if one.exists()]
+    assert not [one for one in lines if one.endswith(mark.encode() + b"\0")]

@@ -45,8 +45,10 @@ class Page:
 async def take(check: BrowserCheck, bench: Bench, wanted: Wanted) -> Fact:
     """Open the page once, on a fresh server, and count each expectation by itself."""
     ids = [name for name, _, _ in expected(check) if wanted.ids is None or name in wanted.ids]
-    if bench.serve is None:
-        return void(NO_SERVER, Outcomes.BROKEN, "malformed")
+    if why := NO_SERVER if bench.serve is None else malformed(check):
+        tried = [Tried(id=one, outcome=Outcomes.BROKEN, kind="malformed", detail=told(why)) for one in ids]
+        return Fact(tuple(tried) or void(why, Outcomes.BROKEN, "malformed").tried, "open a page", void=why)
+    assert bench.serve is not None  # noqa: S101  (said one line above)
     program, lack = found()
     if lack:
         tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind="program chromium", detail=lack) for one in ids]
@@ -75,6 +77,18 @@ async def take(check: BrowserCheck, bench: Bench, wanted: Wanted) -> Fact:
     )
 
 
+def malformed(check: BrowserCheck) -> str:
+    """Why the page cannot be looked at at all, or ""."""
+    words = [one for _, kind, one in expected(check) if kind != "console"]
+    if not 0 < check.within_s < float("inf"):
+        return "within_s must be a number of seconds above zero"
+    if not check.page.startswith("/") or check.page.startswith("//") or re.search(r"[\x00-\x20\x7f]", check.page):
+        return "it names no path of the server"
+    if re.search("[\ud800-\udfff]", "".join((check.page, *words))):
+        return "it holds half of a character (a lone surrogate)"
+    return "" if expected(check) and all(_plain(one) for one in words) else "it expects nothing"
+
+
 async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: str) -> tuple[Ran, dict[str, Any]]:
     token, dialer = nonce(), serving.dialer()
     order = {
@@ -94,6 +108,7 @@ async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: 
             readable=(str(INSIDE), *_readable(program)),
             within_s=START_S + 2 * check.within_s,
             output_bytes=OUTPUT_BYTES,
+            network="loopback",
             ports=(serving.port,),
             channel=True,
             inherited=(dialer,),

@@ -5,6 +5,7 @@ import contextlib
 import os
 import socket
 import sys
+import time
 from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 from trued.protocols import Command, Ran
 
 FORWARD = Path(__file__).with_name("forward.py")
+DAEMON_S = 2.0  # for what a command left in the background to begin listening
 PARTING_S = 3.0  # for the forwarder to end by itself, so that the server's last words are kept
 
 
@@ -26,6 +28,7 @@ class Served:
         self.control = inside.detach()  # whoever begins the command closes it
         self._task: asyncio.Task[Ran] | None = None
         self._code: int | None = None
+        self._ended_at = 0.0
         self._ran: Ran | None = None
 
     def begin(self, work: Coroutine[Any, Any, Ran]) -> None:
@@ -44,8 +47,11 @@ class Served:
         with contextlib.suppress(OSError, ValueError):
             said = self._orders.recv(16, socket.MSG_DONTWAIT)  # whoever has a copy of it could make it wait
             self._code = int(said) if said else self._code
+        if self._code is not None:
+            self._ended_at = self._ended_at or time.monotonic()
         over = self._task is not None and self._task.done()
-        return over or self._code not in (None, 0)  # one that went to the background has not failed
+        # One that ended well may have gone to the background, and is about to answer from there.
+        return over or self._code not in (None, 0) or 0 < self._ended_at < time.monotonic() - DAEMON_S
 
     async def end(self) -> Ran:
         if self._ran is None:
@@ -82,6 +88,7 @@ def forwarded(command: Command, port_env: str, served: Served) -> Command:
         argv=(sys.executable, "-I", "-S", str(FORWARD), str(served.control), port, "--", *words),
         variables={**(command.variables or {}), port_env: port},
         readable=(*command.readable, str(FORWARD)),
+        network="loopback",
         ports=(served.port,),
         inherited=(served.control,),
     )
