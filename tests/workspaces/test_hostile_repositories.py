@@ -122,7 +122,7 @@ async def test_a_repository_behind_a_link_is_read_where_it_is(repo: Path, begin:
 
 @pytest.mark.spec("LAW-4")
 async def test_a_large_file_of_a_commit_is_there_whole(repo: Path, begin: Begin) -> None:
-    content = os.urandom(1 << 16) * 320
+    content = os.urandom(1 << 16) * 64
     (repo / "large").write_bytes(content)
     git_in(repo, "add", "large")
     git_in(repo, "commit", "-q", "-m", "large")

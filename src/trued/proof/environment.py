@@ -35,6 +35,7 @@ IMPATIENT = {
     "PIP_TIMEOUT": "15", "UV_HTTP_TIMEOUT": "15",
 }  # fmt: skip
 _FAILING = (Outcomes.FAILED, Outcomes.BROKEN, Outcomes.UNJUDGED)
+_CONFLICT = re.compile(r"conflict|ResolutionImpossible|Cannot install|No solution|unsatisfiable", re.IGNORECASE)
 _UNINSTALLED = re.compile(  # how pytest says that a plugin is missing
     r"not natively supported|fixture '\w+' not found|unrecognized arguments|not found in `markers`|required plugins"
 )
@@ -163,7 +164,7 @@ async def _built(
                 return None, why
             await asyncio.to_thread(remove, folder)
             why = await _build(workspace, caller, recipe, folder)
-            if why and recipe.pinned:  # what the caller has may not go with what is missing
+            if _CONFLICT.search(why) and recipe.pinned:  # what the caller has may not go with what is missing
                 await asyncio.to_thread(remove, folder)
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
