@@ -170,7 +170,8 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if case in facts.elsewhere and not own:
             continue  # it proves or refutes there
         if full_name(check.kind, name, case) in facts.order_bound:
-            count.said.append(f"{case} fails in another order on the base, too: not counted")
+            always = "fails in another order on the base, too" if stood is Base.GUARD else "hangs on date, host or user"
+            count.said.append(f"{case} {always}: not counted")
             continue
         _place(count, case, stood, on_head(case, head, lacks), must=own)
         if isinstance(check, DATA) and _only_once(case, head):

@@ -165,6 +165,7 @@ class _Trial:
                     )
             await self._objections(bench, recorder, tell)
         await self._another_order(workspace, interpreter, runs)
+        await self._other_surroundings(workspace, commit, interpreter, runs)
         self.self_tested, self.brought = await own_tests(workspace, self.contract, self.due, commit, interpreter)
 
     def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
@@ -176,26 +177,49 @@ class _Trial:
 
     async def _another_order(self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[Sitting]) -> None:
         """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
-        suspects = [(one, ids) for one in runs if (ids := self._only_second(one))]
+        await self._tried_again(workspace, self.contract.base, interpreter, self._only_second(runs, Base.GUARD))
+
+    async def _other_surroundings(
+        self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[Sitting]
+    ) -> None:
+        """A test that was red and fails only the second time is tried twice in the first surroundings: passing there,
+        it hangs on date, host or user, and is not counted; failing there, on what the first time left behind."""
+        tests = [one for one in runs if isinstance(one.check, TestsCheck)]
+        suspects = self._only_second(tests, Base.RED)
+        await self._tried_again(workspace, commit, interpreter, suspects, passing=True)
+
+    async def _tried_again(
+        self,
+        workspace: Workspace,
+        commit: str,
+        interpreter: Interpreter,
+        suspects: Sequence[tuple[Sitting, frozenset[str]]],
+        *,
+        passing: bool = False,
+    ) -> None:
         if not suspects:
             return
-        async with clean_room(workspace, self.contract, self.contract.base, interpreter) as (bench, _):
+        async with clean_room(workspace, self.contract, commit, interpreter) as (bench, _):
             for sitting, ids in suspects:
-                wanted = [Wanted(self._ids(sitting), second=late) for late in (False, True)]
+                wanted = [Wanted(self._ids(sitting), second=late and not passing) for late in (False, True)]
                 facts = [await take(sitting.check, bench, one) for one in wanted]
-                failing = ids & {one.id for one in facts[1].tried if one.outcome is Outcomes.FAILED}
+                looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
+                bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
                 self.order_bound |= {
-                    full_name(sitting.check.kind, check, name) for check in sitting.serves for name in failing
+                    full_name(sitting.check.kind, check, name) for check in sitting.serves for name in bound
                 }
 
-    def _only_second(self, sitting: Sitting) -> frozenset[str]:
-        check = next(iter(sitting.serves))
-        guards = {name for name, stood in self._on_base(sitting).items() if stood is Base.GUARD}
-        turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
-        first, last = (turns[0], turns[-1]) if turns else ({}, {})
-        return frozenset(
-            name for name in guards if first.get(name) is Outcomes.PASSED and last.get(name) is Outcomes.FAILED
-        )
+    def _only_second(self, runs: Sequence[Sitting], stood: Base) -> list[tuple[Sitting, frozenset[str]]]:
+        """Ids that stood so on the base, passed the first time here, and failed the second."""
+        found = []
+        for sitting in runs:
+            check = next(iter(sitting.serves))
+            ids = {name for name, state in self._on_base(sitting).items() if state is stood}
+            turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
+            first, last = (turns[0], turns[-1]) if turns else ({}, {})
+            late = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
+            found += [(sitting, frozenset(late))] if late else []
+        return found
 
     def _ids(self, sitting: Sitting) -> tuple[str, ...] | None:
         return tuple(self._on_base(sitting)) or None
