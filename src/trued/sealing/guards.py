@@ -62,7 +62,7 @@ async def _tools(workspace: Workspace) -> dict[str, Check]:
         if target := next((name for name in names if name in targets), ""):
             found[kind] = CommandCheck(command=f"make {target}", files=(makefile,))
         elif script := next((name for name in names if name in scripts), ""):
-            found[kind] = CommandCheck(command=f"npm run --silent {script}", files=("package.json",))
+            found[kind] = CommandCheck(command=f"npm run --silent {script}")
     return found
 
 
