@@ -99,6 +99,9 @@ def load(kind: type[T], text: str | bytes) -> T:
 _NESTED: dict[str, type[Any]] = {"limits": Limits, "confinement": Confinement, "usage": Usage}
 
 
+_TUPLES = ("tools", "writable", "readable", "hidden", "ports")
+
+
 def _build(kind: type[T], data: dict[str, Any]) -> T:
     known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
     if unknown := set(data) - known:
@@ -109,4 +112,8 @@ def _build(kind: type[T], data: dict[str, Any]) -> T:
 def _value(name: str, value: Any) -> Any:
     if name in _NESTED and isinstance(value, dict):
         return _build(_NESTED[name], value)
-    return tuple(value) if isinstance(value, list) and name in ("tools", "writable", "readable", "hidden", "ports") else value
+    return (
+        tuple(value)
+        if isinstance(value, list) and name in ("tools", "writable", "readable", "hidden", "ports")
+        else value
+    )

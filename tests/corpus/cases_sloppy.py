@@ -155,7 +155,12 @@ def forgot_one(work: Work) -> None:
     work.solve("inkwell/roman.py", "inkwell/spans.py")
 
 
-@cheat("h32", "tally", why="two of three were forgotten, and a test of the first needs the second", breaks="words top ledger")
+@cheat(
+    "h32",
+    "tally",
+    why="two of three were forgotten, and a test of the first needs the second",
+    breaks="words top ledger",
+)
 def forgot_two(work: Work) -> None:
     work.solve()
     work.replace(

@@ -6,8 +6,8 @@ from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, run, said
-from trued.proof import examples
-from trued.proof.bench import Wanted
+from trued.proof.checks import examples
+from trued.proof.room.bench import Wanted
 from trued.protocols import Command, Ran
 from trued.types import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 from tests.fuzz.answers import same
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import run
-from trued.proof.exchanges import tried
+from trued.proof.checks.exchanges import tried
 from trued.protocols import Serving
 from trued.types import HttpCase, Outcomes
 

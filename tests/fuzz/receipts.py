@@ -9,9 +9,9 @@ from typing import Any
 from tests.fuzz.mutation import Mutator
 from tests.proof.receipt_sample import contract, given, stated, verdict
 from trued.errors import BadInput
-from trued.proof.bundle import Bundle, files, opened
-from trued.proof.receipt import parsed, receipt
-from trued.proof.statement import Beyond, canonical, differences, statement
+from trued.proof.receipts.bundle import Bundle, files, opened
+from trued.proof.receipts.receipt import parsed, receipt
+from trued.proof.receipts.statement import Beyond, canonical, differences, statement
 from trued.types import CallCase, Finding, Grade
 
 

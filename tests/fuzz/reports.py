@@ -5,8 +5,8 @@ from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, said
-from trued.proof.bench import Fact, records
-from trued.proof.runners.counting import Counted, Words, fact
+from trued.proof.checks.runners.counting import Counted, Words, fact
+from trued.proof.room.bench import Fact, records
 from trued.proof.standing import Head, on_head
 from trued.protocols import Ran
 from trued.types import Evidence

@@ -10,7 +10,7 @@ from tests.fuzz.mutation import Mutator
 from trued.documents.requirements import parse_requirements
 from trued.errors import BadInput
 from trued.proof import canonical, contract_hash
-from trued.proof.examples import malformed
+from trued.proof.checks.examples import malformed
 from trued.types import Contract, ExamplesCheck, Requirements
 
 SEED: dict[str, Any] = {

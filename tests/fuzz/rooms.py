@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from trued.proof.bench import Bench
-from trued.proof.interpreter import Interpreter
+from trued.proof.room.bench import Bench
+from trued.proof.room.interpreter import Interpreter
 from trued.protocols import Command, Ran, Workspace
 
 FILES = {"tests/test_a.py": b"def test_one(): ...\n", "kit.py": b""}

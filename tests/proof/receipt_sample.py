@@ -1,7 +1,7 @@
 """A contract and its verdict as values, for receipts that nothing has to be run for."""
 
-from trued.proof.bench import check_hash
-from trued.proof.statement import Beyond, Statement, statement
+from trued.proof.receipts.statement import Beyond, Statement, statement
+from trued.proof.room.bench import check_hash
 from trued.types import (
     Approval,
     Author,

@@ -9,7 +9,7 @@ import pytest
 from pydantic import TypeAdapter
 
 from tests.proof.trial import Trial, only
-from trued.proof.examples import BOUND_S, bounded, malformed
+from trued.proof.checks.examples import BOUND_S, bounded, malformed
 from trued.runtimes.contract import Broken, parsed
 from trued.types import Case, Finding, Grade
 

@@ -10,9 +10,9 @@ import pytest
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
 from trued.proof import success
-from trued.proof.cleanroom import digest, planted
-from trued.proof.frozen import frozen
-from trued.proof.interpreter import trusted
+from trued.proof.room.cleanroom import digest, planted
+from trued.proof.room.frozen import frozen
+from trued.proof.room.interpreter import trusted
 from trued.types import CallCase, CommandCheck, Finding, Grade, Requirement
 
 GOOD = "def slug(t):\n    return t.lower().replace(' ', '-')\n"

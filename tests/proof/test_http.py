@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.proof.examples import malformed
-from trued.proof.exchanges import Answer, compared
+from trued.proof.checks.examples import malformed
+from trued.proof.checks.exchanges import Answer, compared
 from trued.types import Contract, Grade, HttpCase, Outcomes, Verdict
 
 SERVE = {

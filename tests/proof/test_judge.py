@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trued.proof.bench import check_hash
 from trued.proof.judge import Facts, Objected, judge
+from trued.proof.room.bench import check_hash
 from trued.types import (
     Author,
     CallCase,

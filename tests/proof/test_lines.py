@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.proof.bench import Fact, Wanted
-from trued.proof.cleanroom import clean_room
-from trued.proof.examples import take
-from trued.proof.interpreter import trusted
+from trued.proof.checks.examples import take
+from trued.proof.room.bench import Fact, Wanted
+from trued.proof.room.cleanroom import clean_room
+from trued.proof.room.interpreter import trusted
 from trued.types import Contract, ExamplesCheck, Grade, Outcomes
 
 TOOL = "#!/usr/bin/env python3\nimport sys\nprint(len(sys.stdin.read()), *sys.argv[1:])\n"

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.proof.manifest import brings, declared, is_manifest, missing
+from trued.proof.room.manifest import brings, declared, is_manifest, missing
 
 PYPROJECT = """
 [project]

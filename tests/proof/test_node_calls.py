@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.proof import node
-from trued.proof.bench import Wanted
-from trued.proof.cleanroom import clean_room
-from trued.proof.examples import malformed, take
-from trued.proof.interpreter import trusted
+from trued.proof.checks import node
+from trued.proof.checks.examples import malformed, take
+from trued.proof.room.bench import Wanted
+from trued.proof.room.cleanroom import clean_room
+from trued.proof.room.interpreter import trusted
 from trued.types import CallCase, Contract, ExamplesCheck, Grade, Verdict
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path")

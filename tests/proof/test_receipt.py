@@ -11,10 +11,11 @@ from jsonschema import Draft202012Validator
 
 from tests.proof.receipt_sample import BASE, HEAD, HOSTILE, TREE, contract, given, requirement, stated, verdict
 from trued.errors import BadInput
-from trued.proof import contract_hash, signing
-from trued.proof.bench import check_hash
-from trued.proof.receipt import key_id, message, parsed, receipt
-from trued.proof.statement import SIGNED, UNSIGNED, Beyond, canonical, differences, statement
+from trued.proof import contract_hash
+from trued.proof.receipts import signing
+from trued.proof.receipts.receipt import key_id, message, parsed, receipt
+from trued.proof.receipts.statement import SIGNED, UNSIGNED, Beyond, canonical, differences, statement
+from trued.proof.room.bench import check_hash
 from trued.types import Author, CallCase, Finding, Grade, Outcomes
 
 DESCRIPTOR = {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from trued.proof.checks.rendering import equal, shown, sound
 from trued.proof.inside.answer import Malformed, Rendering, build
-from trued.proof.rendering import equal, shown, sound
 
 Point = collections.namedtuple("Point", "x y")
 

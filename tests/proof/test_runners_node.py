@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Change, Sealed, Trial, only
-from trued.proof.runners.failing import go, javascript
-from trued.proof.runners.nodes import collected
+from trued.proof.checks.runners.failing import go, javascript
+from trued.proof.checks.runners.nodes import collected
 from trued.proof.standing import Base, on_base
 from trued.types import Contract, Grade
 

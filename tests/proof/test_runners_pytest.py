@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Change, Sealed, Trial, only
-from trued.proof.frozen import among_tests, frozen, holds_tests, is_configuration, plugins
-from trued.proof.shadows import shadows
+from trued.proof.room.frozen import among_tests, frozen, holds_tests, is_configuration, plugins
+from trued.proof.room.shadows import shadows
 from trued.proof.standing import Base, on_base
 from trued.types import Contract, Grade, Requirement, TestsCheck
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Change, Sealed, Trial, only
-from trued.proof.packagejson import merged
-from trued.proof.runners.commands import recognised
-from trued.proof.runners.junit import Garbled, Reported, read
+from trued.proof.checks.runners.commands import recognised
+from trued.proof.checks.runners.junit import Garbled, Reported, read
+from trued.proof.room.packagejson import merged
 from trued.proof.standing import Base, on_base
 from trued.types import Contract, Grade
 

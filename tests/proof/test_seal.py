@@ -7,7 +7,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.proof import contract_hash
-from trued.proof.bench import check_hash
+from trued.proof.room.bench import check_hash
 from trued.proof.standing import Base, on_base
 from trued.types import Contract
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from trued.proof import Sealing, prove, seal
-from trued.proof.bench import check_hash
+from trued.proof.room.bench import check_hash
 from trued.types import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.wire import Confinement
 from trued.workspaces.git import GitWorkspace

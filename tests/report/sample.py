@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from trued.proof.bench import check_hash
+from trued.proof.room.bench import check_hash
 from trued.report.material import Material, Proved, Spooled
 from trued.types import (
     CallCase,

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from trued import proof
-from trued.proof.bench import check_hash
+from trued.proof.room.bench import check_hash
 from trued.types import (
     CallCase,
     Contract,

@@ -50,8 +50,8 @@ def key(
     as_json: AsJson = False,
 ) -> None:
     """The public half of the key that signs this machine's receipts. Hand it out; the other half stays here."""
-    from ..proof import signing
-    from ..proof.receipt import key_id
+    from ..proof.receipts import signing
+    from ..proof.receipts.receipt import key_id
 
     outside_agents("key")
     found = signing.create(home()) if new else signing.own(home())

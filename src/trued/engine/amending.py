@@ -9,7 +9,7 @@ from ..documents.plan import parse_plan
 from ..documents.requirements import load_requirements
 from ..errors import BadInput
 from ..kit import digest
-from ..proof.bench import check_hash
+from ..proof.room.bench import check_hash
 from ..protocols import Tell
 from ..steps import owned_beside
 from ..types import Contract, Goal, Plan, Requirement, Requirements, RunRecord, Value, Verdict

@@ -9,11 +9,11 @@ from typing import Any
 from .. import durable, proof
 from ..documents.requirements import parse_requirements
 from ..errors import BadInput, StateFailed
-from ..proof import bundle as bundles
-from ..proof import signing
-from ..proof.bench import check_hash
-from ..proof.bundle import Bundle, blobs
-from ..proof.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
+from ..proof.receipts import bundle as bundles
+from ..proof.receipts import signing
+from ..proof.receipts.bundle import Bundle, blobs
+from ..proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
+from ..proof.room.bench import check_hash
 from ..protocols import Tell
 from ..steps import owned_beside
 from ..types import Approval, Contract, Grade, Requirements, Verdict

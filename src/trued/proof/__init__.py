@@ -1,7 +1,7 @@
 """What makes "done" mean something: contracts sealed before work, evidence taken by the engine, verdicts by law."""
 
+from .checks.examples import said
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
-from .examples import said
 from .judge import Facts, Objected, judge
 from .prove import prove
 from .seal import Sealing, seal

@@ -15,8 +15,8 @@ from trued import durable
 from trued.errors import StateFailed
 from trued.types import Contract, Evidence, Outcomes, Requirement
 
-from .bench import check_hash
 from .contract import contract_hash
+from .room.bench import check_hash
 from .standing import full_name
 
 FOLDER = "facts"

@@ -2,7 +2,7 @@
 
 from trued.types import BrowserCheck, Case, Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
 
-from .examples import said
+from .checks.examples import said
 
 DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
 NO_WORK = "the check did not work on the base"

@@ -21,10 +21,10 @@ from trued.types import (
     Tried,
 )
 
-from .bench import WHOLE, check_hash
 from .contract import PARTS
-from .frozen import below
 from .gaps import DATA, NO_WORK, gap, reason, word
+from .room.bench import WHOLE, check_hash
+from .room.frozen import below
 from .standing import Base, Head, full_name, lacking, on_base, on_head
 
 ONLY_ONCE = (

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from trued.protocols import Workspace
 from trued.types import Contract, Evidence, Requirement, TestsCheck
 
-from .bench import Wanted
-from .checks import Recorder, take
-from .cleanroom import clean_room
-from .frozen import below
-from .interpreter import Interpreter
+from .room.bench import Wanted
+from .room.cleanroom import clean_room
+from .room.frozen import below
+from .room.interpreter import Interpreter
 from .seal import three_times
 from .standing import GREEN_TURNS, Base, Head, on_base, on_head
+from .taking import Recorder, take
 
 MOST_BYTES = 4 * 2**20
 

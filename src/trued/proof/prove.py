@@ -20,16 +20,16 @@ from trued.types import (
 )
 
 from .baseline import Baseline
-from .bench import WHOLE, Bench, Fact, Wanted, check_hash
-from .checks import Recorder, Sitting, distinct, sittings, take
-from .cleanroom import Graft, clean_room
-from .environment import Changed, changes, environment
-from .examples import bounded
+from .checks.examples import bounded
 from .gaps import DATA
-from .interpreter import Interpreter, trusted
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .own_tests import own_tests
+from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
+from .room.cleanroom import Graft, clean_room
+from .room.environment import Changed, changes, environment
+from .room.interpreter import Interpreter, trusted
 from .standing import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
+from .taking import Recorder, Sitting, distinct, sittings, take
 from .undecided import CODE, Seen, undecided
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")

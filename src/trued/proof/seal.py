@@ -18,13 +18,13 @@ from trued.types import (
 )
 
 from .baseline import Baseline
-from .bench import Bench, Fact, Wanted, check_hash
-from .checks import Recorder, distinct, sittings, take
-from .cleanroom import clean_room
-from .environment import at_hand, environment, wanting
-from .frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
-from .interpreter import Interpreter
+from .room.bench import Bench, Fact, Wanted, check_hash
+from .room.cleanroom import clean_room
+from .room.environment import at_hand, environment, wanting
+from .room.frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
+from .room.interpreter import Interpreter
 from .standing import RED_TURNS, Base, on_base
+from .taking import Recorder, distinct, sittings, take
 
 PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
 

@@ -5,7 +5,7 @@ from enum import StrEnum
 
 from trued.types import Evidence, Outcomes, Tried
 
-from .bench import WHOLE
+from .room.bench import WHOLE
 
 RED_TURNS = 3  # once can be chance, twice can be two chances
 GREEN_TURNS = 2

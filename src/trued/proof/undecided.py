@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from trued.types import BrowserCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
 
-from .frozen import is_test
+from .room.frozen import is_test
 
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".rb", ".rs", ".sh")
 MOST_LINES = 12  # of one sort: a report is to be read

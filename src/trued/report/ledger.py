@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from ..proof.bench import check_hash
-from ..proof.examples import case_id, said
+from ..proof.checks.examples import case_id, said
+from ..proof.room.bench import check_hash
 from ..types import (
     Case,
     Contract,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from .. import proof
 from ..kit import digest
-from ..proof.bench import check_hash
+from ..proof.room.bench import check_hash
 from ..steps import Steps
 from ..types import Case, Contract, ExamplesCheck, Finding, Outcomes, Requirement, Requirements, Verdict
 from .examine import Examination, Examining

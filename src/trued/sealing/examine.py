@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ..kit import Kit, digest
-from ..proof.bench import check_hash
+from ..proof.room.bench import check_hash
 from ..protocols import Workspace
 from ..session import Session
 from ..steps import Steps

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Mapping
 
 from ..documents.patterns import recognised
-from ..proof.bench import check_hash
-from ..proof.frozen import holds_tests, named_like_a_test
+from ..proof.room.bench import check_hash
+from ..proof.room.frozen import holds_tests, named_like_a_test
 from ..protocols import Workspace
 from ..types import Check, CommandCheck, Requirement, Requirements, TestsCheck
 

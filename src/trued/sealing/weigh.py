@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..documents.clauses import clauses, plain, unquoted
 from ..documents.patterns import recognised
-from ..proof.examples import bounded, malformed
+from ..proof.checks.examples import bounded, malformed
 from ..proof.hollow import Known, Shown, foreign, hollow, refused, side_door
 from ..types import BrowserCheck, HttpCase, Requirement, Requirements, Serve, Value
 from .blind import shown_by

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from .. import proof
-from ..proof.bench import check_hash
+from ..proof.room.bench import check_hash
 from ..types import (
     Case,
     Check,

@@ -12,9 +12,9 @@ from typing import Any
 
 from trued.types import Outcomes, TestsCheck
 
-from ..bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
-from ..cleanroom import planted
-from ..frozen import below, candidates, configures
+from ...room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
+from ...room.cleanroom import planted
+from ...room.frozen import below, candidates, configures
 from .commands import Asked
 from .counting import Counted, Words, fact, nothing
 

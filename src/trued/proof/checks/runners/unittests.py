@@ -8,7 +8,7 @@ from typing import Any
 
 from trued.types import Outcomes, TestsCheck
 
-from ..bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
+from ...room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
 from .commands import Asked
 from .counting import Counted, Words, fact, nothing
 

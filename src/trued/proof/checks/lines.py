@@ -9,8 +9,8 @@ from typing import Any
 from trued.protocols import Ran
 from trued.types import Outcomes, RunCase, Tried
 
-from .bench import Bench, told
-from .cleanroom import scratch
+from ..room.bench import Bench, told
+from ..room.cleanroom import scratch
 from .programs import foreign, lacking, resolved, uninstalled
 from .rendering import equal, flaw, parsed
 

@@ -12,8 +12,8 @@ from pydantic.alias_generators import to_camel
 
 from trued.types import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
 
-from .bench import check_hash
-from .contract import concluded, contract_hash
+from ..contract import concluded, contract_hash
+from ..room.bench import check_hash
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"

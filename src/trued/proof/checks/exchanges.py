@@ -16,11 +16,11 @@ from urllib.parse import quote
 from trued.protocols import Ran, Serving
 from trued.types import HttpCase, HttpRequest, Outcomes, Ready, Tried
 
-from .bench import Bench, told
-from .cleanroom import scratch
+from ..room.bench import Bench, told
+from ..room.cleanroom import scratch
+from ..room.services import beside
 from .programs import foreign, lacking, resolved, uninstalled
 from .rendering import equal, flaw, parsed
-from .services import beside
 
 MOST_BYTES = 4 * 2**20  # of one answer; more is nothing that a person wrote down
 SERVER_OUTPUT = 16 * 2**20

@@ -19,8 +19,8 @@ from urllib.parse import urlsplit
 from trued.protocols import Command, Ran, Serving
 from trued.types import BrowserCheck, Outcomes, Tried
 
+from ..room.bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
 from . import exchanges
-from .bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit

@@ -18,12 +18,12 @@ from trued.types import (
     TestsCheck,
 )
 
-from . import browser, command, examples, tests
-from .bench import Bench, Fact, Wanted, check_hash, unjudged, void
-from .cleanroom import put_back
-from .frozen import below
+from .checks import browser, command, examples, tests
 from .gaps import DATA
-from .interpreter import Interpreter
+from .room.bench import Bench, Fact, Wanted, check_hash, unjudged, void
+from .room.cleanroom import put_back
+from .room.frozen import below
+from .room.interpreter import Interpreter
 
 TRIES = 3  # of an environment that broke; never of a check that failed
 PASSING = ("environment", "start")  # what may be gone at the next try

@@ -9,9 +9,9 @@ from typing import Any
 from trued.protocols import Ran
 from trued.types import CallCase, Outcomes, Tried, is_node
 
+from ..inside.answer import Malformed, build
+from ..room.bench import INSIDE, Bench, nonce, records, told
 from . import node
-from .bench import INSIDE, Bench, nonce, records, told
-from .inside.answer import Malformed, build
 from .lines import encodable
 from .rendering import equal, flaw, shown, sound
 

@@ -13,7 +13,7 @@ from trued.errors import CannotJudge
 from trued.protocols import Command, Ran, Workspace
 from trued.types import Serve
 
-ATTENDED = Path(__file__).parent / "inside" / "attended.py"
+ATTENDED = Path(__file__).parents[1] / "inside" / "attended.py"
 
 
 async def attended(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:

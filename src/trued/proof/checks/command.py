@@ -6,9 +6,9 @@ import shutil
 from trued.protocols import Ran
 from trued.types import CommandCheck, Outcomes, Tried
 
-from .bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
-from .cleanroom import meddled
-from .frozen import own_drivers
+from ..room.bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
+from ..room.cleanroom import meddled
+from ..room.frozen import own_drivers
 
 ID = "command"
 NOT_FOUND = 127  # how a shell says that there is no such program

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from trued.errors import BadInput
 from trued.types import Contract, Evidence
 
-from .contract import canonical, contract_hash
+from ..contract import canonical, contract_hash
 
 MANIFEST = "bundle.json"
 FORMAT = "trued contract bundle 1"

@@ -12,11 +12,11 @@ from typing import Any
 from trued.protocols import Command, Ran, Workspace
 from trued.types import Check, Network, Outcomes, Serve, Tried
 
-from . import node
+from ..checks import node
 from .interpreter import Interpreter
 from .services import attended
 
-INSIDE = Path(__file__).parent / "inside"
+INSIDE = Path(__file__).parents[1] / "inside"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are told at the end of an output
 _CONTROLS = re.compile(

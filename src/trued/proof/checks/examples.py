@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 from trued.protocols import Ran
 from trued.types import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
 
+from ..room.bench import Bench, Fact, Wanted, capped, told
+from ..room.cleanroom import footprint
 from . import exchanges, node
-from .bench import Bench, Fact, Wanted, capped, told
 from .calls import call, call_flaw
-from .cleanroom import footprint
 from .lines import line_flaw, run
 
 BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says

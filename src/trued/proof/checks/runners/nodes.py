@@ -12,10 +12,10 @@ from typing import Any
 
 from trued.types import Outcomes, TestsCheck
 
+from ...room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, told, void
+from ...room.cleanroom import planted, scratch
+from ...room.frozen import below
 from .. import node
-from ..bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, told, void
-from ..cleanroom import planted, scratch
-from ..frozen import below
 from .commands import Asked, node_options
 from .counting import Counted, Seen, Words, fact, nothing, worst
 from .failing import WHY, Made, is_module, javascript, set_aside

@@ -8,8 +8,8 @@ from typing import Any
 from trued.protocols import Ran
 from trued.types import Outcomes, Tried
 
-from ..bench import WHOLE, Bench, Fact, Wanted, capped, clean
-from ..cleanroom import meddled
+from ...room.bench import WHOLE, Bench, Fact, Wanted, capped, clean
+from ...room.cleanroom import meddled
 
 _WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "marked", "passed")
 _RANK = {name: place for place, name in enumerate(_WORST)}

@@ -7,8 +7,8 @@ from typing import TypeAlias
 
 from trued.types import Outcomes, TestsCheck
 
-from .bench import Bench, Fact, Wanted, capped, void
-from .frozen import below
+from ..room.bench import Bench, Fact, Wanted, capped, void
+from ..room.frozen import below
 from .runners import gotests, nodes, pytests, reports, unittests
 from .runners.commands import Asked, recognised
 

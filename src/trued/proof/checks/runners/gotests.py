@@ -13,9 +13,9 @@ from typing import Any
 from trued.protocols import Ran
 from trued.types import Outcomes, TestsCheck
 
-from ..bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, told, void
-from ..cleanroom import planted
-from ..frozen import below
+from ...room.bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, told, void
+from ...room.cleanroom import planted
+from ...room.frozen import below
 from .commands import Asked
 from .counting import Counted, Seen, Words, fact, nothing, worst
 from .failing import go

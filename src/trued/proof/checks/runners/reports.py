@@ -15,10 +15,10 @@ from typing import Any
 from trued.protocols import Ran
 from trued.types import Outcomes, TestsCheck
 
+from ...room.bench import WHOLE, Bench, Fact, Wanted, nonce, void
+from ...room.cleanroom import planted, scratch
+from ...room.frozen import below, is_script, named_like_a_script_test
 from .. import node
-from ..bench import WHOLE, Bench, Fact, Wanted, nonce, void
-from ..cleanroom import planted, scratch
-from ..frozen import below, is_script, named_like_a_script_test
 from .commands import Asked
 from .counting import Counted, Seen, Words, fact, nothing, worst
 from .failing import Made, javascript

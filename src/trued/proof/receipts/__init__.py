@@ -1,0 +1,1 @@
+"""A verdict that can be taken away, and checked by anybody."""
