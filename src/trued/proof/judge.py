@@ -62,6 +62,7 @@ class Facts:
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
     awaited: frozenset[tuple[str, str]] = frozenset()  # modules of packages that the head is the first to declare
+    deceit: Sequence[str] = ()  # lines of the diff that can deceive tests which share its process
     self_tested: int = 0  # tests that the implementer brought itself, red on the base and green here
     objected: Sequence[Objected] = ()
 
@@ -279,6 +280,9 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
         if not facts.touched:
             return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
         words = f"kept: {guards} guards stay green, and nothing shows more"
+        if facts.deceit and not any(isinstance(check, DATA) for check in requirement.checks):
+            why = f"its tests share a process with code that could deceive them: {'; '.join(facts.deceit[:3])}"
+            return Grade.TESTED, (words, why), "attest"
         return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
     if proving:
         return _red_to_green(proving, guards, facts)

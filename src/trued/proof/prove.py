@@ -1,7 +1,7 @@
 """Proves a commit against a sealed contract: every check twice, in one clean room, judged by nobody's word."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from trued.errors import CannotJudge
 from trued.protocols import Tell, Workspace
@@ -21,6 +21,7 @@ from trued.types import (
 
 from .baseline import Baseline
 from .checks.examples import bounded
+from .deceit import deceit
 from .gaps import DATA
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .own_tests import own_tests
@@ -59,9 +60,12 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         await trial.hold(workspace, commit, await _same_interpreter(workspace, contract), tell)
     kept = await _worst(workspace, contract, commit, trial)
     evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
+    texts = await _texts(workspace, commit, changed)
+    added = await _added(workspace, contract.base, texts)
+    trial.deceit = deceit(added, texts)
     judged = _together(contract, tuple(judge(one, trial.facts(one, evidence, changed)) for one in due))
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
-    seen = Seen(await _added(workspace, contract.base, commit, changed), frozenset[str]().union(*trial.ran.values()))
+    seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
     return Verdict(
@@ -137,6 +141,7 @@ class _Trial:
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
         self.declares = Changed()
         self.self_tested: dict[str, int] = {}
+        self.deceit: list[str] = []
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
@@ -150,10 +155,9 @@ class _Trial:
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
-                for sitting in runs:
-                    fact = await take(
-                        sitting.check, bench, Wanted(self._ids(sitting), second=turn > 1, red=self._red(sitting))
-                    )
+                for sitting in [one for one in runs if self._worthwhile(one)]:
+                    wanted = Wanted(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
+                    fact = await take(sitting.check, bench, wanted)
                     tainted = tainted or (self.contract.held_out and isinstance(sitting.check, DATA))
                     self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
                     tell(
@@ -224,6 +228,13 @@ class _Trial:
     def _ids(self, sitting: Sitting) -> tuple[str, ...] | None:
         return tuple(self._on_base(sitting)) or None
 
+    def _worthwhile(self, sitting: Sitting) -> tuple[str, ...]:
+        """What is to be run. What did not end the first time is not waited for again: nothing could raise it."""
+        facts = [one for one in self.evidence if one.check in sitting.serves]
+        late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
+        ids = tuple(self._on_base(sitting))
+        return () if WHOLE in late else tuple(one for one in ids if one not in late)
+
     def _red(self, sitting: Sitting) -> tuple[str, ...]:
         return tuple(name for name, stood in self._on_base(sitting).items() if stood is Base.RED)
 
@@ -271,6 +282,7 @@ class _Trial:
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
             elsewhere=self._elsewhere(requirement),
+            deceit=self.deceit,
             self_tested=self.self_tested.get(requirement.id, 0),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
@@ -324,14 +336,21 @@ def _said(graft: Graft) -> list[str]:
     return [*said, *graft.lacking]
 
 
-async def _added(
-    workspace: Workspace, base: str, head: str, changed: Sequence[str]
-) -> dict[str, list[tuple[int, str]]]:
-    """The lines of changed files that the base does not have."""
+async def _texts(workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, str]:
+    """Changed code, as it is here."""
+    paths = [one for one in changed if one.endswith(CODE)][:MOST_FILES]
+    found = {path: await workspace.read(commit, path) for path in paths}
+    return {path: _read(content) for path, content in found.items() if content}
+
+
+async def _added(workspace: Workspace, base: str, texts: Mapping[str, str]) -> dict[str, list[tuple[int, str]]]:
+    """The lines of changed code that the base does not have."""
     found: dict[str, list[tuple[int, str]]] = {}
-    for path in [one for one in changed if one.endswith(CODE)][:MOST_FILES]:
-        now = (await workspace.read(head, path) or b"")[:MOST_BYTES].decode("utf-8", "replace").splitlines()
-        before = set((await workspace.read(base, path) or b"")[:MOST_BYTES].decode("utf-8", "replace").splitlines())
-        if now:
-            found[path] = [(number, line) for number, line in enumerate(now, 1) if line not in before]
+    for path, text in texts.items():
+        before = set(_read(await workspace.read(base, path) or b"").splitlines())
+        found[path] = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line not in before]
     return found
+
+
+def _read(content: bytes) -> str:
+    return content[:MOST_BYTES].decode("utf-8", "replace")

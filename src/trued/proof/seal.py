@@ -23,7 +23,7 @@ from .room.cleanroom import clean_room
 from .room.environment import at_hand, environment, wanting
 from .room.frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
 from .room.interpreter import Interpreter
-from .standing import RED_TURNS, Base, on_base
+from .standing import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from .taking import Recorder, distinct, sittings, take
 
 PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
@@ -216,7 +216,7 @@ async def three_times(check: Check, bench: Bench) -> list[Fact]:
 def _suspect(one: Tried) -> bool:
     """Failed, or lacks a module that the head may bring along."""
     lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
-    return one.outcome in (Outcomes.FAILED, Outcomes.MISSING) or lacking
+    return (one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and one.kind not in NOT_OUR_FAILURE) or lacking
 
 
 def _counted(stands: Mapping[str, Base]) -> dict[str, int]:

@@ -13,7 +13,7 @@ MARKED = "marked"
 _OPEN_ENDED = ("exit", "module", "program")  # kinds that go on with a word of the project's
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
-_NOT_OUR_FAILURE = ("time", "memory")  # on base they show the machine, not the project
+NOT_OUR_FAILURE = ("time", "memory")  # on base they show the machine, not the project
 
 
 class Base(StrEnum):
@@ -58,7 +58,7 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
     kinds = {kind for _, kind in times}
     if Outcomes.BROKEN in outcomes:
         return Base.BROKEN
-    if Outcomes.UNJUDGED in outcomes or kinds & set(_NOT_OUR_FAILURE):
+    if Outcomes.UNJUDGED in outcomes or kinds & set(NOT_OUR_FAILURE):
         return Base.UNJUDGED
     if outcomes == {Outcomes.PASSED}:
         return Base.GUARD
@@ -97,7 +97,9 @@ def on_head(
                 continue
             bad.append(_hushed(one) if fact.tainted else one)
             worst = Head.UNJUDGED if _unjudged(one, name, lacks) and worst is not Head.FAILED else Head.FAILED
-    return (worst, bad) if turns >= GREEN_TURNS else (Head.FAILED, [_missing(name, "not run twice")])
+    if turns >= GREEN_TURNS or worst is Head.FAILED:
+        return worst, bad
+    return Head.FAILED, [_missing(name, "not run twice")]
 
 
 def _of(name: str, fact: Evidence) -> list[Tried]:

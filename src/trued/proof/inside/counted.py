@@ -217,15 +217,20 @@ def failing(function: Any) -> Any:
 
         async def copy(*args: Any, **kwargs: Any) -> None:
             await function(*args, **kwargs)
-            raise AssertionError("a copy that must fail")
+            raise AssertionError(os.urandom(8).hex())
     else:
 
         def copy(*args: Any, **kwargs: Any) -> None:  # type: ignore[misc]
             function(*args, **kwargs)
-            raise AssertionError("a copy that must fail")
+            raise AssertionError(os.urandom(8).hex())
 
     copy.__dict__.update({name: one for name, one in function.__dict__.items() if name != "__wrapped__"})
     copy.__name__, copy.__doc__, copy.__module__ = function.__name__, function.__doc__, function.__module__
+    copy.__qualname__ = function.__qualname__
+    alike = {name: getattr(function.__code__, name) for name in ("co_name", "co_filename", "co_firstlineno")}
+    if hasattr(function.__code__, "co_qualname"):
+        alike["co_qualname"] = function.__code__.co_qualname
+    copy.__code__ = copy.__code__.replace(**alike)  # whoever skips the original by its looks skips the copy, too
     return copy
 
 

@@ -1,0 +1,72 @@
+"""Kept work is shown by tests alone: code that could deceive them lowers it, and nothing honest does."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial
+from trued.proof.deceit import deceit
+from trued.types import Grade
+
+HONEST = """\
+import functools
+import os
+
+
+class Point:
+    def __init__(self, x):
+        self.x = x
+
+    def __eq__(self, other):
+        return isinstance(other, Point) and self.x == other.x
+
+    def __ne__(self, other):
+        return not self == other
+
+    def __lt__(self, other):
+        return NotImplemented
+"""
+
+
+def lines(text: str) -> list[tuple[int, str]]:
+    return list(enumerate(text.splitlines(), 1))
+
+
+@pytest.mark.spec("LAW-11")
+def test_honest_code_deceives_nobody() -> None:
+    assert deceit({"a.py": lines(HONEST)}, {"a.py": HONEST}) == []
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("class A(str):\n    def __eq__(self, other):\n        return True\n", "a.py:3 __eq__ answers without looking"),
+        ("import _pytest.python\n", "a.py:1 imports _pytest.python"),
+        ("from unittest import case\n", "a.py:1 imports unittest"),
+        ("import sys\nx = sys._getframe(1)\n", "a.py:2 uses sys._getframe"),
+        ("import os\nos._exit(0)\n", "a.py:2 uses os._exit"),
+    ],
+)
+def test_what_fights_a_runner_is_named_with_its_line(text: str, what: str) -> None:
+    assert deceit({"a.py": lines(text)}, {"a.py": text}) == [what]
+    assert deceit({}, {"a.py": text}) == []  # it was there before
+    assert deceit({"tests/test_a.py": lines(text)}, {"tests/test_a.py": text}) == []
+
+
+SUITE = {
+    "a.py": "def one():\n    return str(1)\n",
+    "tests/test_a.py": "import a\n\n\ndef test_one():\n    assert a.one() == '1'\n",
+}
+KEPT = {"id": "r", "text": "cleaner", "keep": True, "checks": [{"kind": "tests", "command": "python -m pytest -q"}]}
+
+
+@pytest.mark.spec("LAW-5", "LAW-11")
+async def test_kept_work_that_can_deceive_its_guards_is_no_more_than_tested(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, SUITE, [KEPT])
+    sealed = await trial.seal()
+    clean = await trial.prove(sealed, await trial.head({"a.py": "def one():\n    return '1'\n"}))
+    assert clean.grade is Grade.PROVEN, clean.requirements[0].why
+    equal = "class Any(str):\n    def __eq__(self, other):\n        return True\n\n\ndef one():\n    return Any('2')\n"
+    sly = await trial.prove(sealed, await trial.head({"a.py": equal}))
+    assert (sly.grade, sly.requirements[0].lacks) == (Grade.TESTED, "attest")
