@@ -327,13 +327,14 @@ def _held_already(judged: Sequence[Judged]) -> bool:
 
 
 def _said(graft: Graft) -> list[str]:
+    made_up = [f"{path}: only a build writes it; a made-up version stood in for it" for path in graft.made_up]
     said = [f"{path}: the base's version was used, the head changed or removed it" for path in graft.restored]
     said += [f"{path}: added by the head, taken out" for path in graft.removed]
     said += [
         f"{path}: scripts and settings of test runners are the base's, the rest the head's" for path in graft.merged
     ]
     said += [f"{path}: added by the head, left out of evidence" for path in graft.added]
-    return [*said, *graft.lacking]
+    return [*said, *made_up, *graft.lacking]
 
 
 async def _texts(workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, str]:

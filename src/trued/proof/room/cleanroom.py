@@ -26,6 +26,7 @@ from .frozen import (
     is_test,
     named_like_a_test,
 )
+from .generated import generated
 from .interpreter import Interpreter
 from .node_modules import node_modules
 from .prepared import prepared
@@ -42,6 +43,7 @@ class Graft:
     removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
     added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
     merged: tuple[str, ...] = ()  # scripts and settings of test runners in it are the base's, the rest is the head's
+    made_up: tuple[str, ...] = ()  # written by builds only, and put there for both sides
     lacking: tuple[str, ...] = ()  # large files and submodules that are not here, in words
 
     @property
@@ -62,6 +64,7 @@ async def clean_room(
         carried = {**await _manifests(workspace, contract, (on_base, here), room), **contract.carried}
         for path in carried:
             _lay(room, path, carried)
+        graft = replace(graft, made_up=await _made_up(workspace, contract, {*on_base, *here, *carried}, room))
         packages, unpacked = await node_modules(workspace, contract)
         if packages and not (room / "node_modules").exists():
             (room / "node_modules").symlink_to(packages)
@@ -163,6 +166,18 @@ async def _manifests(
         if made is not None:
             found[path] = base64.b64encode(made).decode()
     return found
+
+
+async def _made_up(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
+    """Versions that a build would write, where nothing is built and neither commit has them."""
+    if contract.environment.prepare:
+        return ()
+    texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
+    files = generated(*(one.decode("utf-8", "replace") for one in texts))
+    absent = {path: content for path, content in files.items() if path not in known}
+    for path, content in absent.items():
+        _lay(room, path, {path: base64.b64encode(content.encode()).decode()})
+    return tuple(absent)
 
 
 def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:

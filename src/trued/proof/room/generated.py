@@ -1,0 +1,43 @@
+"""Files with a version that only a build writes: a bare checkout lacks them, and could not be imported without them."""
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+VERSION = (
+    '__version__ = version = "0.0.0"\n__version_tuple__ = version_tuple = (0, 0, 0)\n__commit_id__ = commit_id = None\n'
+)
+PLACES = (  # where builders are told the file's name
+    ("tool", "hatch", "build", "hooks", "vcs", "version-file"),
+    ("tool", "setuptools_scm", "version_file"),
+    ("tool", "setuptools_scm", "write_to"),
+    ("tool", "pdm", "version", "write_to"),
+    ("tool", "versioningit", "write", "file"),
+)
+_WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"']+)["']""")
+
+
+def generated(pyproject: str, setup: str) -> dict[str, str]:
+    """Path → content, by the base's own build files."""
+    named = [*_named(pyproject), *_WRITTEN.findall(setup)]
+    return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _inside(path)}
+
+
+def _named(pyproject: str) -> Iterator[str]:
+    try:
+        settings: Any = tomllib.loads(pyproject)
+    except tomllib.TOMLDecodeError:
+        return
+    for place in PLACES:
+        found = settings
+        for part in place:
+            found = found.get(part) if isinstance(found, Mapping) else None
+        if isinstance(found, str):
+            yield found
+
+
+def _inside(path: str) -> bool:
+    pure = PurePosixPath(path)
+    return bool(path) and not pure.is_absolute() and ".." not in pure.parts and "\0" not in path
