@@ -24,6 +24,7 @@ class Fix:
     cases: list[dict[str, Any]]
     packages: list[str] = field(default_factory=list)
     supersedes: list[str] = field(default_factory=list)
+    prepare: list[str] = field(default_factory=list)
 
     @property
     def name(self) -> str:
@@ -86,4 +87,5 @@ def requirements(fix: Fix) -> dict[str, Any]:
     wanted = {"id": "fix", "text": fix.text, "checks": [tests, {"kind": "examples", "cases": fix.cases}]}
     if fix.supersedes:
         wanted["supersedes"] = fix.supersedes
-    return {"environment": {"packages": fix.packages} if fix.packages else {}, "requirements": [wanted]}
+    surroundings = {"packages": fix.packages, "prepare": fix.prepare}
+    return {"environment": {name: one for name, one in surroundings.items() if one}, "requirements": [wanted]}
