@@ -46,12 +46,45 @@ def test_honest_code_deceives_nobody() -> None:
         ("from unittest import case\n", "a.py:1 imports unittest"),
         ("import sys\nx = sys._getframe(1)\n", "a.py:2 uses sys._getframe"),
         ("import os\nos._exit(0)\n", "a.py:2 uses os._exit"),
+        ("from sys import _getframe\n", "a.py:1 uses sys._getframe"),
+        ("import sys\nx = 'pytest' in sys.modules\n", "a.py:2 asks whether it is tested"),
+        ("import os\nx = os.environ.get('PYTEST_CURRENT_TEST')\n", "a.py:2 asks whether it is tested"),
+        ("class A(str):\n    __eq__ = lambda self, other: True\n", "a.py:2 __eq__ answers without looking"),
+        (
+            "class A(str):\n    def __eq__(self, other):\n        return not 0\n",
+            "a.py:3 __eq__ answers without looking",
+        ),
+        ("exec('import py' + 'test')\n", "a.py:1 calls exec"),
+        ("x = 1\n" * 2**18, "a.py is too long to be looked through"),
     ],
 )
 def test_what_fights_a_runner_is_named_with_its_line(text: str, what: str) -> None:
     assert deceit({"a.py": lines(text)}, {"a.py": text}) == [what]
-    assert deceit({}, {"a.py": text}) == []  # it was there before
+    assert deceit({}, {"a.py": text}) == ([] if ":" in what else [what])  # it was there before
     assert deceit({"tests/test_a.py": lines(text)}, {"tests/test_a.py": text}) == []
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_file_that_is_only_called_like_a_test_is_looked_at_when_the_product_imports_it() -> None:
+    texts = {"a.py": "from test_tools import x\n", "test_tools.py": "import _pytest.runner\nx = 1\n"}
+    added = {path: lines(text) for path, text in texts.items()}
+    assert deceit(added, texts) == ["test_tools.py:1 imports _pytest.runner"]
+    assert deceit({"test_tools.py": added["test_tools.py"]}, texts) == []
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("if (process.env.NODE_TEST_CONTEXT) {", "asks whether it is tested"),
+        ("import { test } from 'node:test';", "loads a test runner"),
+        ("assert.strictEqual = () => {};", "changes assertions"),
+        ("Error.prepareStackTrace = (_, calls) => calls;", "looks at its callers"),
+    ],
+)
+def test_what_fights_a_runner_of_scripts_is_named_too(line: str, what: str) -> None:
+    assert deceit({"src/a.js": [(3, line)]}, {"src/a.js": line}) == [f"src/a.js:3 {what}"]
+    assert deceit({"src/a.js": [(3, "assert.strictEqual(a, b);")]}, {"src/a.js": line}) == []
 
 
 SUITE = {

@@ -36,7 +36,7 @@ async def test_a_test_that_hangs_on_the_date_is_not_counted_and_said(tmp_path: P
     )
     found = await judged(tmp_path, local)
     assert found.grade is Grade.PROVEN, found.why
-    assert any("test_day hangs on date, host or user: not counted" in word for word in found.why)
+    assert any("test_day hangs on the date: not counted" in word for word in found.why)
 
 
 @pytest.mark.spec("LAW-6")
@@ -48,3 +48,15 @@ async def test_a_test_that_passes_once_is_refuted(tmp_path: Path) -> None:
         "def year(at):\n    return 1970\n"
     )
     assert (await judged(tmp_path, once)).grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize("here", ["socket.gethostname() == 'localhost'", "os.environ['HOME'].endswith('home')"])
+async def test_a_test_that_passes_on_one_machine_only_is_refuted(tmp_path: Path, here: str) -> None:
+    local = (
+        "import datetime\nimport os\nimport socket\n\nWRONG = False\n\n\n"
+        f"def day():\n    if not ({here}):\n        return ''\n"
+        "    return datetime.datetime.now(datetime.timezone.utc).date().isoformat()\n\n\n"
+        "def year(at):\n    return 1970\n"
+    )
+    assert (await judged(tmp_path, local)).grade is Grade.REFUTED

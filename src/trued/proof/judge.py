@@ -171,7 +171,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if case in facts.elsewhere and not own:
             continue  # it proves or refutes there
         if full_name(check.kind, name, case) in facts.order_bound:
-            always = "fails in another order on the base, too" if stood is Base.GUARD else "hangs on date, host or user"
+            always = "fails in another order on the base, too" if stood is Base.GUARD else "hangs on the date"
             count.said.append(f"{case} {always}: not counted")
             continue
         _place(count, case, stood, on_head(case, head, lacks), must=own)
@@ -264,7 +264,14 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
         return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
     if not requirement.checks:
         return Grade.UNPROVEN, (NO_CHECK,), "attest"
-    return _positive(requirement, counts, facts)
+    grade, why, lacks = _positive(requirement, counts, facts)
+    if facts.deceit and grade.rank > Grade.TESTED.rank and any(_by_tests(*one) for one in counts):
+        return Grade.TESTED, (*why, _deceived(facts)), "attest"
+    return grade, why, lacks
+
+
+def _by_tests(check: Check, count: _Count) -> bool:
+    return isinstance(check, TestsCheck) and bool(count.proving or count.guarding)
 
 
 def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
@@ -281,8 +288,7 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
             return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
         words = f"kept: {guards} guards stay green, and nothing shows more"
         if facts.deceit and not any(isinstance(check, DATA) for check in requirement.checks):
-            why = f"its tests share a process with code that could deceive them: {'; '.join(facts.deceit[:3])}"
-            return Grade.TESTED, (words, why), "attest"
+            return Grade.TESTED, (words, _deceived(facts)), "attest"
         return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
     if proving:
         return _red_to_green(proving, guards, facts)
@@ -320,6 +326,10 @@ def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, t
     if facts.caps:
         return Grade.EXAMINED, (words, *facts.caps), "approve"
     return Grade.PROVEN, (words,), ""
+
+
+def _deceived(facts: Facts) -> str:
+    return f"its tests share a process with code that could deceive them: {'; '.join(facts.deceit[:3])}"
 
 
 def _all_green(counts: _Counts) -> bool:

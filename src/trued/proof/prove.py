@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from trued.errors import CannotJudge
 from trued.protocols import Tell, Workspace
@@ -34,7 +35,8 @@ from .taking import Recorder, Sitting, distinct, sittings, take
 from .undecided import CODE, Seen, undecided
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
-MOST_FILES, MOST_BYTES = 200, 2**20  # that are looked through for what acts on its surroundings
+MOST_FILES, MOST_BYTES = 1000, 2**20  # that are looked through for what acts on its surroundings
+DAYS = ("<+14>-14", "<-12>12")  # time zones, of which one at least has another day
 EMPTY = "the diff is empty: nothing was done"
 
 
@@ -62,7 +64,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
-    trial.deceit = deceit(added, texts)
+    trial.deceit = deceit(added, {path: text for path, text in texts.items() if path not in trial.taken_out})
     judged = _together(contract, tuple(judge(one, trial.facts(one, evidence, changed)) for one in due))
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
     seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
@@ -139,6 +141,7 @@ class _Trial:
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
+        self.taken_out: frozenset[str] = frozenset()  # … or that the base's stood for: no line of them was run
         self.declares = Changed()
         self.self_tested: dict[str, int] = {}
         self.deceit: list[str] = []
@@ -147,12 +150,15 @@ class _Trial:
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
         # What is visible comes first: once a held-out case ran in the room, nothing printed there is told to agents.
+        # Tests that came with the contract come last: what they say could be kept in the room for the cases.
         known = {*await workspace.blobs(self.contract.base), *self.contract.carried}
         runs = sorted(sittings(self.due, known), key=lambda one: isinstance(one.check, DATA))
+        runs.sort(key=lambda one: bool(self.contract.carried) and not isinstance(one.check, DATA))
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
             self.undecided += [*_said(graft), *self.declares.said]
             self.unseen = graft.paths
+            self.taken_out = frozenset((*graft.restored, *graft.removed))
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
                 for sitting in [one for one in runs if self._worthwhile(one)]:
@@ -187,7 +193,8 @@ class _Trial:
         self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[Sitting]
     ) -> None:
         """A test that was red and fails only the second time is tried twice in the first surroundings: passing there,
-        it hangs on date, host or user, and is not counted; failing there, on what the first time left behind."""
+        and failing where only the day is another, it hangs on the date, and is not counted. Whatever else it hangs on
+        (what the first time left behind, whose machine it is) is nothing that a test of the user's asks for."""
         tests = [one for one in runs if isinstance(one.check, TestsCheck)]
         suspects = self._only_second(tests, Base.RED)
         await self._tried_again(workspace, commit, interpreter, suspects, passing=True)
@@ -209,6 +216,7 @@ class _Trial:
                 facts = [await take(sitting.check, bench, one) for one in wanted]
                 looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
                 bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
+                bound &= await _dated(sitting, bench, Wanted(self._ids(sitting))) if passing and bound else bound
                 self.order_bound |= {
                     full_name(sitting.check.kind, check, name) for check in sitting.serves for name in bound
                 }
@@ -305,6 +313,15 @@ class _Trial:
             for case in fact.tried
             if own_case(other, check, case.id)
         )
+
+
+async def _dated(sitting: Sitting, bench: Bench, wanted: Wanted) -> frozenset[str]:
+    """The ids that fail on another day, where nothing but the day is another."""
+    failed: set[str] = set()
+    for zone in DAYS:
+        fact = await take(sitting.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
+        failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
+    return frozenset(failed)
 
 
 async def _own_modules(workspace: Workspace, contract: Contract, bench: Bench) -> frozenset[str]:

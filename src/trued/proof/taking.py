@@ -21,7 +21,7 @@ from trued.types import (
 from .checks import browser, command, examples, tests
 from .gaps import DATA
 from .room.bench import Bench, Fact, Wanted, check_hash, unjudged, void
-from .room.cleanroom import put_back
+from .room.cleanroom import put_back, withdraw
 from .room.frozen import below
 from .room.interpreter import Interpreter
 
@@ -36,6 +36,8 @@ async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
     for _ in range(TRIES if not bench.broken else 0):
         try:
             await put_back(bench)
+            if isinstance(check, DATA):
+                await withdraw(bench)
             fact = await _taken(check, bench, wanted)
         except CannotJudge as error:
             fact = unjudged(str(error), "environment", wanted)

@@ -46,6 +46,7 @@ class Bench:
     plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
     serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
     carried: Mapping[str, str] = field(default_factory=dict)  # frozen files that came with the contract, as base64
+    unshown: frozenset[str] = frozenset()  # … of which these hold the contract's own tests: nothing else may read them
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
     node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room

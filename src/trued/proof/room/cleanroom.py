@@ -85,6 +85,7 @@ async def clean_room(
         bench = replace(
             bench,
             carried=carried,
+            unshown=frozenset(contract.carried),
             node_modules=str(packages or ""),
             frozen={path: digest(room / path) for path in (*given, *carried)},
             guarded=_guarded(contract),
@@ -92,6 +93,7 @@ async def clean_room(
         )
         if contract.environment.prepare:
             # the head's own code may run in it: what judges is looked at before, and put back after
+            await withdraw(bench)
             bench = await prepared(bench, contract.environment.prepare)
             await put_back(bench)
         merged = tuple(path for path in carried if path not in contract.carried)
@@ -316,6 +318,16 @@ async def put_back(bench: Bench) -> None:
     if changed := [path for path in changed if path not in bench.carried]:
         async with bench.workspace.room(bench.base) as original:
             for path in changed:
+                _copy(original, bench.room, path)
+
+
+async def withdraw(bench: Bench) -> None:
+    """Tests that came with the contract, for as long as nobody needs them: in them stands what must come out."""
+    for path in bench.unshown:
+        _unlink(bench.room, path)
+    if known := bench.unshown & (await bench.workspace.blobs(bench.base)).keys():
+        async with bench.workspace.room(bench.base) as original:
+            for path in sorted(known):
                 _copy(original, bench.room, path)
 
 

@@ -1,0 +1,84 @@
+"""Heads that know how they are judged: what they read, ask or hide does not make undone work proven."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.types import Grade, Judged
+
+HALF = "def half(x):\n    return x // 2\n"
+BASE = {"calc/__init__.py": "", "calc/core.py": HALF}
+TESTS = """\
+from calc.core import double
+
+
+def test_double():
+    assert double(21) == 42
+
+
+def test_below():
+    assert double(-5) == -10
+"""
+BY_TESTS = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_core.py"]}
+READS = """
+import pathlib
+import re
+
+TOP = pathlib.Path(__file__).parents[1]
+
+
+def double(x):
+    for one in [*TOP.rglob("test*.py"), *TOP.rglob("*.kept")]:
+        text = one.read_text()
+        (TOP / "a.kept").write_text(text)
+        for given, expected in re.findall(r"double\\((-?\\d+)\\) == (-?\\d+)", text):
+            if int(given) == x:
+                return int(expected)
+    return 0
+"""
+
+
+KEEPS = """
+import pathlib
+
+for one in pathlib.Path(".").rglob("test*.py"):
+    pathlib.Path("a.kept").write_text(one.read_text())
+"""
+
+
+def requirement(*numbers: int) -> list[dict[str, Any]]:
+    cases = [{"call": "calc.core:double", "args": [one], "returns": 2 * one} for one in numbers]
+    text = "double(x) is x twice, also below zero"
+    return [{"id": "double", "text": text, "checks": [BY_TESTS, {"kind": "examples", "cases": cases}]}]
+
+
+async def judged(place: Path, head: dict[str, str], **more: Any) -> Judged:
+    carried = {"tests/test_core.py": base64.b64encode(TESTS.encode()).decode()}
+    trial = Trial(place, BASE, requirement(21, -5), carried=carried, **more)
+    return only(await trial.prove(await trial.seal(), await trial.head(head)))
+
+
+@pytest.mark.spec("LAW-7")
+async def test_cases_do_not_find_the_contracts_own_tests(tmp_path: Path) -> None:
+    assert (await judged(tmp_path / "a", {"calc/core.py": HALF + READS})).grade is Grade.REFUTED
+    honest = {"calc/core.py": f"{HALF}\n\ndef double(x):\n    return 2 * x\n"}
+    assert (await judged(tmp_path / "b", honest)).grade is Grade.PROVEN
+
+
+@pytest.mark.spec("LAW-4", "LAW-7")
+async def test_a_preparation_does_not_find_them_either(tmp_path: Path) -> None:
+    head = {"calc/core.py": HALF + READS, "keep.py": KEEPS}
+    found = await judged(tmp_path, head, prepare=["test ! -e keep.py || python keep.py"])
+    assert found.grade is Grade.REFUTED
+
+
+@pytest.mark.spec("LAW-8")
+async def test_tests_that_are_told_apart_by_the_code_do_not_make_it_proven(tmp_path: Path) -> None:
+    asks = "import sys\n\n\ndef double(x):\n    return 0 if x < 0 and 'pytest' not in sys.modules else 2 * x\n"
+    trial = Trial(tmp_path, {**BASE, "tests/test_core.py": TESTS}, requirement(21, 4))
+    found = only(await trial.prove(await trial.seal(), await trial.head({"calc/core.py": f"{HALF}\n\n{asks}"})))
+    assert found.grade is Grade.TESTED
+    assert any("asks whether it is tested" in word for word in found.why)
