@@ -82,3 +82,21 @@ async def test_tests_that_are_told_apart_by_the_code_do_not_make_it_proven(tmp_p
     found = only(await trial.prove(await trial.seal(), await trial.head({"calc/core.py": f"{HALF}\n\n{asks}"})))
     assert found.grade is Grade.TESTED
     assert any("asks whether it is tested" in word for word in found.why)
+
+
+@pytest.mark.spec("LAW-4")
+async def test_a_frozen_file_that_became_a_link_by_its_own_words_is_put_back(tmp_path: Path) -> None:
+    """The blob is the same; as a link it is the name of another file."""
+    script = "exec python3 -c 'import calc, sys; sys.exit(calc.half(8) != 4)'\n"
+
+    def linked(folder: Path) -> None:
+        (folder / "check").unlink()
+        (folder / "check").symlink_to(script)
+        (folder / script).write_text("exit 0\n")
+        (folder / "calc.py").write_text("def half(x):\n    return 0\n")
+
+    asked = {"id": "kept", "text": "half stays", "keep": True}
+    checks = [{"kind": "command", "command": "sh ./check", "files": ["check"]}]
+    trial = Trial(tmp_path, {"calc.py": HALF, "check": script}, [{**asked, "checks": checks}], path=["."])
+    found = only(await trial.prove(await trial.seal(), await trial.head(linked)))
+    assert found.grade is Grade.REFUTED

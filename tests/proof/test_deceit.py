@@ -25,6 +25,10 @@ class Point:
 
     def __lt__(self, other):
         return NotImplemented
+
+
+def main(argv):
+    return 1 if argv[0] == "test" else 0
 """
 
 
@@ -55,6 +59,8 @@ def test_honest_code_deceives_nobody() -> None:
             "a.py:3 __eq__ answers without looking",
         ),
         ("exec('import py' + 'test')\n", "a.py:1 calls exec"),
+        ("import sys\nx = 'unittest' in sys.argv[0]\n", "a.py:2 asks whether it is tested"),
+        ("import runpy\nrunpy.run_path('a.txt')\n", "a.py:2 uses runpy.run_path"),
         ("x = 1\n" * 2**18, "a.py is too long to be looked through"),
     ],
 )
@@ -79,12 +85,14 @@ def test_a_file_that_is_only_called_like_a_test_is_looked_at_when_the_product_im
         ("if (process.env.NODE_TEST_CONTEXT) {", "asks whether it is tested"),
         ("import { test } from 'node:test';", "loads a test runner"),
         ("assert.strictEqual = () => {};", "changes assertions"),
+        ("const real = process.argv[1].endsWith('a.test.js');", "asks who runs it"),
         ("Error.prepareStackTrace = (_, calls) => calls;", "looks at its callers"),
     ],
 )
 def test_what_fights_a_runner_of_scripts_is_named_too(line: str, what: str) -> None:
     assert deceit({"src/a.js": [(3, line)]}, {"src/a.js": line}) == [f"src/a.js:3 {what}"]
-    assert deceit({"src/a.js": [(3, "assert.strictEqual(a, b);")]}, {"src/a.js": line}) == []
+    honest = ["assert.strictEqual(a, b);", "if (process.argv[1] === fileURLToPath(import.meta.url)) main();"]
+    assert deceit({"src/a.js": list(enumerate(honest))}, {"src/a.js": line}) == []
 
 
 SUITE = {

@@ -13,6 +13,8 @@ LOOKING = {
     "inspect": ("stack", "currentframe"),
     "os": ("_exit",),
     "builtins": ("__import__",),
+    "runpy": ("run_path", "run_module"),
+    "marshal": ("loads",),
 }
 COMPARING = ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__")
 ASKING = ("get", "getenv", "import_module", "__import__", "find_spec", "startswith", "endswith")
@@ -22,6 +24,8 @@ _SCRIPTED = (
     (re.compile(r"NODE_TEST_CONTEXT|JEST_WORKER_ID|\bVITEST(_\w+)?\b|execArgv.*test"), "asks whether it is tested"),
     (re.compile(r"""['"](node:test|vitest|@jest/globals|@vitest/.+?)['"]"""), "loads a test runner"),
     (re.compile(r"\bassert(\.strict)?\.\w+\s*=[^=>]|syncBuiltinESMExports"), "changes assertions"),
+    # … but not whether this very file is the program: that is how scripts begin
+    (re.compile(r"^(?!.*(import\.meta|__filename)).*process\.argv\s*(\[\s*1\s*\]|\.at\(1\))"), "asks who runs it"),
     (re.compile(r"prepareStackTrace|\.stack\s*\.\s*(includes|match|split|indexOf)"), "looks at its callers"),
 )
 
@@ -98,7 +102,9 @@ def _asking(node: ast.AST) -> Iterator[tuple[int, str]]:
         asked = list(node.args) if name in ASKING else []
         if isinstance(node.func, ast.Name) and name in BUILDING:
             yield node.lineno, f"calls {name}"
-    yield from ((node.lineno, "asks whether it is tested") for one in asked if _names_a_runner(one))  # type: ignore[attr-defined]
+    by_argv = bool(asked) and "sys.argv[0]" in ast.unparse(node)
+    told = [one for one in asked if _names_a_runner(one) or (by_argv and "test" in str(getattr(one, "value", "")))]
+    yield from ((node.lineno, "asks whether it is tested") for one in told[:1])  # type: ignore[attr-defined]
 
 
 def _names_a_runner(node: ast.expr) -> bool:

@@ -106,6 +106,7 @@ async def _graft(
     on_base, here = sides
     frozen = contract.frozen
     restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
+    linked = [path for path in frozen if here.get(path) == frozen[path] and (room / path).is_symlink()]
     strange = [path for path in here if frozen and path not in frozen]
     surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
     surplus += [path for path in strange if is_configuration(path) or among_tests(path) or _makes_package(path, frozen)]
@@ -113,8 +114,10 @@ async def _graft(
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
     for path in surplus:
         _unlink(room, path)
-    if restored:
+    if restored or linked:
         async with workspace.room(contract.base) as original:
+            # the same bytes, but as the name of another file
+            restored += [path for path in linked if not (original / path).is_symlink()]
             for path in restored:
                 _copy(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus]
