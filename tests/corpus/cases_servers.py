@@ -175,3 +175,57 @@ def moved_server(work: Work) -> None:
     work.solve()
     work.write("src/start.js", work.read("server.js").replace("./app.js", "../app.js"))
     work.write("server.js", "require('./src/start.js');\n")
+
+
+@honest("k17", "parcel", why="listens wherever Node does without a host")
+def without_a_host(work: Work) -> None:
+    work.solve()
+    work.replace("server.js", "Number(process.env.PORT), '127.0.0.1'", "process.env.PORT")
+
+
+@honest("k17", "parcel", why="listens on localhost, whatever that is here, and says so")
+def by_name(work: Work) -> None:
+    work.solve()
+    work.replace(
+        "server.js", "Number(process.env.PORT), '127.0.0.1')", "process.env.PORT, 'localhost', () => console.log('up'))"
+    )
+
+
+@honest("k17", "bell", why="listens on every address")
+def everywhere(work: Work) -> None:
+    work.solve()
+    work.replace("bell/__main__.py", '"127.0.0.1"', '""')
+
+
+@honest("k17", "bell", why="listens on localhost; the modules move to a package of their own")
+def by_name_in_python(work: Work) -> None:
+    work.solve()
+    work.replace("bell/__main__.py", '"127.0.0.1"', '"localhost"')
+    work.write("bell/web/__init__.py", "")
+    work.git("mv", "bell/app.py", "bell/web/app.py")
+    work.write("bell/app.py", "from bell.web.app import respond\n\n__all__ = ['respond']\n")
+
+
+@honest("k17", "bell", why="starts a helper process, and ends it when it is told to")
+def with_a_child(work: Work) -> None:
+    work.solve()
+    work.replace(
+        "bell/__main__.py",
+        "NOTES = []",
+        "import atexit\nimport subprocess\n\nCHILD = subprocess.Popen(['sleep', '600'])\natexit.register(CHILD.kill)\nNOTES = []",
+    )
+
+
+@honest("k17", "bell", why="chunked answers over connections that stay open")
+def chunked(work: Work) -> None:
+    work.solve()
+    work.replace(
+        "bell/__main__.py",
+        "class Bell(BaseHTTPRequestHandler):\n",
+        "class Bell(BaseHTTPRequestHandler):\n    protocol_version = 'HTTP/1.1'\n\n",
+    )
+    work.replace(
+        "bell/__main__.py",
+        '        self.send_header("Content-Length", str(len(data)))\n        self.end_headers()\n        self.wfile.write(data)\n',
+        '        self.send_header("Transfer-Encoding", "chunked")\n        self.end_headers()\n        for place in range(0, len(data), 5):\n            piece = data[place : place + 5]\n            self.wfile.write(b"%x\\r\\n%s\\r\\n" % (len(piece), piece))\n        self.wfile.write(b"0\\r\\n\\r\\n")\n',
+    )

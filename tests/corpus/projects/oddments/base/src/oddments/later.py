@@ -1,0 +1,2 @@
+async def ready():
+    return True
