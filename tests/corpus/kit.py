@@ -38,6 +38,7 @@ MODULES = (
     "unusual",
     "node",
     "servers",
+    "shapes",
 )
 
 Data: TypeAlias = dict[str, Any]
