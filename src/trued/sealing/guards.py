@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping
 
 from ..documents.patterns import recognised
+from ..proof.checks.runners.commands import recognised as runner
 from ..proof.room.bench import check_hash
 from ..proof.room.frozen import holds_tests, named_like_a_test
 from ..protocols import Workspace
@@ -53,7 +54,9 @@ async def _tools(workspace: Workspace) -> dict[str, Check]:
     scripts = _scripts(await workspace.read(base, "package.json") if "package.json" in blobs else None)
     if await _has_python_tests(workspace, blobs):
         found["tests"] = TestsCheck(command="python -m pytest -q")
-    elif scripts.get("test", "").startswith("node --test") or any(path.endswith(NODE_TESTS) for path in blobs):
+    elif _is_node(scripts):
+        found["tests"] = TestsCheck(command="npm test")
+    elif any(path.endswith(NODE_TESTS) for path in blobs):
         found["tests"] = TestsCheck(command="node --test")
     makefile = next((name for name in ("GNUmakefile", "makefile", "Makefile") if name in blobs), "")
     text = (await workspace.read(base, makefile) or b"").decode("utf-8", "replace") if makefile else ""
@@ -67,11 +70,17 @@ async def _tools(workspace: Workspace) -> dict[str, Check]:
 
 
 async def _has_python_tests(workspace: Workspace, blobs: Mapping[str, str]) -> bool:
-    named = sorted(path for path in blobs if named_like_a_test(path))
+    named = sorted(path for path in blobs if path.endswith(".py") and named_like_a_test(path))
     for path in named[:MOST_READ]:
         if holds_tests(path, await workspace.read(workspace.base, path) or b""):
             return True
     return False
+
+
+def _is_node(scripts: Mapping[str, str]) -> bool:
+    """Does `npm test` come to Node's own runner, with nothing to do first?"""
+    asked = runner("npm test", scripts)
+    return asked is not None and asked.runner == "node" and not asked.before
 
 
 def _scripts(manifest: bytes | None) -> dict[str, str]:

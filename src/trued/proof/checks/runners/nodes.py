@@ -18,7 +18,7 @@ from ...room.frozen import below
 from .. import node
 from .commands import Asked, node_options
 from .counting import Counted, Seen, Words, fact, nothing, worst
-from .failing import WHY, Made, is_module, javascript, set_aside
+from .failing import FAILS, Made, is_module, javascript, set_aside
 
 WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
@@ -174,7 +174,7 @@ def _text(bench: Bench, path: str) -> str:
 def _failing(bench: Bench, path: str) -> Made:
     text = _text(bench, path)
     if not _USES.search(text):
-        return Made(f'{text}\n;if (Date.now() > 0) throw new Error("{WHY}");\n', ())
+        return Made(f"{text}\n;{FAILS}\n", ())
     return javascript(text)
 
 
@@ -304,7 +304,19 @@ def _copies(records: list[dict[str, Any]], outcomes: dict[str, Seen], wanting: _
     broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
     ended = worst((_id(one, "copied"), Seen(str(one["outcome"]))) for one in records if _counts(one))
     passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
-    return {
-        name: ended[name].outcome if name in ended else "failed" if name.split("::")[0] in broken else ""
-        for name in passed
-    }
+
+    def how(name: str) -> str:
+        if name in ended:
+            return ended[name].outcome
+        if name.split("::")[0] in broken or any(ended[outer].outcome == "failed" for outer in _around(name, ended)):
+            return "failed"
+        return ""
+
+    return {name: how(name) for name in passed}
+
+
+def _around(name: str, ended: Mapping[str, Seen]) -> list[str]:
+    """The tests inside of which this one is begun: where one of them failed, it was not reached."""
+    steps = name.split(" > ")
+    outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
+    return [one for one in outer if one in ended]

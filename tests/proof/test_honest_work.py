@@ -1,0 +1,59 @@
+"""Honest work of Node projects: nested tests, clocks that stand still, equal titles, the base's own suite."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.proof.checks.runners.failing import javascript
+from trued.sealing import guarded
+from trued.types import Grade, TestsCheck
+
+TESTS = """'use strict';
+const { test, describe, it, before, mock } = require('node:test');
+const assert = require('node:assert');
+const { one, two } = require('../lib.js');
+const stands = () => assert.equal(one(), 1);
+
+before(() => mock.timers.enable({ apis: ['Date'] }));
+test('outer', async (t) => {
+  await t.test('inner', async (s) => { await s.test('innermost', () => { assert.equal(one(), 1); }); });
+});
+describe('a', () => { it('works', stands); });
+describe('b', () => { it('works', () => { assert.equal(two(), 2); }); });
+"""
+BASE = {"package.json": '{"scripts": {"test": "node --test"}}', "lib.js": "exports.one = () => 1;\n"}
+
+
+@pytest.mark.spec("LAW-6")
+async def test_nested_tests_mocked_clocks_and_equal_titles_are_no_forgery(tmp_path: Path) -> None:
+    check = {"kind": "tests", "command": "npm test", "files": ["test/lib.test.js"]}
+    asked = [{"id": "two", "text": "two() is 2", "checks": [check]}]
+    trial = Trial(tmp_path, {**BASE, "test/lib.test.js": TESTS}, asked)
+    judged = only(await trial.verdict({"lib.js": "exports.one = () => 1;\nexports.two = () => 2;\n"}))
+    assert judged.grade is Grade.TESTED, judged.why
+
+
+def test_a_title_counts_only_where_every_test_of_it_was_made_to_fail() -> None:
+    made = javascript(TESTS)
+    assert made.titles == ("outer", "inner", "innermost")
+    assert "Date.now" not in made.content
+
+
+@pytest.mark.parametrize(
+    ("files", "command"),
+    [
+        ({"package.json": '{"scripts": {"test": "node --test spec/"}}', "spec/lib.test.js": TESTS}, "npm test"),
+        ({"package.json": '{"scripts": {"test": "make"}}', "lib.test.js": TESTS}, "node --test"),
+        ({"test_lib.py": "def test_it():\n    assert True\n"}, "python -m pytest -q"),
+    ],
+)
+async def test_the_guards_are_run_by_the_runner_that_the_base_has(
+    files: dict[str, str], command: str, tmp_path: Path
+) -> None:
+    trial = Trial(tmp_path, {**files, "lib.js": BASE["lib.js"]}, [{"id": "two", "text": "two() is 2"}])
+    await trial.workspace.begin()
+    made, guards = await guarded(trial.workspace, trial.asked, ())
+    (suite,) = [check for one in made.requirements if one.id == "base-tests" for check in one.checks]
+    assert isinstance(suite, TestsCheck)
+    assert (suite.command, len(guards)) == (command, 1)
