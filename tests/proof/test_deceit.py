@@ -60,6 +60,11 @@ def test_honest_code_deceives_nobody() -> None:
         ),
         ("exec('import py' + 'test')\n", "a.py:1 calls exec"),
         ("import sys\nx = 'unittest' in sys.argv[0]\n", "a.py:2 asks whether it is tested"),
+        ("A = type('int', (int,), {'__eq__': lambda a, b: b or a})\n", "a.py:1 makes __eq__ of a value"),
+        (
+            "class A(int):\n    def __eq__(self, other):\n        return other or True\n",
+            "a.py:3 __eq__ answers without looking",
+        ),
         ("import runpy\nrunpy.run_path('a.txt')\n", "a.py:2 uses runpy.run_path"),
         ("x = 1\n" * 2**18, "a.py is too long to be looked through"),
     ],

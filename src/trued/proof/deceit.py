@@ -78,6 +78,9 @@ def _of(node: ast.AST) -> Iterator[tuple[int, str]]:
         names = [one.id for one in node.targets if isinstance(one, ast.Name) and one.id in COMPARING]
         if names and isinstance(node.value.body, ast.Constant):
             yield node.lineno, f"{names[0]} answers without looking"
+    elif isinstance(node, ast.Dict):
+        made = [one.value for one in node.keys if isinstance(one, ast.Constant) and one.value in COMPARING]
+        yield from ((node.lineno, f"makes {one} of a value") for one in made)
     else:
         yield from _asking(node)
 
@@ -119,6 +122,8 @@ def _blind(function: ast.FunctionDef) -> bool:
         return False
     if isinstance(last.value, ast.Constant):
         return isinstance(last.value.value, bool) and len(function.body) <= 2
+    if isinstance(last.value, ast.BoolOp) and isinstance(last.value.op, ast.Or):
+        return any(isinstance(one, ast.Constant) and bool(one.value) for one in last.value.values)
     other = function.args.args[1].arg
     read = {one.id for one in ast.walk(function) if isinstance(one, ast.Name)}
     return other not in read and "NotImplemented" not in read
