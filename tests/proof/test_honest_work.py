@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.trial import Trial, only
+from tests.proof.trial import Trial, only, quiet
 from trued.proof.checks.runners.failing import javascript
+from trued.proof.seal import Sealing, seal
 from trued.sealing import guarded
 from trued.types import Grade, TestsCheck
 
@@ -57,3 +58,23 @@ async def test_the_guards_are_run_by_the_runner_that_the_base_has(
     (suite,) = [check for one in made.requirements if one.id == "base-tests" for check in one.checks]
     assert isinstance(suite, TestsCheck)
     assert (suite.command, len(guards)) == (command, 1)
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_suite_of_which_all_is_superseded_guards_nothing_and_refuses_nobody(tmp_path: Path) -> None:
+    base = {
+        "lib.py": "def one():\n    return 1\n",
+        "test_lib.py": "import lib\n\ndef test_it(): assert lib.one() == 1\n",
+    }
+    check = {"kind": "examples", "cases": [{"call": "lib:one", "args": [], "returns": 2}]}
+    asked = [{"id": "two", "text": "one() is 2", "supersedes": ["test_lib.py"], "checks": [check]}]
+    trial = Trial(tmp_path, base, asked)
+    await trial.workspace.begin()
+    made, guards = await guarded(trial.workspace, trial.asked, ())
+    contract = await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+    assert [one.id for one in contract.requirements] == ["two"]
+    assert "python -m pytest -q: all that is green on the base is superseded, so that it guards nothing" in (
+        contract.undecided
+    )
+    judged = only(await trial.prove(contract, await trial.head({"lib.py": "def one():\n    return 2\n"})))
+    assert judged.grade is Grade.PROVEN, judged.why

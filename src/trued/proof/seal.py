@@ -18,6 +18,7 @@ from trued.types import (
 )
 
 from .baseline import Baseline
+from .judge import superseded
 from .room.bench import Bench, Fact, Wanted, check_hash
 from .room.cleanroom import clean_room
 from .room.environment import at_hand, environment, wanting
@@ -56,8 +57,8 @@ async def seal(
 
 
 def without(contract: Contract, guards: Sequence[str]) -> Contract:
-    """Less these guards: the base itself does not pass them, or they could not be run there."""
-    said = [f"{_named(contract, name)}: not green on the base, so that it guards nothing" for name in guards]
+    """Less these guards: the base itself does not pass them, they could not be run there, or all are superseded."""
+    said = [f"{_named(contract, name)}: {_idle(contract, name)}, so that it guards nothing" for name in guards]
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
@@ -80,7 +81,17 @@ def _with_parts(one: Requirement, ids: set[str]) -> Requirement:
 
 
 def _guards_something(contract: Contract, name: str) -> bool:
-    return Base.GUARD in on_base([one for one in contract.base_facts if one.check == name]).values()
+    meant = [test for one in contract.requirements for test in one.supersedes]
+    return any(not any(superseded(case, one) for one in meant) for case in _green(contract, name))
+
+
+def _green(contract: Contract, name: str) -> list[str]:
+    stands = on_base([one for one in contract.base_facts if one.check == name])
+    return [case for case, stood in stands.items() if stood is Base.GUARD]
+
+
+def _idle(contract: Contract, name: str) -> str:
+    return "all that is green on the base is superseded" if _green(contract, name) else "not green on the base"
 
 
 def _named(contract: Contract, name: str) -> str:
