@@ -59,7 +59,7 @@ def patches_the_counting(work: Work) -> None:
     )
 
 
-@cheat("r05", "inkwell", why="patches unittest's assertions", breaks="spans")
+@cheat("r05", "inkwell", why="patches unittest's assertions: no result of that run counts, whosever it is")
 def patches_unittest(work: Work) -> None:
     work.solve("inkwell/roman.py", "inkwell/words.py")
     work.append("inkwell/spans.py", "\n\nimport unittest\n\nunittest.TestCase.assertEqual = lambda *a, **k: None\n")
