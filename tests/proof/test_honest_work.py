@@ -78,3 +78,11 @@ async def test_a_suite_of_which_all_is_superseded_guards_nothing_and_refuses_nob
     )
     judged = only(await trial.prove(contract, await trial.head({"lib.py": "def one():\n    return 2\n"})))
     assert judged.grade is Grade.PROVEN, judged.why
+
+
+@pytest.mark.parametrize(("raises", "grade"), [("lib:Bad", Grade.PROVEN), ("lib:Worse", Grade.REFUTED)])
+async def test_an_error_may_be_named_as_functions_are(raises: str, grade: Grade, tmp_path: Path) -> None:
+    check = {"kind": "examples", "cases": [{"call": "lib:one", "args": [], "raises": raises}]}
+    trial = Trial(tmp_path, {"lib.py": "\n"}, [{"id": "bad", "text": "one() raises Bad", "checks": [check]}])
+    work = "class Bad(Exception): ...\nclass Worse(Bad): ...\ndef one(): raise Bad\n"
+    assert only(await trial.verdict({"lib.py": work})).grade is grade

@@ -194,8 +194,8 @@ def _foreign(case: CallCase, bench: Bench, module: str) -> str:
 
 
 def _is_one(case: CallCase, lineage: list[str]) -> bool:
-    """The class or one of its bases; a built-in name means the built-in class."""
-    name = case.raises or ""
+    """The class or one of its bases, also as `package.module:Class`; a built-in name means the built-in class."""
+    name = (case.raises or "").replace(":", ".")
     if "." in name or is_node(case.call):
         return name in lineage
     if isinstance(getattr(builtins, name, None), type):
