@@ -265,7 +265,9 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
     if not requirement.checks:
         return Grade.UNPROVEN, (NO_CHECK,), "attest"
     grade, why, lacks = _positive(requirement, counts, facts)
-    if facts.deceit and grade.rank > Grade.TESTED.rank and any(_by_tests(*one) for one in counts):
+    # asking is no forging: code beside held-out cases may know about tests
+    forging = any(not one.endswith("asks whether it is tested") for one in facts.deceit)
+    if forging and grade.rank > Grade.TESTED.rank and any(_by_tests(*one) for one in counts):
         return Grade.TESTED, (*why, _deceived(facts)), "attest"
     return grade, why, lacks
 
