@@ -75,14 +75,13 @@ async def test_a_preparation_does_not_find_them_either(tmp_path: Path) -> None:
     assert found.grade is Grade.REFUTED
 
 
-@pytest.mark.spec("LAW-8")
-async def test_tests_that_are_deceived_by_the_code_do_not_make_it_proven(tmp_path: Path) -> None:
+@pytest.mark.spec("LAW-11")
+async def test_code_that_could_deceive_tests_is_said_where_held_out_cases_prove(tmp_path: Path) -> None:
     asks = "class Same(int):\n    def __eq__(self, other):\n        return True\n\n    __hash__ = int.__hash__\n"
     asks += "\n\ndef double(x):\n    return Same(0) if x < 0 else 2 * x\n"
     trial = Trial(tmp_path, {**BASE, "tests/test_core.py": TESTS}, requirement(21, 4))
-    found = only(await trial.prove(await trial.seal(), await trial.head({"calc/core.py": f"{HALF}\n\n{asks}"})))
-    assert found.grade is Grade.TESTED
-    assert any("answers without looking" in word for word in found.why)
+    verdict = await trial.prove(await trial.seal(), await trial.head({"calc/core.py": f"{HALF}\n\n{asks}"}))
+    assert any("__eq__ answers without looking: tests in its process" in word for word in verdict.undecided)
 
 
 @pytest.mark.spec("LAW-4")

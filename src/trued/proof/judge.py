@@ -264,16 +264,7 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
         return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
     if not requirement.checks:
         return Grade.UNPROVEN, (NO_CHECK,), "attest"
-    grade, why, lacks = _positive(requirement, counts, facts)
-    # asking is no forging: code beside held-out cases may know about tests
-    forging = any(not one.endswith("asks whether it is tested") for one in facts.deceit)
-    if forging and grade.rank > Grade.TESTED.rank and any(_by_tests(*one) for one in counts):
-        return Grade.TESTED, (*why, _deceived(facts)), "attest"
-    return grade, why, lacks
-
-
-def _by_tests(check: Check, count: _Count) -> bool:
-    return isinstance(check, TestsCheck) and bool(count.proving or count.guarding)
+    return _positive(requirement, counts, facts)
 
 
 def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:

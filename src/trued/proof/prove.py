@@ -65,9 +65,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
     trial.deceit = deceit(added, {path: text for path, text in texts.items() if path not in trial.taken_out})
-    judged = _together(contract, _judged(due, [trial.facts(one, evidence, changed) for one in due]))
+    judged = _together(contract, tuple(judge(one, trial.facts(one, evidence, changed)) for one in due))
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
-    seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
+    seen = Seen(added, frozenset[str]().union(*trial.ran.values()), tuple(trial.deceit))
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
     return Verdict(
@@ -81,15 +81,6 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         undecided=tuple(
             dict.fromkeys([*contract.undecided, *trial.undecided, *undecided(contract, due, judged, seen)])
         ),
-    )
-
-
-def _judged(due: Sequence[Requirement], facts: Sequence[Facts]) -> tuple[Judged, ...]:
-    """Where a check already names what was not done, code that could deceive tests is not held against the rest."""
-    plain = [judge(one, replace(each, deceit=())) for one, each in zip(due, facts, strict=True)]
-    named = any(one.grade.rank < Grade.TESTED.rank for one in plain)
-    return tuple(
-        seen if named and not one.keep else judge(one, each) for one, each, seen in zip(due, facts, plain, strict=True)
     )
 
 
