@@ -36,6 +36,7 @@ MODULES = (
     "more",
     "usual",
     "unusual",
+    "suites",
     "node",
     "servers",
     "shapes",
