@@ -1,4 +1,6 @@
-"""What all tests share: how long the crash sweep is."""
+"""What all tests share: how long the crash sweep is, and which of many alike are in `make test`."""
+
+from collections import defaultdict
 
 import pytest
 
@@ -10,3 +12,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def all_kills(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--all-kills"))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of tests that are marked as many, so many stay in `make test`, evenly chosen; all others are slow."""
+    many: dict[tuple[object, int], list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if (mark := item.get_closest_marker("many")) is not None:
+            many[getattr(item, "function", None), mark.args[0]].append(item)
+    for (_, stay), alike in many.items():
+        chosen = {place * len(alike) // stay for place in range(stay)}
+        for place, item in enumerate(alike):
+            if place not in chosen:
+                item.add_marker(pytest.mark.slow)
