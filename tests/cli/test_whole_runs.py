@@ -128,6 +128,7 @@ def test_report_writes_one_file_and_says_where(finished: Finished, tmp_path: Pat
     assert "double" in (tmp_path / "a.html").read_text()
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-10")
 def test_a_runs_verdict_is_taken_away_signed_and_proven_again_from_a_clone(finished: Finished, tmp_path: Path) -> None:
     world = finished.world

@@ -69,6 +69,7 @@ async def test_a_planned_or_waiting_run_goes_on_by_the_amended_contract_and_repl
     assert again.approve(record.id, "quadruple", who="ann", why="looked").state == "done"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3")
 async def test_who_approved_a_contract_has_not_approved_its_amendment(ground: Ground) -> None:
     engine, _ = ground.engine()

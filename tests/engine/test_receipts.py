@@ -132,6 +132,7 @@ async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(wor
     assert one == other
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-10")
 async def test_a_forged_receipt_holds_offline_and_falls_when_all_is_proven_again(world: World, tmp_path: Path) -> None:
     """Whoever knows the format can write one; nobody can make it come true."""

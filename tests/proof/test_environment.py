@@ -148,6 +148,7 @@ async def test_an_interpreter_that_has_what_is_declared_is_used_as_it_is(tmp_pat
     assert not (tmp_path / "kept").exists()
 
 
+@pytest.mark.slow
 async def test_nothing_is_built_for_what_no_check_needs(tmp_path: Path) -> None:
     declared = {"requirements.txt": "no-such-package-anywhere\n"}
     trial = Trial(tmp_path / "t", {**BASE, **declared}, calls({"call": "m:f", "args": [3], "returns": 6}))
@@ -172,6 +173,7 @@ async def test_a_package_that_only_the_head_declares_is_said_and_its_lack_is_nob
     assert only(undeclared).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 async def test_other_changes_of_a_manifest_are_no_change_of_what_it_declares(tmp_path: Path) -> None:
     trial = Trial(tmp_path, {**BASE, "pyproject.toml": '[project]\nname = "m"\ndependencies = ["a", "b>2"]\n'}, [])
     await trial.workspace.begin()

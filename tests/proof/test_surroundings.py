@@ -39,6 +39,7 @@ async def test_a_test_that_hangs_on_the_date_is_not_counted_and_said(tmp_path: P
     assert any("test_day hangs on the date: not counted" in word for word in found.why)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_a_test_that_passes_once_is_refuted(tmp_path: Path) -> None:
     once = (

@@ -108,6 +108,7 @@ async def test_where_agents_can_read_the_examiners_cases_they_count_as_visible(g
     assert record.grade is Grade.TESTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7", "RUN-2", "RUN-3")
 async def test_a_run_that_is_resumed_asks_no_examiner_again(ground: Ground) -> None:
     def tired(order: Order) -> dict[str, Any]:
@@ -232,6 +233,7 @@ async def test_a_second_examiner_of_no_known_vendor_agrees_and_proves_no_more(gr
     assert {one.agreed for one in contract.authors.values()} == {("scripted:bolt",)}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7", "LAW-11")
 async def test_a_case_that_is_answered_otherwise_is_withdrawn_and_new_ones_are_written_for_its_clause(
     ground: Ground,

@@ -118,6 +118,7 @@ async def test_a_contract_that_a_gang_wrote_proves_nothing(
     assert [order.role for order in orders].count("examiner") >= 1
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-8")
 async def test_a_side_door_that_the_user_never_named_is_examined_at_most_also_by_another_vendor(ground: Ground) -> None:
     door = {
@@ -194,6 +195,7 @@ async def test_guards_of_the_base_are_neither_boiled_away_task_by_task_nor_forge
     assert grades(engine, record)["base-tests"] is Grade.REFUTED
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-3", "LAW-7")
 async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(ground: Ground) -> None:
     """Planner and examiner are given the tool to edit by the project's own role files; it gains them nothing."""
