@@ -98,9 +98,14 @@ def _really(name: str, ran: Ran) -> bool:
     about = [one for one in told if str(one.get("id")) == name]
     if not about and "::" not in name:
         about = [one for one in told if str(one.get("id")).startswith(f"{name}::") and one.get("outcome") != "marked"]
-    caught = [one for one in told if str(one.get("id")).startswith(CANARY) and one.get("outcome") == "failed"]
+    caught = [one for one in told if str(one.get("id")).startswith(CANARY) and _failed(one)]
     copied = [one for one in told if str(one.get("copy")) == name]
     wanted = any(name in map(str, one.get("copying", ())) for one in told) or copied
-    shown = not wanted or any(one.get("outcome") == "failed" for one in copied)
+    shown = not wanted or any(_failed(one) for one in copied)
     called = any(one.get("when", "call") == "call" and one.get("outcome") == "passed" for one in about)
     return bool(caught) and shown and called and all(one.get("outcome") == "passed" for one in about)
+
+
+def _failed(record: dict[str, Any]) -> bool:
+    """Also by a word that nobody knows: plugins have words of their own, and none of them is a pass."""
+    return record.get("outcome") not in ("passed", "skipped", "marked", "xfailed", "xpassed", "error")
