@@ -9,14 +9,15 @@ from __future__ import annotations
 import ast
 import asyncio
 import hashlib
+import importlib
 import json
 import os
+import pkgutil
 import re
 import sys
 import time
 import traceback
 import unittest
-import unittest.mock
 from typing import Any
 
 MOST_TEXT = 4000  # of one failure; the rest is in the output
@@ -285,7 +286,15 @@ def installed(folder: str) -> list[str]:
     return [one for one in dict.fromkeys(found) if os.path.isdir(one)]
 
 
+def load_all() -> None:
+    """Every part of unittest, before a project can bring one of that name."""
+    for found in pkgutil.iter_modules(unittest.__path__):
+        if found.name != "__main__":
+            importlib.import_module(f"unittest.{found.name}")
+
+
 def main() -> None:
+    load_all()
     order = json.loads(sys.stdin.buffer.read())
     number = int(os.environ.pop("TRUED_CHANNEL"))
     os.set_inheritable(number, False)
