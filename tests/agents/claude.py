@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-PROGRAM = Path(__file__).parents[2] / ".cache" / "agents" / "node_modules" / ".bin" / "claude"
+PROGRAM = Path(__file__).parents[2] / ".cache" / "agents" / "bin" / "claude"
 QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "CLAUDE_CODE_MAX_RETRIES": "2",
