@@ -90,7 +90,10 @@ class Answering(BaseHTTPRequestHandler):
         self._send(self.listening.answers(self.path.partition("?")[0], raw, headers))
 
     def do_GET(self) -> None:
-        """Which models there are, mostly: nobody needs to know."""
+        """Which models there are, mostly: nobody needs to know. Web sockets are refused, so that plain HTTP is used."""
+        if self.headers.get("upgrade"):
+            self._send(Sending(in_json({}), status=426))
+            return
         self._send(Sending(in_json({"object": "list", "data": [], "models": []})))
 
     def do_HEAD(self) -> None:

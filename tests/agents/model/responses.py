@@ -38,7 +38,7 @@ def read(_path: str, body: dict[str, Any]) -> Turn:
     given = body["input"]
     return turn_of(
         _said([{"role": "user", "content": given}] if isinstance(given, str) else given),
-        tools=dict(_tools(body.get("tools") or [])),
+        tools=dict(_tools([*(body.get("tools") or []), *_more(given)])),
         streams=bool(body.get("stream")),
         model=body.get("model", ""),
         system="\n".join([body.get("instructions") or "", *_developer(given)]),
@@ -52,13 +52,20 @@ def _said(items: list[dict[str, Any]]) -> Iterator[Said]:
         if kind in _RESULTS:
             yield RESULT, plain(item.get("output"))
         elif kind == "message" and item.get("role") == "user":
-            yield USER, plain(item["content"])
+            yield USER, plain(item.get("content"))
 
 
 def _developer(items: Any) -> Iterator[str]:
     for item in items if isinstance(items, list) else []:
         if item.get("role") in ("developer", "system"):
-            yield plain(item["content"])
+            yield plain(item.get("content"))
+
+
+def _more(items: Any) -> Iterator[dict[str, Any]]:
+    """Newer models are told of their tools among the messages."""
+    for item in items if isinstance(items, list) else []:
+        if item.get("type") == "additional_tools":
+            yield from item.get("tools") or []
 
 
 def _tools(offered: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -66,7 +73,9 @@ def _tools(offered: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]
         if one["type"] == "function":
             yield one["name"], one.get("parameters") or {}
         elif one["type"] == "custom":
-            yield one["name"], {FREEFORM: True}
+            yield one["name"], {FREEFORM: True, "about": one.get("description", "")}
+        elif one["type"] == "namespace":
+            yield from _tools(one.get("tools") or [])
         else:  # what the provider does itself, such as searching the web
             yield one.get("name") or one["type"], {}
 

@@ -89,8 +89,12 @@ class ModelServer:
         sent = -(-len(raw) // 4)
         if dialect is None:
             return _beside(path, sent)
-        body = json.loads(raw)
-        seen = Seen(path, body, dialect.read(path, body), dialect.NAME, headers, time.time())
+        try:
+            body = json.loads(raw)
+            seen = Seen(path, body, dialect.read(path, body), dialect.NAME, headers, time.time())
+        except (LookupError, TypeError, ValueError) as error:
+            self.troubles.append(f"a request to {path} cannot be read: {error!r}")
+            return _failed(dialect, Fault(400, message=self.troubles[-1]))
         with self._lock:
             return self._answered(dialect, seen, sent)
 

@@ -13,6 +13,7 @@ WRITE = ("Write", "write_file", "write")
 EDIT = ("Edit", "edit_file", "replace", "edit")
 SHELL = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
 PATCH = ("apply_patch",)
+CODE = ("exec",)  # it runs JavaScript that calls the other tools
 ANSWER = ("StructuredOutput", "final_result")
 ASK = ("AskUserQuestion", "ask_user", "question", "request_user_input")
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
@@ -55,7 +56,7 @@ def _work(step: Read | Write | Edit | Run, turn: Turn, script: Script) -> Called
             return (
                 _called(turn, WRITE, path=where, content=content)
                 or _patched(turn, f"*** Add File: {where}\n{_prefixed('+', content)}")
-                or _shell(turn, f"cat > '{where}' <<'AS_THE_SCRIPT_SAYS'\n{content}\nAS_THE_SCRIPT_SAYS")
+                or _shell(turn, f"cat > '{where}' <<'AS_THE_SCRIPT_SAYS'\n{content.rstrip()}\nAS_THE_SCRIPT_SAYS")
             )
         case Edit(path, old, new):
             where = script.path(path)
@@ -85,9 +86,11 @@ def _spelled(what: str, known: Mapping[str, Any]) -> str:
 
 
 def _shell(turn: Turn, command: str) -> Called:
-    called = _called(turn, SHELL, command=command)
-    if called is None or isinstance(called.arguments, str):
+    called = _called(turn, SHELL, command=command) or _coded(turn, "exec_command", {"cmd": command})
+    if called is None:
         raise NoTool(f"the agent offers no shell: {sorted(turn.tools)}")
+    if isinstance(called.arguments, str):
+        return called
     known = turn.tools[called.name].get("properties") or {}
     key = _spelled("command", known)
     if (known.get(key) or {}).get("type") == "array":
@@ -96,14 +99,20 @@ def _shell(turn: Turn, command: str) -> Called:
 
 
 def _patched(turn: Turn, change: str) -> Called | None:
-    name = _offered(turn, PATCH)
+    name, patch = _offered(turn, PATCH), f"*** Begin Patch\n{change}*** End Patch"
     if not name:
-        return None
-    patch = f"*** Begin Patch\n{change}*** End Patch"
+        return _coded(turn, "apply_patch", patch)
     if turn.tools[name].get(FREEFORM):
         return Called(name, patch)
     known = turn.tools[name].get("properties") or {"input": {}}
     return Called(name, {next(iter(known)): patch})
+
+
+def _coded(turn: Turn, name: str, given: object) -> Called | None:
+    code = _offered(turn, CODE)
+    if not code or name not in turn.tools[code].get("about", ""):
+        return None
+    return Called(code, f"text(await tools.{name}({json.dumps(given)}));")
 
 
 def _question(turn: Turn, question: str) -> Act:
