@@ -1,16 +1,22 @@
 """One agent call: a clone, an order, a report, and the commit of what was left."""
 
-from dataclasses import replace
+import asyncio
+import time
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from .errors import AgentFailed
+from .errors import AgentFailed, LimitReached
 from .kit import Kit, Line, folder_name
+from .patience import GiveUp, Waited, patience
+from .people import told
 from .protocols import Taken
 from .types import Role, Value
-from .wire import Limits, Order, Report
+from .wire import Limits, Order, Report, Usage, total
 
 DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
+QUESTIONS = 5  # of one call: an agent that asks more is not working
+LATER = ("rate", "overloaded")  # the provider's word for "not now": neither a failure nor an attempt
 
 
 class Ask(Value):
@@ -24,6 +30,9 @@ class Ask(Value):
     session: str
     resume: bool
     clone: str
+    anew: str = ""  # the brief for a session that turns out to be lost
+    native: str = ""
+    before: Usage = Usage()
 
 
 class Answered(Value):
@@ -36,14 +45,36 @@ class Answered(Value):
     changed: tuple[str, ...] = ()
     resumed: bool = False
     clone: str = ""  # where it worked: dropped only after this has been recorded
+    native: str = ""
+    usage: Usage = Usage()
+
+
+@dataclass
+class Exchange:
+    """What goes back and forth until there is an answer: calls that were refused for a while, questions, answers."""
+
+    name: str  # of the next order: the first has the call's own name
+    brief: str
+    resume: bool
+    native: str
+    interrupted: bool = False
+    spent: Usage = field(default_factory=Usage)
+    waits: list[Waited] = field(default_factory=list)
+    refusals: int = 0
+    questions: int = 0
+
+    def goes_on(self, report: Report, name: str, brief: str, *, interrupted: bool) -> None:
+        self.native = report.native or self.native
+        self.resume = self.resume or bool(report.native)
+        self.name, self.brief, self.interrupted = name, brief, interrupted and self.resume
 
 
 async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
-    """Let the agent work, however often its process dies, and take what it left."""
+    """Let the agent work, however often its process dies or its provider says no, and take what it left."""
     brief, who = kit.redact(ask.brief), {"role": ask.role.name, "agent": ask.agent}
     kit.journal.tell("asked", ask.key, **who, brief=brief, chars=len(brief), resume=ask.resume)
-    report, clone = await _reported(kit, line, ask)
-    report = replace(report, reply=kit.redact(report.reply), why=kit.redact(report.why))
+    report, clone, exchange = await _exchanged(kit, line, ask)
+    report = replace(report, reply=kit.redact(report.reply), why=kit.redact(report.why), usage=exchange.spent)
     taken = await _taken(kit, line, ask, report, clone)
     _tell_answer(kit, ask, report, taken)
     failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"
@@ -55,11 +86,53 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
         changed=taken.changed,
         resumed=report.resumed,
         clone=clone,
+        native=report.native or exchange.native,
+        usage=report.usage,
     )
 
 
-async def _reported(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str]:
+async def _exchanged(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str, Exchange]:
+    call = folder_name(ask.key)
+    exchange = Exchange(call, ask.brief, ask.resume, ask.native)
+    while True:
+        report, clone = await _reported(kit, line, ask, exchange)
+        exchange.spent = total(exchange.spent, report.usage)
+        if question := report.question or str((report.reply or {}).get("question") or ""):
+            exchange.questions += 1
+            if exchange.questions > QUESTIONS:
+                return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
+            answer = await told(kit, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {kit.redact(question)}")
+            exchange.goes_on(report, f"{call}.q{exchange.questions}", answer, interrupted=False)
+        elif report.state == "failed" and report.kind in LATER:
+            await _later(kit, ask, report, exchange)
+            exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
+        elif report.state == "failed" and report.kind == "budget":
+            exchange.refusals += 1
+            if not kit.budget.raised(exchange.name):
+                raise LimitReached(f"{ask.key}: {report.why}; `trued resume {kit.run} --limit …` goes on with more")
+            exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
+        else:
+            return report, clone, exchange
+
+
+async def _later(kit: Kit, ask: Ask, report: Report, exchange: Exchange) -> None:
+    """Wait as long as the provider says, or as is sensible where it does not; nobody is charged for it."""
+    exchange.refusals += 1
+    decided = patience(report, exchange.refusals, exchange.waits, wait=kit.settings.wait, now=time.time())
+    if isinstance(decided, GiveUp):
+        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {kit.run}` goes on")
+    left = decided.until - time.time()
+    if left <= 0:  # it was waited for before we came back
+        return
+    kit.journal.tell("waits", ask.key, until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
+    await asyncio.sleep(left)
+    exchange.waits.append(Waited(left, told=bool(report.until)))
+    kit.journal.tell("waited", ask.key, seconds=round(left, 1))
+
+
+async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
     deaths = 0
+    reserved = kit.budget.reserve(exchange.name, key=ask.key, role=ask.role.name, agent=ask.agent, model=ask.role.model)
 
     def tell(kind: str, /, **data: object) -> None:
         nonlocal deaths
@@ -68,28 +141,38 @@ async def _reported(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str]:
 
     for attempt in count(1):
         clone = ask.clone if attempt == 1 else f"{ask.clone}.{attempt}"
-        call = folder_name(ask.key)
-        work, home = await kit.workspace.clone(clone, line.head, token=f"{call}.{attempt}")
+        # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
+        work, home = await kit.workspace.clone(clone, line.head, token=f"{folder_name(ask.key)}.{attempt}")
         order = Order(
             run=kit.run,
             key=ask.key,
-            call=call,
+            call=exchange.name,
             attempt=attempt,
             role=ask.role.name,
             agent=ask.agent,
-            brief=ask.brief,
+            brief=exchange.brief,
             schema=ask.reply_schema,
             session=ask.session,
-            resume=ask.resume and attempt == 1,
+            resume=exchange.resume and attempt == 1,
             folder=str(work),
             home=str(home),
             tools=ask.role.tools,
             model=ask.role.model,
+            native=exchange.native if attempt == 1 else "",
+            interrupted=exchange.interrupted and attempt == 1,
+            anew=ask.anew,
+            before=total(ask.before, exchange.spent),
+            login=kit.settings.login_of(ask.agent),
+            prompts=kit.settings.prompts,
+            allowance=reserved.allowance,
+            price=reserved.price,
             limits=Limits(idle_s=kit.settings.idle_s, wall_s=kit.settings.wall_s),
             confinement=kit.workspace.confinement(),
         )
         report = await kit.runtime.work(order, tell)
+        exchange.spent = total(exchange.spent, report.usage) if report.state == "died" else exchange.spent
         if report.state != "died":
+            kit.budget.settle(exchange.name, report.usage, max(0.0, report.ended - report.began))
             return report, clone
         if deaths >= DEATHS:
             raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine ends it")
@@ -131,6 +214,9 @@ def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:
             "estimated": usage.estimated,
         },
         cost_usd=usage.cost_usd,
+        cost=usage.cost,
+        requests=usage.requests,
+        compactions=usage.compactions,
         began=report.began,
         ended=report.ended,
     )

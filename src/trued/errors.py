@@ -10,6 +10,7 @@ TruedError
 ├── CannotJudge     the environment of evidence broke: neither pass nor fail
 └── Ended           the run cannot go on now, and that is no error
     ├── Waiting     a person's word is missing
+    ├── LimitReached money, tokens, calls or time are used up, or a provider lets nobody go on for long
     ├── Stopped     a person said stop when asked
     ├── Cancelled   somebody asked for it
     └── Interrupted the process was told to stop; the run can be resumed
@@ -61,6 +62,10 @@ class Ended(TruedError):
 
 class Waiting(Ended):
     code = 3
+
+
+class LimitReached(Ended):
+    code = 4
 
 
 class Stopped(Ended):

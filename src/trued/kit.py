@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
+from .budget import Budget
 from .documents.memory_log import Section
 from .protocols import Capabilities, Journal, Runtime, Workspace
 from .types import Contract, Evidence, Finding, Goal, Question, Requirements, Role, Settings
@@ -24,6 +25,7 @@ class Kit:
     journal: Journal
     workspace: Workspace
     runtime: Runtime
+    budget: Budget
     capabilities: Callable[[str], Capabilities]  # of an agent
     settings: Settings
     roles: Mapping[str, Role]

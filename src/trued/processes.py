@@ -82,6 +82,12 @@ def identity(pid: int) -> str:
     return f"{pid}:{stat[2]}" if stat and stat[0] != "Z" else ""
 
 
+def parent(pid: int) -> int:
+    """Of a process that lives; 0 for one that does not."""
+    stat = _stat(pid)
+    return stat[1] if stat else 0
+
+
 def number(identity: str) -> int:
     return int(identity.partition(":")[0])
 

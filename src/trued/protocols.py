@@ -18,8 +18,32 @@ class Capabilities:
 
     resume: bool = False  # goes on with a session's conversation
     chosen_session: bool = False  # the engine picks the session id
+    early_session: bool = False  # else: it tells its own before the first paid request
+    native_schema: bool = False  # it keeps a schema by itself; it is checked again all the same
+    native_budget: bool = False  # it ends by itself when its money is used up
     reports_usage: bool = False
+    reports_cost: bool = False
+    running_usage: bool = False  # it tells what it used while it works, not only at the end
+    cumulative_usage: bool = False  # what it tells counts the whole session, not this call
+    withholds_tools: bool = False  # a role's tools are all that it has; else what it starts is watched
     vendor: str = ""  # known by itself; "" is no other vendor than anybody's
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What the engine makes up for, or what is simply missing, in words for a person."""
+        missing = {
+            "cannot resume: a later turn starts afresh and is told all facts again": not self.resume,
+            "its session is known only after the first paid request": self.resume
+            and not (self.chosen_session or self.early_session),
+            "no schema of its own: the answer is read from its text": not self.native_schema,
+            "no budget of its own: it is watched and ended"
+            if self.running_usage
+            else "no budget of its own, and tells its usage only at the end": not self.native_budget,
+            "reports no usage: it is estimated": not self.reports_usage,
+            "reports no cost: it is computed from a price table": not self.reports_cost,
+            "keeps all its tools: what the role may not do is refused or watched": not self.withholds_tools,
+        }
+        return tuple(words for words, is_so in missing.items() if is_so)
 
 
 class Runtime(Protocol):

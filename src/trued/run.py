@@ -6,12 +6,12 @@ from typing import Any
 
 from pydantic import Field
 
-from . import durable, proof, sealing
+from . import durable, people, proof, sealing
 from .decide import Cluster
 from .documents.account import account
 from .documents.memory_log import Section, render
 from .documents.plan import parse_plan
-from .errors import BadInput, Ended, Stopped, Waiting
+from .errors import BadInput, Ended, Stopped
 from .kit import Kit, Line, digest
 from .session import Context, R, Session, Subject
 from .steps import Steps
@@ -23,7 +23,6 @@ from .types import (
     Note,
     Outcome,
     Plan,
-    Question,
     Reply,
     Requirements,
     Settings,
@@ -305,17 +304,8 @@ class Run:
         async def step() -> str:
             if self.settings.yes:
                 return f"{Answer.GO_ON}\n--yes\n"
-            journal, options = self.kit.journal, [str(one) for one in Answer]
-            said = journal.question(key, text, options)
-            if said is None:
-                journal.tell("question", key, text=text, options=options)
-                said = await self.kit.person(Question(key=key, text=text, options=tuple(options)))
-                if said is None:
-                    raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
-                if not journal.answer(key, *said):  # somebody answered from elsewhere meanwhile
-                    said = journal.question(key, text, options) or said
-                journal.tell("said", key, answer=said[0], comment=said[1], who=said[2])
-            return "\n".join((said[0], said[2], said[1]))
+            answer, comment, who = await people.said(self.kit, key, text, [str(one) for one in Answer])
+            return "\n".join((answer, who, comment))
 
         answer, who, comment = (await self.steps.once(key, inputs, step)).split("\n", 2)
         if answer == Answer.REDO and comment:

@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
 from pydantic import ValidationError
@@ -13,6 +13,7 @@ from .errors import AgentFailed, BadInput
 from .kit import Kit, digest, folder_name
 from .steps import Steps
 from .types import Goal, Plan, Reply, Role, Task, Value
+from .wire import Usage, total
 
 Subject: TypeAlias = Goal | Plan | Task
 Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
@@ -28,7 +29,7 @@ class Session(Generic[R]):
         name = steps.key(f"{role} session")
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.kit.run}/{name}"))
-        self.turns = 0
+        self.turns, self.native, self.used = 0, "", Usage()
 
     async def ask(self, subject: Subject, **context: Context) -> R:
         return self.reply.model_validate((await self._asked(subject, context)).reply)
@@ -56,7 +57,8 @@ class Session(Generic[R]):
         schema = _schema(self.reply)
         if line.contract and line.contract.interface:  # names and shapes that both sides must know
             context = {"interface": "\n".join(line.contract.interface), **context}
-        text = brief(self.role, subject, context, instructions=kit.instructions, resumed=resumed, schema=schema)
+        told = partial(brief, self.role, subject, context, instructions=kit.instructions, schema=schema)
+        text = told(resumed=resumed)
         ask = Ask(
             key=steps.key(self.role.name),
             role=self.role,
@@ -66,6 +68,9 @@ class Session(Generic[R]):
             session=self.id,
             resume=resumed,
             clone=self.clone,
+            anew=told(resumed=False) if resumed else "",
+            native=self.native,
+            before=self.used,
         )
         fresh: list[Answered] = []
 
@@ -83,7 +88,7 @@ class Session(Generic[R]):
 
         inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
         got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
-        self.turns += 1
+        self.turns, self.native, self.used = self.turns + 1, got.native or self.native, total(self.used, got.usage)
         line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
         await self._settled(got, live=bool(fresh))
         return got

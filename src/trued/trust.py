@@ -5,9 +5,9 @@ import hashlib
 import json
 import time
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,11 @@ from .errors import BadInput
 
 FILE = "trust.json"
 REMEMBERED = 50  # contents of one repository: branches differ, and going back should not ask again
+OTHERS = {  # role files of other tools; one that no run plays needs no trust
+    "claude": ((".claude/agents", "**/*.md"),),
+    "github": ((".github/agents", "**/*.md"), (".github/chatmodes", "*.chatmode.md")),
+    "opencode": ((".opencode/agent", "**/*.md"), (".opencode/agents", "**/*.md")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +29,18 @@ class Found:
 
     files: tuple[str, ...]
     digest: str  # of names and contents; "" when there is nothing
+    hashes: Mapping[str, str] = field(default_factory=dict)  # of each file
+    others: frozenset[str] = frozenset()  # those that are roles of other tools
 
 
 def found(repo: Path) -> Found:
-    parts = dict(_parts(repo))
+    others = {path.relative_to(repo).as_posix(): path for path in _others(repo)}
+    parts = {**dict(_parts(repo)), **{name: _bytes(path) for name, path in others.items()}}
+    hashes = {name: hashlib.sha256(parts[name]).hexdigest() for name in sorted(parts)}
     whole = hashlib.sha256()
-    for name in sorted(parts):
-        whole.update(f"{name}\0{hashlib.sha256(parts[name]).hexdigest()}\n".encode(errors="surrogateescape"))
-    return Found(tuple(sorted(parts)), whole.hexdigest() if parts else "")
+    for name, one in hashes.items():
+        whole.update(f"{name}\0{one}\n".encode(errors="surrogateescape"))
+    return Found(tuple(hashes), whole.hexdigest() if parts else "", hashes, frozenset(others))
 
 
 def is_trusted(home: Path, repo: Path, digest: str) -> bool:
@@ -39,9 +48,19 @@ def is_trusted(home: Path, repo: Path, digest: str) -> bool:
     return not digest or digest in _read(home).get(str(repo.resolve()), {})
 
 
+def trusted_files(home: Path, repo: Path, what: Found) -> frozenset[str]:
+    """Those whose very bytes the user has agreed to, now or with other files around them."""
+    contents = _read(home).get(str(repo.resolve()), {})
+    if what.digest in contents:
+        return frozenset(what.files)
+    known = {pair for one in contents.values() for pair in one.get("files", {}).items()}
+    return frozenset(name for name, one in what.hashes.items() if (name, one) in known)
+
+
 def trust(home: Path, repo: Path, digest: str, who: str) -> None:
     """Remember, outside the repository, that the user agreed."""
-    if found(repo).digest != digest:
+    what = found(repo)
+    if what.digest != digest:
         raise BadInput(
             f"the files in {repo} are not those that were shown", then="look at them again with `trued trust`"
         )
@@ -50,7 +69,7 @@ def trust(home: Path, repo: Path, digest: str, who: str) -> None:
     with _locked(home):
         known = _read(home)
         contents = known.get(str(repo.resolve()), {})
-        contents[digest] = {"who": who, "at": time.time()}
+        contents[digest] = {"who": who, "at": time.time(), "files": dict(what.hashes)}
         known[str(repo.resolve())] = dict(list(contents.items())[-REMEMBERED:])
         text = json.dumps({"version": 1, "repositories": known}, indent=1, sort_keys=True, ensure_ascii=False)
         durable.write(home / FILE, text)
@@ -66,6 +85,12 @@ def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
     roles = repo / ".trued" / "roles"
     for path in sorted(roles.glob("*.md")) if roles.is_dir() else ():
         yield path.relative_to(repo).as_posix(), _bytes(path)
+
+
+def _others(repo: Path) -> Iterator[Path]:
+    for folder, pattern in (place for places in OTHERS.values() for place in places):
+        if (repo / folder).is_dir():
+            yield from (repo / folder).glob(pattern)
 
 
 def _tool_table(path: Path) -> bytes | None:
@@ -95,7 +120,7 @@ def _read(home: Path) -> dict[str, Any]:
         return {}
     try:
         known = json.loads(path.read_bytes())["repositories"]
-        return {str(repo): dict(contents) for repo, contents in known.items()}
+        return {str(repo): {digest: dict(one) for digest, one in contents.items()} for repo, contents in known.items()}
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise BadInput(f"{path} is damaged", then="remove it and trust your repositories again") from error
 

@@ -34,6 +34,41 @@ class Confinement:
 
 
 @dataclass(frozen=True, slots=True)
+class Amount:
+    """Something spent, reserved or allowed. As a limit, 0 is none."""
+
+    usd: float = 0.0
+    tokens: int = 0
+    calls: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Dollars for a million tokens. An unknown price is the ceiling that the user was told."""
+
+    usd_in: float = 0.0
+    usd_out: float = 0.0
+    usd_cached: float = 0.0
+    source: str = ""  # "genai-prices 0.2.1: claude-sonnet-4-5", "ceiling"; empty: nobody asked for a price
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens and money of one call. `estimated` when nobody reported them."""
+
+    tokens_in: int = 0  # all that was sent, cached or not
+    tokens_out: int = 0
+    tokens_cached: int = 0  # of those sent
+    peak: int = 0  # the largest context of one request
+    cost_usd: float = 0.0
+    estimated: bool = True
+    cost: str = ""  # where cost_usd comes from: reported | computed | ceiling; empty: nobody knows one
+    requests: int = 0  # to the model, where the agent tells
+    compactions: int = 0  # how often the agent shortened its own context
+
+
+@dataclass(frozen=True, slots=True)
 class Order:
     """Everything that is needed to let one agent work once, on any machine that has the folder."""
 
@@ -42,7 +77,7 @@ class Order:
     call: str  # the key as a folder name; with the attempt it names the spool folder
     attempt: int
     role: str
-    agent: str  # "command:python agent.py", "scripted:script.py"
+    agent: str  # "claude", "codex:gpt-5", "command:python agent.py", "scripted:script.py"
     brief: str
     schema: dict[str, Any]
     session: str  # chosen by the engine; the same for every ask of one session
@@ -50,21 +85,17 @@ class Order:
     folder: str  # the clone to work in
     home: str  # HOME of the agent: kept as long as its session
     tools: tuple[str, ...] = ()
-    model: str = ""
+    model: str = ""  # small | medium | large, or a name that the agent knows
+    native: str = ""  # the agent's own name for the session, where an earlier call learnt it
+    interrupted: bool = False  # this very brief was begun before: the agent goes on with what it left
+    anew: str = ""  # the brief for a session that is lost and has to begin afresh; empty: the same one
+    before: Usage = field(default_factory=Usage)  # of earlier calls of the session: some agents count all of it again
+    login: str = "auto"  # how it may log in: auto | key | subscription | none
+    prompts: str = "policy"  # what it may not do by itself is refused (policy), or becomes a question (ask)
+    allowance: Amount = field(default_factory=Amount)  # reserved for this call: what goes beyond it is ended
+    price: Price = field(default_factory=Price)
     limits: Limits = field(default_factory=Limits)
     confinement: Confinement = field(default_factory=Confinement)
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens and money of one call. `estimated` when nobody reported them."""
-
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    peak: int = 0
-    cost_usd: float = 0.0
-    estimated: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +104,38 @@ class Report:
 
     call: str
     attempt: int
-    state: str  # done | failed | died (nothing is left of the call: try again with the next attempt)
+    state: str  # done | failed | asks | died (nothing is left of the call: try again with the next attempt)
     reply: dict[str, Any] | None = None
-    kind: str = ""  # of failure: crashed | contract | idle | wall | output | missing | refused
+    # of failure: crashed | contract | idle | wall | output | missing | refused: ours to say;
+    # auth | credit | rate | overloaded | context | budget: said by the agent or its provider
+    kind: str = ""
     why: str = ""
+    until: float = 0.0  # when the provider lets us go on; 0: it did not say
+    question: str = ""  # of an agent that asks: what a person has to answer
     session: str = ""
+    native: str = ""  # the session as the agent calls it; empty: it never had one
     resumed: bool = False  # the agent went on with its conversation
     asks: int = 1  # 2 when it was asked again for a broken contract
     reaped: int = 0  # descendants that outlived the agent and were ended
     usage: Usage = field(default_factory=Usage)
     began: float = 0.0
     ended: float = 0.0
+
+
+def total(one: Usage, two: Usage) -> Usage:
+    """Both together. An empty one says nothing on where the other's figures come from."""
+    parts = [part for part in (one, two) if part != Usage()]
+    return Usage(
+        tokens_in=one.tokens_in + two.tokens_in,
+        tokens_out=one.tokens_out + two.tokens_out,
+        tokens_cached=one.tokens_cached + two.tokens_cached,
+        peak=max(one.peak, two.peak),
+        cost_usd=one.cost_usd + two.cost_usd,
+        estimated=any(part.estimated for part in parts) or not parts,
+        cost=next((cost for cost in ("ceiling", "computed", "reported") if cost in (one.cost, two.cost)), ""),
+        requests=one.requests + two.requests,
+        compactions=one.compactions + two.compactions,
+    )
 
 
 def dump(record: Any) -> str:
@@ -96,7 +148,14 @@ def load(kind: type[T], text: str | bytes) -> T:
     return _build(kind, json.loads(text))
 
 
-_NESTED: dict[str, type[Any]] = {"limits": Limits, "confinement": Confinement, "usage": Usage}
+_NESTED: dict[str, type[Any]] = {
+    "limits": Limits,
+    "confinement": Confinement,
+    "usage": Usage,
+    "before": Usage,
+    "allowance": Amount,
+    "price": Price,
+}
 
 
 _TUPLES = ("tools", "writable", "readable", "hidden", "ports")
@@ -112,8 +171,4 @@ def _build(kind: type[T], data: dict[str, Any]) -> T:
 def _value(name: str, value: Any) -> Any:
     if name in _NESTED and isinstance(value, dict):
         return _build(_NESTED[name], value)
-    return (
-        tuple(value)
-        if isinstance(value, list) and name in ("tools", "writable", "readable", "hidden", "ports")
-        else value
-    )
+    return tuple(value) if isinstance(value, list) and name in _TUPLES else value

@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from tests.proof.trial import Trial, only
 from trued.proof.checks.examples import BOUND_S, bounded, malformed
-from trued.runtimes.contract import Broken, parsed
+from trued.runtimes.driving.contract import Broken, parsed
 from trued.types import Case, Finding, Grade
 
 BASE: dict[str, str | None] = {"README.md": "x\n"}

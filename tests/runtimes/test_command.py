@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.supervise.world import DONE, LEVELS, World
 from trued.runtimes import capabilities_of
-from trued.runtimes.contract import SHOWN, Broken, errors_in, parsed
+from trued.runtimes.driving.contract import SHOWN, Broken, errors_in, parsed
 
 
 @pytest.fixture

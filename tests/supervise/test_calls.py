@@ -109,7 +109,7 @@ async def test_secrets_of_the_engine_are_in_no_file_of_the_spool(world: World) -
         assert os.environ["MODEL_KEY"] == secret
         print(json.dumps({{"summary": "it is " + secret}}))
         """
-    runtime = world.runtime(secrets={"MODEL_KEY": secret}, variables={"MODEL_KEY": secret})
+    runtime = world.runtime(secrets={"MODEL_KEY": secret}, variables=lambda _: {"MODEL_KEY": secret})
     order = replace(world.order(world.program(body)), brief=f"Use {secret}.")
     report = await runtime.work(order, world.tell)
     assert report.reply == {"summary": "it is [redacted MODEL_KEY]"}
@@ -131,7 +131,7 @@ async def test_a_secret_in_a_broken_answer_is_in_no_file_and_no_reason(world: Wo
 async def test_the_agent_sees_only_the_variables_that_it_may(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PRIVATE_THING", "hidden")
     agent = world.program('print(json.dumps({"summary": " ".join(sorted(os.environ))}))')
-    report = await world.runtime(variables={"SHOWN": "1"}).work(world.order(agent), world.tell)
+    report = await world.runtime(variables=lambda _: {"SHOWN": "1"}).work(world.order(agent), world.tell)
     names = (report.reply or {})["summary"].split()
     assert "PRIVATE_THING" not in names
     assert {"SHOWN", "HOME", "PATH", "TRUED_CALL"} <= set(names)

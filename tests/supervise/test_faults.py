@@ -162,4 +162,4 @@ async def test_a_clone_that_is_gone_is_a_failed_call(world: World) -> None:
 async def test_an_unknown_agent_is_refused_with_what_to_write(world: World) -> None:
     report = await world.runtime().work(world.order("clade"), world.tell)
     assert (report.state, report.kind) == ("failed", "refused")
-    assert "command:" in report.why
+    assert "claude" in report.why

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from .. import durable, processes, proof
+from ..budget import Budget
 from ..documents.plan import parse_plan
 from ..documents.ticks import ticked
 from ..errors import BadInput, Busy, Cancelled, Waiting
@@ -14,7 +15,7 @@ from ..kit import Kit, Person
 from ..protocols import Capabilities, Runtime
 from ..redact import Redactor, secrets_in
 from ..run import Run
-from ..runtimes import capabilities_of
+from ..runtimes import capabilities_of, login_variables
 from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
 from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
@@ -162,12 +163,14 @@ class Engine:
 
     def _kit(self, record: RunRecord, inputs: Inputs, spool: Spool, workspace: GitWorkspace) -> Kit:
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
+        journal = self._of(record)
         return Kit(
             run=record.id,
             folder=self.folder(record.id),
-            journal=self._of(record),
+            journal=journal,
             workspace=workspace,
             runtime=self.runtime or spool,
+            budget=Budget(journal, inputs.settings),
             capabilities=self._capabilities,
             settings=inputs.settings,
             roles=inputs.roles,
@@ -191,16 +194,18 @@ class Engine:
             cap=inputs.settings.cap,
             supervisor=self.supervisor,
             secrets=self._secrets(inputs),
-            variables=self._given(inputs),
+            variables=lambda agent: self._given(inputs, agent),
         )
 
-    def _given(self, inputs: Inputs) -> dict[str, str]:
-        """The variables that agents may see, by the user's word."""
-        return {name: self.environ[name] for name in inputs.settings.variables if name in self.environ}
+    def _given(self, inputs: Inputs, agent: str) -> dict[str, str]:
+        """The variables that an agent may see: by the user's word, and for its own login."""
+        names = (*inputs.settings.variables, *login_variables(agent, inputs.settings.login_of(agent)))
+        return {name: self.environ[name] for name in names if name in self.environ}
 
     def _secrets(self, inputs: Inputs) -> dict[str, str]:
         """What is kept out of everything that is stored."""
-        return {**secrets_in(self.environ), **self._given(inputs)}
+        given = {name: self.environ[name] for name in inputs.settings.variables if name in self.environ}
+        return {**secrets_in(self.environ), **given}
 
     def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:
         confinement = Confinement(

@@ -7,7 +7,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, Stopped, Waiting
+from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
 from ..run import PlanOnly, Run
 from ..types import Outcome
 from ..workflows import workflow
@@ -15,6 +15,7 @@ from ..workflows import workflow
 STATES: dict[type[Exception], str] = {
     PlanOnly: "planned",
     Waiting: "waiting",
+    LimitReached: "limited",
     AgentFailed: "failed",
     CannotJudge: "unjudged",
     Interrupted: "interrupted",

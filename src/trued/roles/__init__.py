@@ -1,34 +1,114 @@
 """Roles: Markdown files with front matter; the project's stand over the user's, the user's over the packaged ones."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from ..errors import BadInput
-from ..located import Located, nearest, read_text, read_yaml
+from ..located import read_text
 from ..types import Role
+from .exporting import is_unchanged
+from .others import read_other, role_name
+from .own import parse_role
+from .places import File, others_in, others_of
+from .tools import TOOLS, size_of
 
-TOOLS = ("read", "edit", "search", "execute", "web", "browser")
-KEYS = ("name", "description", "tools", "model")
+__all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
+
 PACKAGED = Path(__file__).parent
-BEGIN = "begin the file with --- , name, description and tools, and a second ---"
 
 
-def load_roles(project: Path | None, user: Path | None) -> dict[str, Role]:
-    """All roles by name. `project` is the repository's folder, `user` that of the user's own settings."""
-    roles = dict(_folder(PACKAGED, "packaged"))
+@dataclass
+class Shelf:
+    """All roles by name, and what is wrong with files that would have been one."""
+
+    roles: dict[str, Role] = field(default_factory=dict)
+    troubles: dict[str, BadInput] = field(default_factory=dict)
+
+    def role(self, name: str) -> Role:
+        """A role that is asked for. Where its file is broken, no other one takes its place unsaid."""
+        if name in self.troubles:
+            raise self.troubles[name]
+        if name not in self.roles:
+            raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(self.roles))}")
+        return self.roles[name]
+
+
+def load_roles(project: Path | None, user: Path | None, home: Path | None = None) -> dict[str, Role]:
+    return shelf(project, user, home).roles
+
+
+def shelf(
+    project: Path | None,
+    user: Path | None,
+    home: Path | None = None,
+    *,
+    allowed: Callable[[Path], bool] = lambda path: True,
+) -> Shelf:
+    """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
+    theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
+    """
+    found = Shelf(dict(_folder(PACKAGED, "packaged")))
     if user is not None:
-        roles |= dict(_folder(user / "roles", "user"))
+        own = dict(_folder(user / "roles", "user"))
+        _add(found, own, others_of(home, user.parent) if home else (), "user")
     if project is not None:
-        roles |= dict(_folder(project / ".trued" / "roles", "project", inside=project))
+        own = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
+        _add(found, own, (one for one in others_in(project) if allowed(one.path)), "project", inside=project)
+    return found
+
+
+def played(found: Shelf, chosen: Mapping[str, str]) -> dict[str, Role]:
+    """The roles with the user's choice: the place of the one is taken by the other, under the name of the place."""
+    roles = dict(found.roles)
+    for place, name in chosen.items():
+        if place not in found.roles:
+            raise BadInput(f"there is no role {place!r} to be played", then=f"known: {', '.join(sorted(found.roles))}")
+        roles[place] = found.role(name).model_copy(update={"name": place})
     return roles
 
 
-def _folder(folder: Path, origin: str, inside: Path | None = None) -> Iterator[tuple[str, Role]]:
+def _add(found: Shelf, own: dict[str, Role], others: Iterable[File], level: str, *, inside: Path | None = None) -> None:
+    """One level more: it takes the place of what has the same name below."""
+    here: dict[str, Role] = dict(own)
+    broken: dict[str, BadInput] = {}
+    for file in others:
+        try:
+            role = _other(file, level, inside, {**found.roles, **here})
+        except BadInput as error:
+            broken.setdefault(role_name(file.stem), error)
+            continue
+        if role is None:
+            continue
+        first = here.get(role.name)
+        if first is None:
+            here[role.name] = role
+        else:
+            note = f"{file.path} has the same name and is not used"
+            here[role.name] = first.model_copy(update={"notes": (*first.notes, note)})
+    for name in here:
+        found.troubles.pop(name, None)
+    found.troubles |= {name: error for name, error in broken.items() if name not in here}
+    found.roles |= here
+
+
+def _other(file: File, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
+    _kept_inside(file.path, inside)
+    text = read_text(file.path)
+    role = read_other(text, str(file.path), file.stem, file.form).role
+    if role is None or (role.name in below and is_unchanged(text)):  # an export of ours, not somebody's own
+        return None
+    return role.model_copy(update={"origin": f"{level}: {file.path}"})
+
+
+def _folder(
+    folder: Path, origin: str, inside: Path | None = None, allowed: Callable[[Path], bool] = lambda path: True
+) -> Iterator[tuple[str, Role]]:
     seen: dict[str, Path] = {}
     for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-        if inside is not None and not path.resolve().is_relative_to(inside.resolve()):
-            raise BadInput(f"{path} leads out of the repository", then="put the file itself there")
+        if not allowed(path):
+            continue
+        _kept_inside(path, inside)
         role = parse_role(read_text(path), str(path), path.stem)
         if role.name in seen:
             raise BadInput(f"role {role.name} is in {seen[role.name].name}, too", f"{path}:1", "keep one of them")
@@ -36,58 +116,6 @@ def _folder(folder: Path, origin: str, inside: Path | None = None) -> Iterator[t
         yield role.name, role.model_copy(update={"origin": origin if origin == "packaged" else f"{origin}: {path}"})
 
 
-def parse_role(text: str, file: str, stem: str) -> Role:
-    """One role file; `stem` is its name unless it says another."""
-    head, body, body_line = _front_matter(text, file)
-    located = read_yaml(head, file, first=2)
-    fields = located.value
-    if not isinstance(fields, dict):
-        raise BadInput("the front matter holds no fields", f"{file}:2", BEGIN)
-    for key in fields:
-        if key not in KEYS:
-            raise BadInput(f"unknown field {key}", located.where(key), nearest(str(key), KEYS))
-    name = _text(fields, "name", located) or stem
-    if not all(char.isalnum() or char in "-_" for char in name) or len(name) > 60:
-        raise BadInput(f"{name!r} is no role name", located.where("name"), "use letters, digits, '-' and '_'")
-    if not body.strip():
-        raise BadInput(f"role {name} has nothing to say", f"{file}:{body_line}", "write how it must work below the ---")
-    tools = _tools(fields.get("tools"), name, located)
-    return Role(
-        name=name,
-        description=_text(fields, "description", located),
-        tools=tools,
-        model=_text(fields, "model", located),
-        prompt=body.strip(),
-        writes="edit" in tools,
-    )
-
-
-def _front_matter(text: str, file: str) -> tuple[str, str, int]:
-    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
-    if lines[0].rstrip() != "---":
-        raise BadInput("a role file without front matter", f"{file}:1", BEGIN)
-    for number, line in enumerate(lines[1:], 1):
-        if line.rstrip() == "---":
-            return "\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2
-    raise BadInput("the front matter does not end", f"{file}:1", BEGIN)
-
-
-def _text(fields: Mapping[str, Any], key: str, located: Located) -> str:
-    value = fields.get(key)
-    if value is None:
-        return ""
-    if not isinstance(value, str):
-        raise BadInput(f"{key} is no text", located.where(key), "put it in quotation marks")
-    return value.strip()
-
-
-def _tools(value: Any, name: str, located: Located) -> tuple[str, ...]:
-    if isinstance(value, str):
-        value = [part.strip() for part in value.split(",") if part.strip()]
-    if not isinstance(value, list) or not value:
-        raise BadInput(f"role {name} names no tools", located.where("tools"), f"choose from {', '.join(TOOLS)}")
-    for number, tool in enumerate(value):
-        if tool not in TOOLS:
-            where = located.where("tools", number)
-            raise BadInput(f"unknown tool {tool}", where, f"known are {', '.join(TOOLS)}")
-    return tuple(dict.fromkeys(value))
+def _kept_inside(path: Path, folder: Path | None) -> None:
+    if folder is not None and not path.resolve().is_relative_to(folder.resolve()):
+        raise BadInput(f"{path} leads out of the repository", then="put the file itself there")

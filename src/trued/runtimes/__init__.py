@@ -1,37 +1,56 @@
-"""Who works: one file an agent. Which one an order means is written before the colon of its agent."""
+"""Who works: one file an agent, found by its name. What may follow the name, after a colon, its file says."""
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
 
 from ..errors import BadInput
 from ..protocols import Capabilities, Runtime
-from .program import Launch
+from .driving.agent import Agent
+from .driving.program import Launch
+from .driving.talk import Talking
 
-KINDS = ("command", "scripted")
+
+@cache
+def kinds() -> tuple[str, ...]:
+    """Every agent that has a file here."""
+    files = Path(__file__).parent.glob("*.py")
+    return tuple(sorted(file.stem for file in files if not file.stem.startswith("_")))
+
+
+def described(kind: str) -> Agent:
+    """The agent of this name. Imported when used: a supervisor needs one of them, and at once."""
+    agent: Agent = import_module(f"{__name__}.{kind}").AGENT
+    return agent
+
+
+def agent_of(agent: str) -> Agent:
+    """The agent that `NAME[:…]` names, or a sentence on which there are."""
+    kind, colon, rest = agent.partition(":")
+    if kind not in kinds():
+        raise BadInput(
+            f"there is no agent {agent!r}", then=f"there are {', '.join(kinds())}; `trued agents` tells more"
+        )
+    found = described(kind)
+    if not rest.strip() and (colon or not found.argument.startswith("[")):
+        raise BadInput(f"the agent {agent!r} is named by half", then=f"write {kind}{found.argument}")
+    return found
 
 
 def runtime_of(agent: str, launch: Launch) -> Runtime:
-    """The runtime that plays this agent. Imported when used: a supervisor needs one of them, and at once."""
-    kind = _kind(agent)
-    if kind == "command":
-        from .command import CommandRuntime
-
-        return CommandRuntime(launch)
-    from .scripted import ScriptedProcess
-
-    return ScriptedProcess(launch)
+    """The runtime that plays this agent."""
+    found = agent_of(agent)
+    return found.runtime(launch) if found.runtime else Talking(found, launch)
 
 
 def capabilities_of(agent: str) -> Capabilities:
     """What this agent can do, without starting it."""
-    if _kind(agent) == "command":
-        from .command import CAPABILITIES
-    else:
-        from .scripted import CAPABILITIES
-    return CAPABILITIES
+    return agent_of(agent).capabilities
 
 
-def _kind(agent: str) -> str:
-    kind, colon, rest = agent.partition(":")
-    if not colon or kind not in KINDS or not rest.strip():
-        raise BadInput(
-            f"there is no agent {agent!r}", then=f"write one of {', '.join(f'{known}:…' for known in KINDS)}"
-        )
-    return kind
+def login_variables(agent: str, policy: str) -> tuple[str, ...]:
+    """The variables of the user's that this agent may have to log in, by the user's policy."""
+    login = agent_of(agent).login
+    keys = login.keys if policy in ("auto", "key") else ()
+    tokens = login.tokens if policy in ("auto", "subscription") else ()
+    return (*keys, *tokens, *(login.along if policy != "none" else ()))

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from ..protocols import Capabilities, Tell
 from ..wire import Order, Report
-from .contract import Broken, parsed
-from .program import Launch, Program, estimated, failed, not_well
+from .driving.agent import Agent
+from .driving.contract import Broken, parsed
+from .driving.program import Launch, Program, estimated, failed, not_well
 
 ASK = "import json, sys; print(json.dumps([sys.executable, sys.prefix, sys.base_prefix]))"
 CAPABILITIES = Capabilities()  # it is given the session's id, and may keep what it likes under its HOME
@@ -104,3 +105,11 @@ def _python(program: str) -> tuple[str, tuple[str, ...]]:
     except (OSError, subprocess.SubprocessError, ValueError):
         return program, ()  # started as it is, it will say itself what is wrong
     return executable, tuple(folders)
+
+
+AGENT = Agent(
+    title="any program: the order as JSON on stdin, its reply as JSON on stdout",
+    capabilities=CAPABILITIES,
+    argument=":PROGRAM ARGS",
+    runtime=CommandRuntime,
+)

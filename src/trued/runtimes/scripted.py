@@ -11,9 +11,10 @@ from typing import Any, TypeAlias
 
 from ..protocols import Capabilities, Tell
 from ..wire import Order, Report, Usage
-from . import stage
-from .contract import Broken, kept, parsed
-from .program import Ended, Launch, Program, estimated, failed, not_well
+from .driving.agent import Agent
+from .driving.contract import Broken, kept, parsed
+from .driving.inside import stage
+from .driving.program import Ended, Launch, Program, estimated, failed, not_well
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 
@@ -113,3 +114,11 @@ def _report(order: Order, ended: Ended, tell: Tell) -> Report:
         reaped=ended.reaped,
         usage=usage,
     )
+
+
+AGENT = Agent(
+    title="a script of replies, for tests and demonstrations: it is no model",
+    capabilities=CAPABILITIES,
+    argument=":FILE",
+    runtime=ScriptedProcess,
+)

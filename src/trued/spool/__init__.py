@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import sys
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -38,15 +38,13 @@ class Spool:
         cap: int = 4,
         supervisor: Sequence[str] = SUPERVISOR,
         secrets: Mapping[str, str] | None = None,
-        variables: Mapping[str, str] | None = None,
+        variables: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """`secrets` are kept out of every file; `variables` are the agents' environment. Neither is written."""
+        """`secrets` are kept out of every file; `variables` are an agent's environment. Neither is written."""
         self.folder = folder
         self._supervisor = tuple(supervisor)
-        shown = dict(variables or {})
-        hidden = {**secrets_in(shown), **(secrets or {})}
-        self._redact = Redactor(hidden)
-        self._go = f"go {json.dumps({'secrets': hidden, 'variables': shown})}\n".encode()
+        self._hidden, self._variables = dict(secrets or {}), variables
+        self._redact = Redactor(self._hidden)
         self._slots = Slots(cap)
         self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
@@ -115,6 +113,10 @@ class Spool:
                 if lock is not None and await call.to_start():
                     await self._started(call, lock)
 
+    def _go(self, agent: str) -> bytes:
+        shown = dict(self._variables(agent))
+        return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
+
     async def _ready(self, call: Call, lock: BinaryIO) -> Supervisor:
         """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
         async with self._starting:
@@ -131,7 +133,7 @@ class Spool:
         try:
             async with self._slots.free():
                 call.tell("started", pid=keeper.pid)
-                keeper.go(self._go)
+                keeper.go(self._go(call.order.agent))
                 await self._outwaited(call, keeper.gone())
         finally:
             code = await keeper.ended()

@@ -12,13 +12,14 @@ import fcntl
 import json
 import signal
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from .. import durable, processes
 from ..errors import BadInput, Diverged, Interrupted, StateFailed
 from ..protocols import Tell
-from ..wire import Order, Report, dump, load
+from ..wire import Order, Report, Usage, dump, load, total
 
 STARTS = 3  # a session that died so often will not live the fourth time
 LAUNCHES = 5  # supervisors that end before they begin anything: then it is not bad luck
@@ -46,7 +47,9 @@ class Call:
             return report
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")
-            return Report(self.order.call, self.order.attempt, "died", why=why, session=self.order.session)
+            return Report(
+                self.order.call, self.order.attempt, "died", why=why, session=self.order.session, usage=used(self.path)
+            )
         return None
 
     @contextlib.contextmanager
@@ -136,6 +139,26 @@ def events(folder: Path) -> Iterator[dict[str, Any]]:
         for line in file:
             with contextlib.suppress(ValueError):
                 yield json.loads(line)
+
+
+def used(folder: Path) -> Usage:
+    """What a call told of its usage before it died. It was spent, whatever came of it."""
+    last: dict[str, Any] = {}
+    spent = Usage()
+    for event in events(folder):
+        if event.get("kind") == "usage" and not event.get("simulated"):
+            last = event
+        elif event.get("kind") == "began" and last:
+            spent, last = total(spent, _told(last)), {}
+    return total(spent, _told(last)) if last else spent
+
+
+def _told(event: dict[str, Any]) -> Usage:
+    names = ("tokens_in", "tokens_out", "tokens_cached", "peak")
+    counts = {name: event[name] for name in names if isinstance(event.get(name), int)}
+    cost = event.get("cost_usd")
+    paid = cost if isinstance(cost, float) else 0.0
+    return replace(Usage(**counts), cost_usd=paid, cost="computed" if paid else "", estimated=False)
 
 
 def held(folder: Path) -> bool:

@@ -11,11 +11,12 @@ from pathlib import Path
 from .. import durable, processes
 from ..errors import BadInput, StateFailed
 from ..redact import Redactor, plain
-from ..runtimes import runtime_of
-from ..runtimes.contract import kept
-from ..runtimes.program import failed
+from ..runtimes import agent_of, runtime_of
+from ..runtimes.driving.contract import kept
+from ..runtimes.driving.program import failed
 from ..wire import Order, Report, dump, load
 from .launch import Launcher
+from .login import logged_in
 from .record import Record
 
 RESERVE = 128 * 1024  # kept free on the disk while the agent works, so that its report finds room
@@ -64,17 +65,30 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
 async def _asked(folder: Path, order: Order, launch: Launcher, record: Record) -> Report:
     runtime = runtime_of(order.agent, launch)
     can = runtime.capabilities
-    known = (folder / "session").exists()
+    known = _session(folder)
     if can.resume and can.chosen_session and not known:
         _remember_session(folder, order.session)
     start = _started(folder)
-    order = replace(order, attempt=order.attempt + start - 1, resume=order.resume or (start > 1 and known))
+    again = start > 1 and bool(known)
+    order = replace(
+        order,
+        attempt=order.attempt + start - 1,
+        resume=order.resume or again,
+        interrupted=order.interrupted or again,
+        native=order.native if can.chosen_session else known or order.native,
+    )
     record.tell("began", agent=order.agent, attempt=order.attempt, resume=order.resume)
 
-    async def ask(order: Order) -> Report:
-        return await runtime.work(order, record.tell)
+    def tell(kind: str, **data: object) -> None:
+        if kind == "session" and can.resume and not can.chosen_session:
+            _remember_session(folder, str(data["id"]))  # before anything more is paid for in it
+        record.tell(kind, **data)
 
-    return await kept(order, ask, record.tell, remembers=can.resume)
+    async def ask(order: Order) -> Report:
+        with logged_in(agent_of(order.agent).login, order, record):
+            return await runtime.work(order, tell)
+
+    return await kept(order, ask, tell, remembers=can.resume)
 
 
 def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
@@ -108,6 +122,14 @@ def _started(folder: Path) -> int:
             return len(file.readlines())
     except OSError as error:
         raise StateFailed(f"cannot write {folder}/starts: {error.strerror}") from error
+
+
+def _session(folder: Path) -> str:
+    """What an earlier start of this very call knew of its session."""
+    try:
+        return (folder / "session").read_text("utf-8")
+    except FileNotFoundError:
+        return ""
 
 
 def _remember_session(folder: Path, session: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from .. import processes
 from ..redact import Stream
-from ..runtimes.program import Ended, Line, Program
+from ..runtimes.driving.program import Ended, Line, Listener, Program, Stop
 from ..wire import Order
 from ..workspaces.confine import confine
 from .record import TAIL_BYTES, Record
@@ -44,12 +44,16 @@ class Launcher:
             kind = "crashed" if error.errno in BUSY else "missing"
             return Ended(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
         stream = Stream(self._record.redactor, log)
-        agent.read(order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece))
+        agent.read(
+            order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece), program.listener
+        )
         try:
-            kind, why = await self._watched(order, agent)
+            kind, why = await self._watched(order, agent, program.listener)
         finally:
             reaped = self._end(agent)
             agent.drained()
+        if agent.stop and not kind:
+            kind, why = agent.stop.kind, agent.stop.why
         stream.close()
         self._record.tail("stdout", bytes(agent.out[-2 * TAIL_BYTES :]))
         said = self._record.tail("stderr", bytes(agent.err))
@@ -74,7 +78,7 @@ class Launcher:
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
-    async def _watched(self, order: Order, agent: "_Agent") -> tuple[str, str]:
+    async def _watched(self, order: Order, agent: "_Agent", listener: Listener | None) -> tuple[str, str]:
         """Returns when the program has ended, or why it has to be."""
         limits, quiet_since, beats = order.limits, time.monotonic(), -1
         ended = asyncio.ensure_future(agent.ended())
@@ -83,10 +87,12 @@ class Launcher:
                 await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
                 if agent.flooded:
                     return "output", f"it printed more than {limits.output_bytes} bytes on stdout, and was ended"
+                if agent.stop:
+                    return agent.stop.kind, agent.stop.why
                 if ended.done():
                     return "", ""
                 now = time.monotonic()
-                if agent.beats + self._record.beats != beats:
+                if agent.beats + self._record.beats != beats or (listener and listener.busy):
                     quiet_since, beats = now, agent.beats + self._record.beats
                 if now - quiet_since > limits.idle_s:
                     return "idle", f"nothing was heard of it for {limits.idle_s:g} s, and it was ended"
@@ -103,7 +109,7 @@ class Launcher:
         processes.bury(spare=agent.pid)
         strays = []
         for pid in processes.family(os.getpid()):
-            if name := _agent_name(pid, order.agent):
+            if name := _started_agent(pid, order.agent):
                 self._record.tell("tried to start an agent", program=name)
                 known = processes.identity(pid)
                 processes.send(pid, signal.SIGKILL, still=lambda pid=pid, known=known: processes.identity(pid) == known)  # type: ignore[misc]
@@ -142,6 +148,7 @@ class _Agent:
     def __init__(self, argv: list[str], environment: dict[str, str], folder: str, stdin: bytes) -> None:
         self.out, self.err = bytearray(), bytearray()
         self.beats, self.flooded = 0, False
+        self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
         given = os.memfd_create("order")
         try:
@@ -165,7 +172,7 @@ class _Agent:
     def code(self) -> int | None:
         return self._process.poll()
 
-    def read(self, output_bytes: int, err: Callable[[bytes], None]) -> None:
+    def read(self, output_bytes: int, err: Callable[[bytes], None], listener: Listener | None = None) -> None:
         loop = asyncio.get_running_loop()
 
         def take_out(piece: bytes) -> None:
@@ -174,6 +181,8 @@ class _Agent:
                 self._kill()  # at once: what it prints until the next look could fill the memory
             else:
                 self.out.extend(piece)
+            if listener is not None and b"\n" in piece:
+                self._hear(listener)
 
         def take_err(piece: bytes) -> None:
             self.err.extend(piece)
@@ -185,6 +194,16 @@ class _Agent:
                 os.set_blocking(stream.fileno(), False)
                 self._streams[stream.fileno()] = take
                 loop.add_reader(stream.fileno(), self._ready, stream.fileno())
+
+    def _hear(self, listener: Listener) -> None:
+        """Whole lines are told and forgotten: one line has to fit into the limit, all of them need not."""
+        *lines, rest = self.out.split(b"\n")
+        self.out[:] = rest
+        for line in lines:
+            self.stop = self.stop or listener.hear(line.decode("utf-8", "replace").rstrip("\r"))
+        if self.stop:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
 
     def _ready(self, handle: int) -> bool:
         """Take what is there; false when nothing is, now or for ever."""
@@ -227,16 +246,33 @@ class _Agent:
             os.killpg(self.pid, signal.SIGKILL)
 
 
-def _agent_name(pid: int, agent: str) -> str:
-    """The known agent that this process is, unless the user named it in the order: then it *is* the agent."""
+def _started_agent(pid: int, agent: str) -> str:
+    """The known agent that this process is, unless it is the one that was ordered, or a part of that."""
+    name = _agent_name(pid)
+    if not name or name not in _named(agent):
+        return name
+    parent = processes.parent(pid)
+    if _agent_name(parent):  # it starts itself anew, or its wrapper starts it: no shell, no tool between
+        return ""
+    while parent > 1 and parent != os.getpid():
+        if _agent_name(parent):
+            return name
+        parent = processes.parent(parent)
+    return ""
+
+
+def _agent_name(pid: int) -> str:
     words = [Path(word).name.removesuffix(".js") for word in processes.command_line(pid)[:3]]
     name = words[0] if words and words[0] not in RUNNERS else next(iter(words[1:2]), "")
-    if name not in AGENTS:
-        return ""
+    return name if name in AGENTS else ""
+
+
+def _named(agent: str) -> set[str]:
+    """The programs that the user's own words for the agent name."""
+    kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
-        named = {Path(word).name for part in shlex.split(agent.partition(":")[2]) for word in part.split()}
-        return "" if name in named else name
-    return name
+        return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
+    return {kind}
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,5 +1,7 @@
 """What agents say. Nothing of it is believed."""
 
+from pydantic import Field
+
 from .checks import Case
 from .scales import Severity, Status, Value
 
@@ -20,6 +22,9 @@ class Reply(Value):
 
     status: Status = Status.DONE
     summary: str = ""
+    question: str = Field(
+        default="", description="only if you cannot go on without a person's answer: what you need to know"
+    )
 
 
 class Note(Reply):

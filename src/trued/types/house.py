@@ -18,6 +18,8 @@ class Role(Value):
     prompt: str
     origin: str = "packaged"  # packaged | user | project, with the path
     writes: bool = True  # it has the tool `edit`: what it leaves is taken
+    form: str = "trued"  # trued | claude | github | opencode: whose kind of file it is
+    notes: tuple[str, ...] = ()  # what of such a file is not used here, or used otherwise
 
 
 class Settings(Value):
@@ -25,6 +27,7 @@ class Settings(Value):
 
     workflow: str = "purple"
     agents: dict[str, str] = {}  # role → agent; "*" for all others
+    roles: dict[str, str] = {}  # role of the workflow → name of the role file that says how it works
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     yes: bool = False
@@ -37,7 +40,16 @@ class Settings(Value):
     wall_s: float = 3600.0
     plan_only: bool = False
     variables: tuple[str, ...] = ()  # environment variables that agents may see
+    login: dict[
+        str, Literal["auto", "key", "subscription", "none"]
+    ] = {}  # agent → how it may log in; "*" for all others
+    wait: bool = True  # for a provider that lets nobody go on; else the run ends and can be resumed
+    prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow: refused, or asked about
     environment: Environment = Environment()  # of checks, where the requirements file names none
+
+    def login_of(self, agent: str) -> str:
+        kind = agent.partition(":")[0]
+        return self.login.get(kind) or self.login.get("*", "auto")
 
 
 class Question(Value):
@@ -83,7 +95,7 @@ class RunRecord(Value):
     repository: str
     base: str
     branch: str
-    # running | planned | waiting | done | not proven | unjudged | stopped | failed | cancelled | interrupted
+    # running | planned | waiting | limited | done | not proven | unjudged | stopped | failed | cancelled | interrupted
     state: str = "running"
     grade: Grade = Grade.UNPROVEN
     code: int = 0  # exit code of the state

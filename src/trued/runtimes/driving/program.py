@@ -4,7 +4,26 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from ..wire import Order, Report, Usage
+from trued.wire import Order, Report, Usage
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Why a program is to be ended at once."""
+
+    kind: str
+    why: str
+
+
+class Listener(Protocol):
+    """Hears a program's stdout line by line, while it works."""
+
+    def hear(self, line: str) -> Stop | None: ...
+
+    @property
+    def busy(self) -> bool:
+        """It waits for something of its own, a long test run perhaps: silence is then no sign of a hang."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,6 +32,7 @@ class Program:
     stdin: bytes = b""
     readable: tuple[str, ...] = ()  # beyond what the order's confinement shows already
     variables: Mapping[str, str] = field(default_factory=dict)
+    listener: Listener | None = None  # with one, stdout is heard and not kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +42,7 @@ class Ended:
     code: int | None
     stdout: bytes = b""
     stderr: str = ""  # the last lines, plain and redacted
-    kind: str = ""  # idle | wall | output | missing
+    kind: str = ""  # idle | wall | output | missing, or that of the listener's stop
     why: str = ""
     reaped: int = 0
 

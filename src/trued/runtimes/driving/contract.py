@@ -2,17 +2,21 @@
 
 import json
 import math
+import re
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..protocols import Tell
-from ..wire import Order, Report, Usage
+from trued.protocols import Tell
+from trued.wire import Order, Report, total
+
 from .program import failed
 
 SHOWN = 10  # more errors than that tell nobody more
 EXCERPT = 120
+FENCE = "```"
+FENCED = re.compile(r"^```json[ \t]*\n(.*?)^```[ \t]*$", re.DOTALL | re.MULTILINE)
 
 Ask = Callable[[Order], Awaitable[Report]]
 
@@ -37,6 +41,14 @@ def parsed(said: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise Broken("its JSON is nested too deeply") from error
     return value
+
+
+def parsed_at_end(text: str) -> dict[str, Any]:
+    """The same of an agent that talks: its last words are the object, bare or in a fence with nothing behind it."""
+    blocks = FENCED.findall(text)
+    if len(blocks) == 1 and text.rstrip().endswith(FENCE):
+        text = blocks[0]
+    return parsed(text.encode("utf-8", "surrogatepass"))
 
 
 def _text(said: bytes) -> str:
@@ -79,7 +91,16 @@ async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report
         return report
     tell("contract broken", why=wrong)
     brief = _again(wrong) if remembers else f"{order.brief}\n\n{_again(wrong)}"
-    again = replace(order, brief=brief, resume=True, attempt=order.attempt + 1)
+    again = replace(
+        order,
+        brief=brief,
+        resume=True,
+        interrupted=False,
+        anew=f"{order.anew or order.brief}\n\n{_again(wrong)}",
+        attempt=order.attempt + 1,
+        native=report.native or order.native,
+        before=total(order.before, report.usage),
+    )
     second = await ask(again)
     asked = replace(
         second,
@@ -87,7 +108,7 @@ async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report
         asks=2,
         resumed=report.resumed,
         reaped=report.reaped + second.reaped,
-        usage=_sum(report.usage, second.usage),
+        usage=total(report.usage, second.usage),
     )
     if still := _wrong(asked, order):
         why = f"{order.agent} broke its contract twice: {'; '.join(still)}"
@@ -108,17 +129,6 @@ def _wrong(report: Report, order: Order) -> list[str]:
 def _again(wrong: list[str]) -> str:
     words = (Path(__file__).parent / "again.md").read_text(encoding="utf-8")
     return words.replace("{{errors}}", "\n".join(f"- {one}" for one in wrong))
-
-
-def _sum(one: Usage, two: Usage) -> Usage:
-    return Usage(
-        tokens_in=one.tokens_in + two.tokens_in,
-        tokens_out=one.tokens_out + two.tokens_out,
-        tokens_cached=one.tokens_cached + two.tokens_cached,
-        peak=max(one.peak, two.peak),
-        cost_usd=one.cost_usd + two.cost_usd,
-        estimated=one.estimated or two.estimated,
-    )
 
 
 def _sentences(found: list[Any]) -> Iterator[str]:

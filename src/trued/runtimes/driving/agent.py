@@ -1,0 +1,48 @@
+"""An agent as data: how it is found and logged in, what it can do, how it is begun and what its events mean."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trued.protocols import Capabilities, Runtime
+from trued.wire import Order
+
+from .heard import Heard
+from .installed import Found
+from .program import Launch, Program
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How a user is known to the agent's provider. Nothing else of the user's environment reaches the agent."""
+
+    keys: tuple[str, ...] = ()  # variables: any one of them is a key
+    tokens: tuple[str, ...] = ()  # variables that carry a subscription
+    files: tuple[str, ...] = ()  # below HOME: what its own log-in leaves there, for a subscription
+    along: tuple[str, ...] = ()  # variables that go with every login: a base URL, a region
+    how: str = ""  # what a person does to log in
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """Everything that the house knows of one agent: one file, and nothing is registered anywhere else."""
+
+    title: str
+    capabilities: Capabilities
+    program: str = ""  # looked for on PATH
+    install: str = ""  # the shortest way to get it
+    login: Login = field(default_factory=Login)
+    models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large and its own short names
+    argument: str = "[:MODEL]"  # what may stand, or without brackets has to stand, behind its name
+    begin: Callable[[Order, Found], Program] | None = None
+    fold: Callable[[dict[str, Any], Heard], None] | None = None
+    lost: tuple[str, ...] = ()  # what it says of a session that it does not know
+    taken: tuple[str, ...] = ()  # and of one that exists already
+    runtime: Callable[[Launch], Runtime] | None = None  # one that does not tell what it does, line by line
+    browser: bool = False  # it can drive one by itself
+
+
+def model_of(order: Order, models: Mapping[str, str]) -> str:
+    """The model by the name that this agent knows; empty is its own choice."""
+    _, _, named = order.agent.partition(":")
+    return models.get(named, named) if named else models.get(order.model, "")

@@ -1,0 +1,140 @@
+"""The runtime of every agent that tells what it does as lines of JSON: begin it, listen, and say what came of it."""
+
+import json
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trued.protocols import Capabilities, Tell
+from trued.wire import Order, Report
+
+from .agent import Agent
+from .contract import Broken, parsed_at_end
+from .heard import Heard
+from .installed import found
+from .program import Ended, Launch, Stop, estimated, failed
+from .refusals import refusal
+
+LOGGED = 2000  # characters of a line that is no event
+ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # an event of another shape than it ever had
+
+
+class Talking:
+    """Any agent that its file describes by `begin` and `fold`."""
+
+    def __init__(self, agent: Agent, launch: Launch) -> None:
+        self._agent, self._launch = agent, launch
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return self._agent.capabilities
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        """Ask once. A session that is lost begins afresh, with all facts; one that was begun before goes on."""
+        order = replace(order, brief=_interrupted(order.brief)) if order.interrupted and order.resume else order
+        heard, ended = await self._heard(order, tell)
+        said = f"{ended.stderr}\n{heard.refusal.why if heard.refusal else ''}"
+        if order.resume and _is_in(self._agent.lost, said):
+            tell("session lost", session=order.native or order.session)
+            order = replace(order, brief=order.anew or order.brief, resume=False, native="")
+            heard, ended = await self._heard(order, tell)
+        elif not order.resume and _is_in(self._agent.taken, said):
+            tell("session was begun before", session=order.session)
+            order = replace(order, brief=_interrupted(order.brief), resume=True)
+            heard, ended = await self._heard(order, tell)
+        return _report(order, heard, ended)
+
+    async def _heard(self, order: Order, tell: Tell) -> tuple[Heard, Ended]:
+        heard = Heard(order, tell)
+        place = found(self._agent.program)
+        if place is None or self._agent.begin is None:
+            why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
+            return heard, Ended(None, kind="missing", why=f"{why}; {self._agent.install}")
+        program = self._agent.begin(order, place)
+        seen = (*place.readable, *program.readable)
+        ear = _Ear(self._agent, heard)
+        ended = await self._launch(order, replace(program, readable=seen, listener=ear), _logged(tell))
+        return heard, ended
+
+
+class _Ear:
+    """Folds one line after another; whatever is no event of the agent's is log."""
+
+    def __init__(self, agent: Agent, heard: Heard) -> None:
+        self._fold, self._heard = agent.fold, heard
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._heard.running)
+
+    def hear(self, line: str) -> Stop | None:
+        try:
+            event = json.loads(line) if line.startswith("{") else None
+        except ValueError:
+            event = None
+        if isinstance(event, dict) and self._fold is not None:
+            try:
+                self._fold(event, self._heard)
+            except ODD as error:
+                self._heard.tell("unreadable", text=line[:LOGGED], why=f"{type(error).__name__}: {error}")
+        elif line.strip():
+            self._heard.tell("log", text=line[:LOGGED])
+        return self._heard.stop
+
+
+def _report(order: Order, heard: Heard, ended: Ended) -> Report:
+    usage = heard.usage
+    if usage.estimated and not (usage.tokens_in or usage.tokens_out):
+        heard.usage = replace(estimated(order, len(heard.text)), compactions=usage.compactions)
+    report = _outcome(order, heard, ended)
+    return replace(
+        report,
+        native=heard.native,
+        resumed=order.resume and bool(heard.native),
+        reaped=ended.reaped,
+        usage=heard.priced(),
+    )
+
+
+def _outcome(order: Order, heard: Heard, ended: Ended) -> Report:
+    if heard.question:
+        return Report(order.call, order.attempt, "asks", question=heard.question, session=order.session)
+    if ended.kind:
+        return failed(order, ended.kind, ended.why)
+    if heard.refusal is not None:
+        said = heard.refusal
+        kind = "crashed" if said.kind == "other" else said.kind
+        return replace(failed(order, kind, f"{order.agent}: {said.why}"), until=said.until)
+    if ended.code != 0 or not heard.finished:
+        return _broken_off(order, ended)
+    try:
+        reply = heard.structured if heard.structured is not None else parsed_at_end(heard.text)
+    except Broken as error:
+        return failed(order, "contract", f"the answer cannot be read: {error}")
+    return Report(order.call, order.attempt, "done", reply=reply, session=order.session)
+
+
+def _broken_off(order: Order, ended: Ended) -> Report:
+    """It ended without a word on how its turn went: stderr may tell."""
+    code = ended.code or 0
+    how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
+    how += f" (signal {code - 128})" if 128 < code < 160 else ""
+    why = f"{order.agent} {how} in mid-turn{f': {ended.stderr}' if ended.stderr else ''}"
+    said = refusal(ended.stderr, now=time.time()) if code else None
+    if said is None or said.kind == "other":
+        return failed(order, "crashed", why)
+    return replace(failed(order, said.kind, why), until=said.until)
+
+
+def _interrupted(brief: str) -> str:
+    words = (Path(__file__).parent / "interrupted.md").read_text(encoding="utf-8")
+    return words.replace("{{brief}}", brief)
+
+
+def _is_in(words: tuple[str, ...], said: str) -> bool:
+    return any(word.casefold() in said.casefold() for word in words)
+
+
+def _logged(tell: Tell) -> Any:
+    return lambda line: tell("log", text=line)

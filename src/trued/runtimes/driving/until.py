@@ -1,0 +1,239 @@
+"""When a provider lets us go on, read from the words, the JSON and the headers of a refusal."""
+
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from email.utils import parsedate_to_datetime
+from zoneinfo import ZoneInfo
+
+FARTHEST_S = 32 * 86400.0  # a month's quota at most; what is farther away is a slip of the pen
+PASSED_S = 900.0  # "resets 3pm", read at ten past three, is an old notice and not tomorrow
+
+UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+UNIT = (
+    r"(?:milliseconds?|msecs?|ms|weeks?|wks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
+    r"(?:(?=\d)|(?![a-z]))"
+)
+PART = rf"(?:\d{{1,9}}(?:\.\d{{1,12}})?|an?|one)\s?{UNIT}"
+DURATION = rf"{PART}(?:,?\s?(?:and\s)?{PART}){{0,5}}"
+PARTS = re.compile(rf"(\d{{1,9}}(?:\.\d{{1,12}})?|an?|one)\s?({UNIT})", re.IGNORECASE)
+
+MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+ZONES = {  # as people in these places abbreviate them, summer or winter; what is ambiguous is not here
+    **dict.fromkeys(("utc", "gmt", "z"), "UTC"),
+    **dict.fromkeys(("pt", "pst", "pdt", "pacific"), "America/Los_Angeles"),
+    **dict.fromkeys(("et", "est", "edt", "eastern"), "America/New_York"),
+    **dict.fromkeys(("cet", "cest"), "Europe/Berlin"),
+}
+
+# -- patterns: what announces a time, then the time. All repeats are bounded, so that no text takes long.
+
+STAMP = re.compile(
+    r"(?:limit reached\s?\||(?:resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
+    r"(\d{10,13})(?!\d)",
+    re.IGNORECASE,
+)
+WRITTEN = re.compile(
+    r"(?:resets?[_-]?at|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?(20\d\d-\d\d-\d\dt[\d:.]{5,15}(?:z|[+-]\d\d:?\d\d)?)",
+    re.IGNORECASE,
+)
+NUMBER = re.compile(
+    r"(?:retry[_-]?after|resets?[_-]in)([_-]?(?:seconds|secs|ms))?[\"']?\s?[:=]\s?[\"']?(\d{1,9}(?:\.\d{1,9})?)(?![\d.a-z:/-])",
+    re.IGNORECASE,
+)
+DELAY = re.compile(rf"(?:retry[_-]?delay|retry[_-]?after)[\"']?\s?[:=]\s?[\"']?({DURATION})", re.IGNORECASE)
+AFTER = re.compile(
+    rf"(?:again|retry|resets?|wait|available|access|renews?)(?: again)?(?: in| after| for)?"
+    rf"(?: about| approximately| another| up to)?\s~?({DURATION})",
+    re.IGNORECASE,
+)
+PLANNED = re.compile(
+    rf"retrying in\s({DURATION})", re.IGNORECASE
+)  # the program's own plan, which it did not live to see
+CLOCK = re.compile(
+    r"(?:again|resets?|access|available|until|renews?|retry)\s?(?:at|on|after|by)?\s"
+    r"(?:(?P<iso>\d{4}-\d\d-\d\d)[t ]?"
+    r"|(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?\s(?P<day>\d{1,2})(?:st|nd|rd|th)?(?:,?\s(?P<year>20\d\d))?"
+    r"|(?P<week>mon|tue|wed|thu|fri|sat|sun)[a-z]{0,6}|(?P<next>tomorrow|today))?"
+    r"(?:,?\s?(?:at\s)?(?P<hour>\d{1,2})(?::(?P<minute>\d\d)(?::\d\d(?:\.\d{1,9})?)?)?\s?(?P<half>[ap]\.?m\b)?(?![\d:%]))?"
+    r"(?P<late>\s?tomorrow)?"
+    r"\s?\(?(?P<zone>[a-z_]{2,20}/[a-z0-9_+/-]{2,40}|[+-]\d\d:?\d\d\b|utc\b|gmt\b|z\b|p[sd]?t\b|pacific\b|e[sd]?t\b|eastern\b|ces?t\b)?",
+    re.IGNORECASE,
+)
+
+
+def told(text: str, now: float, zone: tzinfo | None) -> float:
+    """The time to go on, by the clock of the epoch; 0 where the text names none that can be believed."""
+    readers: tuple[Callable[[str, float, tzinfo | None], Iterator[float]], ...] = (
+        _stamps,
+        _numbers,
+        _durations,
+        _clocks,
+        _planned,
+    )
+    for reader in readers:
+        times = [time for time in reader(text, now, zone) if believed(time, now)]
+        if times:
+            return times[-1]  # of several attempts in one text the last is the newest
+    return 0.0
+
+
+def believed(time: float, now: float) -> bool:
+    return math.isfinite(time) and now < time <= now + FARTHEST_S
+
+
+def seconds(duration: str) -> float:
+    """`6m0s`, `3 days 4 hours 9 minutes`, `174ms`, `an hour` in seconds; nan for anything else."""
+    parts = [(1.0 if part[0].isalpha() else float(part), unit.lower()) for part, unit in PARTS.findall(duration)]
+    return (
+        sum(number * UNITS["ms" if unit.startswith(("ms", "mil")) else unit[0]] for number, unit in parts) or math.nan
+    )
+
+
+def midnight(now: float, zone: str) -> float:
+    """The next midnight in that place."""
+    place = _zone(zone)
+    if place is None:
+        return 0.0
+    today = datetime.fromtimestamp(now, place).replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=None)
+    return _epoch(today + timedelta(days=1), place)
+
+
+# -- the text ---------------------------------------------------------------------------------------------------------
+
+
+def _stamps(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+    for digits in STAMP.findall(text):
+        yield int(digits) / (1000 if len(digits) > 11 else 1)
+    for written in WRITTEN.findall(text):
+        yield _moment(written.upper(), now)
+
+
+def _numbers(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+    for unit, number in NUMBER.findall(text):
+        yield now + float(number) / (1000 if unit.lower().endswith("ms") else 1)
+    for duration in DELAY.findall(text):
+        yield now + seconds(duration)
+
+
+def _durations(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+    for duration in AFTER.findall(text):
+        yield now + seconds(duration)
+
+
+def _planned(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+    for duration in PLANNED.findall(text):
+        if seconds(duration) >= UNITS["m"]:  # seconds are its own backing off, and not what the provider said
+            yield now + seconds(duration)
+
+
+def _clocks(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
+    for found in CLOCK.finditer(text):
+        with suppress(ValueError, OverflowError, OSError):  # February 30th, the year 20xx of a clock that ends in 2038
+            if time := _clock(found, now, zone):
+                yield time
+
+
+def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
+    if not any(found[name] for name in ("iso", "month", "week", "next")) and not _reads_as_clock(found):
+        return 0.0
+    place = _zone(found["zone"]) if found["zone"] else zone
+    if found["zone"] and place is None:
+        return 0.0  # a place that nobody here knows: any time would be a guess
+    today = datetime.fromtimestamp(now, place).replace(tzinfo=None)
+    moments = [
+        _epoch(moment.replace(fold=fold), place)
+        for day in _days(found, today)
+        for moment in [datetime.combine(day, datetime.min.time()) + _time_of_day(found)]
+        for fold in (0, 1)
+    ]
+    exact = found["iso"] or found["year"]
+    if any(now - PASSED_S <= moment <= now for moment in moments) and not exact:
+        return 0.0
+    return min((moment for moment in moments if moment > now), default=0.0)
+
+
+def _reads_as_clock(found: "re.Match[str]") -> bool:
+    """A bare number is no time of day: `reset after 5 retries`."""
+    return bool(found["hour"] and (found["half"] or found["minute"]))
+
+
+def _time_of_day(found: "re.Match[str]") -> timedelta:
+    hour, minute = int(found["hour"] or 0), int(found["minute"] or 0)
+    half = (found["half"] or "").lower()
+    if half:
+        if not 1 <= hour <= 12:
+            raise ValueError(f"{hour} {half}")
+        hour = hour % 12 + (12 if half.startswith("p") else 0)
+    if hour > 24 or minute > 59:
+        raise ValueError(f"{hour}:{minute}")
+    return timedelta(hours=hour, minutes=minute)
+
+
+def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
+    """The days that are meant; where the text names none, those on which that time of day can come next."""
+    start = today.replace(hour=0, minute=0, second=0, microsecond=0)
+    if found["iso"]:
+        return [datetime.strptime(found["iso"], "%Y-%m-%d")]  # noqa: DTZ007  a wall clock: the place is applied later
+    if found["month"]:
+        month, day = MONTHS.index(found["month"].lower()) + 1, int(found["day"])
+        years = [int(found["year"])] if found["year"] else [today.year, today.year + 1]
+        return [datetime(year, month, day) for year in years if (month, day) != (2, 29) or year % 4 == 0]  # noqa: DTZ001
+    if found["week"]:
+        ahead = (DAYS.index(found["week"].lower()) - today.weekday()) % 7
+        return [start + timedelta(days=ahead), start + timedelta(days=ahead + 7)]
+    if found["late"] or (found["next"] or "").lower() == "tomorrow":
+        return [start + timedelta(days=1)]
+    return [start + timedelta(days=ahead) for ahead in (-1, 0, 1, 2)]
+
+
+def _epoch(moment: datetime, place: tzinfo | None) -> float:
+    """A wall clock's time in that place; None is this machine's."""
+    return moment.replace(tzinfo=place).timestamp()
+
+
+def _zone(name: str) -> tzinfo | None:
+    if name[0] in "+-":
+        sign, digits = (-1 if name[0] == "-" else 1), name[1:].replace(":", "")
+        minutes = sign * (int(digits[:2]) * 60 + int(digits[2:]))
+        return timezone(timedelta(minutes=minutes)) if abs(minutes) < 24 * 60 else None
+    try:
+        return ZoneInfo(ZONES.get(name.lower(), name))
+    except (ValueError, LookupError, OSError):  # not there, not a name, a folder
+        return None
+
+
+# -- headers ----------------------------------------------------------------------------------------------------------
+
+
+def by_headers(headers: Mapping[str, str], now: float) -> float:
+    """`retry-after` first; else the reset of what is used up, the latest of them; 0 where none can be believed."""
+    found = {name.lower(): value.strip() for name, value in headers.items()}
+    for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0), ("x-retry-after", 1.0)):
+        if believed(time := _moment(found.get(name, ""), now, scale), now):
+            return time
+    resets = {name: value for name, value in found.items() if "ratelimit" in name and "reset" in name}
+    if believed(time := _moment(resets.pop("anthropic-ratelimit-unified-reset", ""), now), now):
+        return time
+    used_up = {name: value for name, value in resets.items() if found.get(name.replace("reset", "remaining")) == "0"}
+    times = [_moment(value, now) for value in (used_up or resets).values()]
+    return max((time for time in times if believed(time, now)), default=0.0)
+
+
+def _moment(value: str, now: float, scale: float = 1.0) -> float:
+    """Seconds from now, an epoch in seconds or milliseconds, a duration, a date of HTTP or of RFC 3339."""
+    if not value or len(value) > 64:
+        return 0.0
+    if re.fullmatch(r"\d{1,13}(?:\.\d{1,9})?", value):
+        number = float(value)
+        return number / 1000 if number > 1e11 else number if number > 1e9 else now + number * scale
+    if re.fullmatch(DURATION, value, re.IGNORECASE):
+        return now + seconds(value)
+    for read in (datetime.fromisoformat, parsedate_to_datetime):
+        with suppress(ValueError, TypeError, OverflowError, OSError):
+            moment = read(value)
+            return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return 0.0
