@@ -11,7 +11,7 @@ from .. import durable
 from ..errors import BadInput
 from ..types import Role
 from .others import Form, answer
-from .tools import CLAUDE, GITHUB, OPENCODE, TOOLS, size_of, theirs
+from .tools import CLAUDE, GITHUB, OPENCODE, size_of, theirs
 
 MARK = re.compile(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
 LONGEST = {"github": 30_000}  # characters of a prompt
@@ -37,13 +37,15 @@ def exported(role: Role, form: Form) -> str:
             then="shorten it, or export it to another tool",
         )
     head = "".join(f"{line}\n" for line in _fields(role, form))
-    return f"---\n{head}{_mark(f'---\n{head}---\n\n{prompt}')}---\n\n{prompt}"
+    plain = f"---\n{head}---\n\n{prompt}"
+    return f"---\n{head}{_mark(plain)}---\n\n{prompt}"
 
 
 def is_unchanged(text: str) -> bool:
     """It was exported here or elsewhere, by this version or another, and nobody has touched it since."""
+    text = text.replace("\r\n", "\n")  # as git may check it out
     found = MARK.search(text)
-    return bool(found) and found[0] == _mark(MARK.sub("", text, count=1))
+    return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
 
 
 def planned(roles: Iterable[Role], form: Form, top: Path) -> list[Export]:

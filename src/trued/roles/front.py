@@ -1,4 +1,4 @@
-"""Front matter: fields between two lines of ---, each with its line; others' are read as leniently as their tools do."""
+"""Front matter: fields between two lines of ---, each with its line; others' read as leniently as their tools do."""
 
 import re
 from collections.abc import Collection, Iterator

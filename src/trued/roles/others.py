@@ -188,7 +188,7 @@ class _Tools:
                     self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
                 self._say(key, why_not(name))
-        return found
+        return found | {"read"} if found else found  # who may search or edit may look
 
     def _denied(self) -> set[str]:
         """Taken away as a whole, not by a pattern: `Bash(rm *)` leaves the tool."""

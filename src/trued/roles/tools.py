@@ -26,7 +26,7 @@ _NAMES = {
     "browser": "browser opensimplebrowser playwright puppeteer chrome-devtools claude-in-chrome chrome-mcp",
 }
 _NEUTRAL = {name: tool for tool, names in _NAMES.items() for name in names.split()}
-_AGENTS = frozenset("agent task custom-agent runsubagent subagent".split())
+_AGENTS = frozenset(["agent", "task", "custom-agent", "runsubagent", "subagent"])
 
 # what is written into an exported file
 CLAUDE = {
@@ -68,7 +68,7 @@ def neutral(name: str) -> str:
     if word.startswith("mcp__") or not mark:
         return ""
     # `edit/editFiles`: a group of VS Code's and one of its tools; of any other server it is an MCP tool
-    return _NEUTRAL.get(inner, _NEUTRAL[server]) if server in _NEUTRAL else ""
+    return _NEUTRAL.get(inner, _NEUTRAL.get(server, "")) if server in _NEUTRAL or server == "vscode" else ""
 
 
 def why_not(name: str) -> str:
