@@ -1,7 +1,7 @@
 """What a provider or an agent's program means when it refuses.
 
 Whoever calls knows whether a text is an error of the program (stderr, an error event) or the agent's own prose.
-Errors are searched for what vendors say; in prose only a notice that stands alone counts, for agents do write about limits.
+Errors are searched for what vendors say. In prose only a notice that stands alone counts: agents do write about limits.
 """
 
 import re
