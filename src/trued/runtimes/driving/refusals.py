@@ -49,8 +49,8 @@ def refusal(
     until = 0.0
     if kind in ("rate", "overloaded", "credit"):
         until = by_headers(headers or {}, now) or told(flat, now, zone)
-        if kind == "credit" and until and status != 402:
-            kind = "rate"  # "purchase more credits, or try again at 9:14": who waits need not pay
+        if until and phrase == "purchase more credits":
+            kind = "rate"  # "or try again at 9:14": who waits need not pay
         if kind == "rate":
             until = max(until, _whole_day(low, now))
     return Refusal(kind, until if kind != "credit" else 0.0, _sentence(flat, phrase))
@@ -225,6 +225,8 @@ def _sentence(flat: str, phrase: str) -> str:
     own = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]
     if own or messages:
         return _short((own or messages)[-1].lstrip("{ "))
+    if len(flat) <= LONGEST:
+        return _short(flat)
     at = flat.lower().find(phrase) if phrase else 0
     start = max(
         (flat.rfind(mark, 0, max(0, at)) + len(mark) for mark in (". ", "⎿ ", "■ ", "✕ ") if mark in flat[:at]),

@@ -16,9 +16,9 @@ UNIT = (
     r"(?:milliseconds?|msecs?|ms|weeks?|wks?|w|days?|d|hours?|hrs?|h|minutes?|mins?|m|seconds?|secs?|s)"
     r"(?:(?=\d)|(?![a-z]))"
 )
-PART = rf"(?:\d{{1,9}}(?:\.\d{{1,12}})?|an?|one)\s?{UNIT}"
+PART = rf"(?:\d{{1,9}}(?:\.\d{{1,12}})?\s?|(?:an?|one)\s){UNIT}"
 DURATION = rf"{PART}(?:,?\s?(?:and\s)?{PART}){{0,5}}"
-PARTS = re.compile(rf"(\d{{1,9}}(?:\.\d{{1,12}})?|an?|one)\s?({UNIT})", re.IGNORECASE)
+PARTS = re.compile(rf"(\d{{1,9}}(?:\.\d{{1,12}})?|an?(?=\s)|one(?=\s))\s?({UNIT})", re.IGNORECASE)
 
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 DAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
@@ -32,7 +32,7 @@ ZONES = {  # as people in these places abbreviate them, summer or winter; what i
 # -- patterns: what announces a time, then the time. All repeats are bounded, so that no text takes long.
 
 STAMP = re.compile(
-    r"(?:limit reached\s?\||(?:resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
+    r"(?:limit reached\s?\||(?:(?<![a-z-])resets?[_-]?at|ratelimit-reset|quotaresettimestamp)[\"']?\s?[:=]\s?[\"']?)"
     r"(\d{10,13})(?!\d)",
     re.IGNORECASE,
 )
@@ -41,7 +41,7 @@ WRITTEN = re.compile(
     re.IGNORECASE,
 )
 NUMBER = re.compile(
-    r"(?:retry[_-]?after|resets?[_-]in)([_-]?(?:seconds|secs|ms))?[\"']?\s?[:=]\s?[\"']?(\d{1,9}(?:\.\d{1,9})?)(?![\d.a-z:/-])",
+    r"(?:retry[_-]?after|(?<![a-z-])resets?[_-]in)([_-]?(?:seconds|secs|ms))?[\"']?\s?[:=]\s?[\"']?(\d{1,9}(?:\.\d{1,9})?)(?![\d.a-z:/-])",
     re.IGNORECASE,
 )
 DELAY = re.compile(rf"(?:retry[_-]?delay|retry[_-]?after)[\"']?\s?[:=]\s?[\"']?({DURATION})", re.IGNORECASE)
