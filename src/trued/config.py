@@ -15,12 +15,24 @@ from .types import Environment, Grade, Settings
 
 FILE = "trued.toml"
 SHARED = (
-    *("workflow", "agents", "rounds", "cap", "sandbox", "readable", "network", "idle_s", "wall_s", "variables"),
+    *(
+        "workflow",
+        "agents",
+        "roles",
+        "rounds",
+        "cap",
+        "sandbox",
+        "readable",
+        "network",
+        "idle_s",
+        "wall_s",
+        "variables",
+    ),
     "environment",
 )
 USERS_OWN = ("accept", "allow_unsandboxed")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "environment"))
+ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "environment"))
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 ALL_ROLES = "*"
 
@@ -37,6 +49,11 @@ def user_config(environ: Mapping[str, str]) -> Path:
     """The folder of the user's own settings and roles."""
     config = environ.get("XDG_CONFIG_HOME") or str(_home(environ) / ".config")
     return Path(config) / "trued"
+
+
+def user_home(environ: Mapping[str, str]) -> Path:
+    """Where other tools keep what is the user's own."""
+    return _home(environ)
 
 
 def _home(environ: Mapping[str, str]) -> Path:
@@ -65,7 +82,8 @@ def load_settings(
         agents = layer.get("agents", {})
         if ALL_ROLES not in agents:  # one agent for all roles leaves nothing of the layers below
             agents = {**merged.get("agents", {}), **agents}
-        merged = {**merged, **layer, "agents": agents}
+        roles = {**merged.get("roles", {}), **layer.get("roles", {})}
+        merged = {**merged, **layer, "agents": agents, "roles": roles}
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
@@ -227,7 +245,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in flags.items():
-        if value is None or (key == "agents" and not value):
+        if value is None or (key in ("agents", "roles") and not value):
             continue
         if key not in Settings.model_fields:
             raise BadInput(f"unknown setting {key}", then=nearest(key, Settings.model_fields))
@@ -270,4 +288,7 @@ STARTER = """\
 # [agents]
 # default = "command:my-agent --json"        # any program that keeps the contract
 # purple-team-b = "command:my-other-agent"   # another one for this role
+
+# [roles]                    # another role file for a role of the workflow, by its name: see `trued roles`
+# purple-team-b = "my-reviewer"
 """

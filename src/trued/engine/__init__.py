@@ -70,6 +70,8 @@ class Engine:
         tell("run began", title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level)
         if inputs.dirty:
             tell("working tree is dirty", files=list(inputs.dirty), why="the run starts from HEAD, without them")
+        for role in (one for one in inputs.roles.values() if one.form != "trued"):
+            tell("role of another tool", role=role.name, origin=role.origin, notes=list(role.notes))
         return await self._drive(record, inputs)
 
     async def resume(self, run_id: str, *, yes: bool = False) -> RunRecord:

@@ -7,18 +7,18 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from ..config import load_settings, user_config
+from ..config import load_settings, user_config, user_home
 from ..documents.account import account
 from ..documents.plan import parse_plan, read_plan
 from ..documents.requirements import load_requirements
-from ..errors import BadInput, Untrusted
-from ..roles import load_roles
+from ..errors import BadInput
+from ..roles import shelf
 from ..runtimes import capabilities_of
-from ..trust import found, is_trusted
 from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Value
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
 from ..workspaces.sandbox import best
+from .casting import cast, trusted
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
@@ -56,14 +56,14 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
     if repository.taken:
         what = f"{repository.root} has a branch called trued, so there can be no branch trued/<run>"
         raise BadInput(what, then="rename it: git branch -m trued another-name")
-    _trusted(repository.root, home, request.trust)
+    agreed = trusted(repository.root, home, request.trust)
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)
     goal = _goal(request.goal, repository.root)
     name = known(request.workflow or ("purple" if goal.source.file else "solo"))
     agents = settings.agents if any_agent else {role: _agent(one) for role, one in settings.agents.items()}
     settings = settings.model_copy(update={"workflow": name, "agents": agents})
-    roles = load_roles(repository.root, user)
+    roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
     _played(settings, roles)
     requirements = load_requirements(request.requirements) if request.requirements else None
     account(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
@@ -95,15 +95,6 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
         branch=f"trued/{name}",
         head=repository.head,
     )
-
-
-def _trusted(root: Path, home: Path, given: str) -> None:
-    what = found(root)
-    if what.files and given != what.digest and not is_trusted(home, root, what.digest):
-        raise Untrusted(
-            f"{', '.join(what.files)} in {root} are not trusted yet",
-            then=f"look at them with `trued trust`, or pass --trust {what.digest}",
-        )
 
 
 def _goal(given: str, root: Path) -> Goal:

@@ -23,6 +23,7 @@ class Shelf:
     """All roles by name, and what is wrong with files that would have been one."""
 
     roles: dict[str, Role] = field(default_factory=dict)
+    packaged: frozenset[str] = frozenset()
     troubles: dict[str, BadInput] = field(default_factory=dict)
 
     def role(self, name: str) -> Role:
@@ -48,7 +49,8 @@ def shelf(
     """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
     theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
     """
-    found = Shelf(dict(_folder(PACKAGED, "packaged")))
+    packaged = dict(_folder(PACKAGED, "packaged"))
+    found = Shelf(packaged, frozenset(packaged))
     if user is not None:
         own = dict(_folder(user / "roles", "user"))
         _add(found, own, others_of(home, user.parent) if home else (), "user")

@@ -353,6 +353,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "said": _said,
     "approved": _approved,
     "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
+    "role of another tool": _warned("{role} works by {origin}, not by the packaged role"),
     "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),
     "branch not moved": _warned("the run's branch was not moved: {why}"),
     "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
