@@ -144,12 +144,7 @@ def _clock(found: "re.Match[str]", now: float, zone: tzinfo | None) -> float:
     if found["zone"] and place is None:
         return 0.0  # a place that nobody here knows: any time would be a guess
     today = datetime.fromtimestamp(now, place).replace(tzinfo=None)
-    moments = [
-        _epoch(moment.replace(fold=fold), place)
-        for day in _days(found, today)
-        for moment in [datetime.combine(day, datetime.min.time()) + _time_of_day(found)]
-        for fold in (0, 1)
-    ]
+    moments = [moment for day in _days(found, today) for moment in _moments(day + _time_of_day(found), place)]
     exact = found["iso"] or found["year"]
     if any(now - PASSED_S <= moment <= now for moment in moments) and not exact:
         return 0.0
@@ -188,6 +183,12 @@ def _days(found: "re.Match[str]", today: datetime) -> list[datetime]:
     if found["late"] or (found["next"] or "").lower() == "tomorrow":
         return [start + timedelta(days=1)]
     return [start + timedelta(days=ahead) for ahead in (-1, 0, 1, 2)]
+
+
+def _moments(wall: datetime, place: tzinfo | None) -> tuple[float, float]:
+    """Once a year the same time comes twice; and once a year one never comes, and that after the jump stands for it."""
+    first, second = _epoch(wall, place), _epoch(wall.replace(fold=1), place)
+    return first, max(first, second)
 
 
 def _epoch(moment: datetime, place: tzinfo | None) -> float:
