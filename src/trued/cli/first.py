@@ -1,6 +1,5 @@
-"""Commands of the first five minutes: demo, doctor, init, agents, roles."""
+"""Commands of the first five minutes: demo, doctor, init, agents."""
 
-import os
 import shutil
 from pathlib import Path
 from typing import Annotated
@@ -11,8 +10,6 @@ from rich.text import Text
 from .. import config
 from ..errors import BadInput
 from ..redact import plain
-from ..roles import load_roles
-from ..trust import found, is_trusted
 from .house import AsJson, top_of
 from .terminal import hint, home, out, print_json
 from .words import line
@@ -113,42 +110,3 @@ def agents(as_json: AsJson = False) -> None:
             Text.assemble((f"{mark} ", style), (f"{row['agent']:<22} ", "bold"), line(row["says"])), soft_wrap=True
         )
     hint("choose with --agent AGENT or --agent ROLE=AGENT, or in trued.toml under [agents]")
-
-
-@app.command()
-def roles(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Print this one whole.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """The roles, and where each comes from: the project's go before yours, yours before the packaged ones."""
-    known = load_roles(_trusted(top_of(Path.cwd())), config.user_config(os.environ))
-    if name is not None and name not in known:
-        raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(known))}")
-    rows = [known[name]] if name else [known[one] for one in sorted(known)]
-    if as_json:
-        values = [one.model_dump(mode="json") for one in rows]
-        print_json(values[0] if name else values)
-    elif name:
-        out().print(Text(plain(_whole(rows[0].prompt, rows[0].origin, rows[0].tools))), soft_wrap=True)
-    else:
-        for one in rows:
-            out().print(
-                Text.assemble(
-                    (f"{line(one.name):<16} ", "bold"), f"{line(one.description)}  ", (line(one.origin), "dim")
-                ),
-                soft_wrap=True,
-            )
-
-
-def _trusted(top: Path | None) -> Path | None:
-    """The repository, if its roles are those that a run would take."""
-    what = found(top) if top else None
-    if top is None or what is None or is_trusted(home(), top, what.digest):
-        return top
-    if own := [name for name in what.files if name.endswith(".md")]:
-        hint(f"left out, since you have not trusted this repository: {', '.join(own)}; look with `trued trust`")
-    return None
-
-
-def _whole(prompt: str, origin: str, tools: tuple[str, ...]) -> str:
-    return f"# {origin}; tools: {', '.join(tools) or 'all'}\n\n{prompt}"

@@ -38,6 +38,10 @@ def run(  # noqa: PLR0913  a flag is a parameter
     agent: Annotated[
         list[str] | None, typer.Option(metavar="[ROLE=]AGENT", help="Who works: command:PROGRAM ARGS or scripted:FILE.")
     ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=NAME", help="Let a role work by another role file; `trued roles` lists them."),
+    ] = None,
     rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
     cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
     yes: Annotated[
@@ -72,6 +76,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
     _known_input(goal, workflow)
     flags: dict[str, Any] = {
         "agents": agents(agent or []),
+        "roles": chosen_roles(role or []),
         "rounds": rounds,
         "cap": cap,
         "yes": yes or None,
@@ -144,6 +149,15 @@ def agents(given: list[str]) -> dict[str, str]:
             raise BadInput(f"there is no agent {named!r} in this version", "--agent", then)
         chosen_agents[role] = _absolute(named)
     return chosen_agents
+
+
+def chosen_roles(given: list[str]) -> dict[str, str]:
+    """`--role` as role of the workflow → name of a role file."""
+    pairs = [one.partition("=") for one in given]
+    for (role, _, name), one in zip(pairs, given, strict=True):
+        if not (role.strip() and name.strip()):
+            raise BadInput(f"{one!r} names no two roles", "--role", "write purple-team-b=my-reviewer")
+    return {role.strip(): name.strip() for role, _, name in pairs}
 
 
 def _absolute(agent: str) -> str:
