@@ -1,4 +1,4 @@
-"""Everything here needs a real agent program: `make test-agents` installs it."""
+"""What is marked `agents` needs real agent programs: `make test-agents` installs them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +10,7 @@ from tests.gate.yard import Yard, yard_in
 from tests.proof.trial import bare_interpreter
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="session")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     assert PROGRAM.exists(), "Claude Code is not installed: make test-agents, or tools/agents.sh"
     with pytest.MonkeyPatch.context() as patch:
@@ -19,5 +19,5 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 
 @pytest.fixture
-def yard(tmp_path: Path) -> Yard:
+def yard(tmp_path: Path, bare: None) -> Yard:
     return yard_in(tmp_path)
