@@ -17,6 +17,7 @@ from ..redact import Stream
 from ..runtimes.driving.program import Ended, Line, Listener, Program, Stop
 from ..wire import Order
 from ..workspaces.confine import confine
+from .placed import placed
 from .record import TAIL_BYTES, Record
 
 LOOK_S = 0.5  # how often limits and descendants are looked at
@@ -37,6 +38,8 @@ class Launcher:
         self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
 
     async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
+        program = program.adapted(self._variables) if program.adapted else program
+        placed(Path(order.home), program.files)
         argv, environment = self._confined(order, program)
         try:
             agent = await _begun(argv, environment, order.folder, program.stdin)

@@ -33,6 +33,8 @@ class Program:
     readable: tuple[str, ...] = ()  # beyond what the order's confinement shows already
     variables: Mapping[str, str] = field(default_factory=dict)
     listener: Listener | None = None  # with one, stdout is heard and not kept
+    files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, there before it starts
+    adapted: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when these are known
 
 
 @dataclass(frozen=True, slots=True)
