@@ -8,7 +8,7 @@ from typing import Any
 
 from .errors import AgentFailed, LimitReached
 from .kit import Kit, Line, folder_name
-from .patience import GiveUp, Waited, patience
+from .patience import GiveUp, Waited, got_further, patience
 from .people import told
 from .protocols import Taken
 from .types import Role, Value
@@ -40,6 +40,7 @@ class Answered(Value):
 
     reply: dict[str, Any] | None
     failure: str = ""
+    kind: str = ""  # of failure
     head: str
     when: float
     changed: tuple[str, ...] = ()
@@ -61,6 +62,7 @@ class Exchange:
     spent: Usage = field(default_factory=Usage)
     waits: list[Waited] = field(default_factory=list)
     refusals: int = 0
+    row: int = 0  # refusals without any work between them
     questions: int = 0
 
     def goes_on(self, report: Report, name: str, brief: str, *, interrupted: bool) -> None:
@@ -81,6 +83,7 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
     return Answered(
         reply=report.reply if report.state == "done" else None,
         failure=failure,
+        kind=report.kind,
         head=taken.commit,
         when=max(line.when, report.ended),
         changed=taken.changed,
@@ -118,7 +121,10 @@ async def _exchanged(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str, Excha
 async def _later(kit: Kit, ask: Ask, report: Report, exchange: Exchange) -> None:
     """Wait as long as the provider says, or as is sensible where it does not; nobody is charged for it."""
     exchange.refusals += 1
-    decided = patience(report, exchange.refusals, exchange.waits, wait=kit.settings.wait, now=time.time())
+    if got_further(report):
+        exchange.row, exchange.waits = 0, []
+    exchange.row += 1
+    decided = patience(report, exchange.row, exchange.waits, wait=kit.settings.wait, now=time.time())
     if isinstance(decided, GiveUp):
         raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {kit.run}` goes on")
     left = decided.until - time.time()
