@@ -40,6 +40,9 @@ class Agent:
     taken: tuple[str, ...] = ()  # and of one that exists already
     runtime: Callable[[Launch], Runtime] | None = None  # one that does not tell what it does, line by line
     browser: bool = False  # it can drive one by itself
+    extra: str = ""  # of ours, that it takes: trued[…]
+    modules: tuple[str, ...] = ()  # that this extra brings: looked for, and not loaded
+    named: "Callable[[str], Agent] | None" = None  # more exactly, by what stands behind its name
 
 
 def model_of(order: Order, models: Mapping[str, str]) -> str:
