@@ -34,7 +34,7 @@ def agent_of(agent: str) -> Agent:
     found = described(kind)
     if not rest.strip() and (colon or not found.argument.startswith("[")):
         raise BadInput(f"the agent {agent!r} is named by half", then=f"write {kind}{found.argument}")
-    return found
+    return found.named(rest) if found.named else found
 
 
 def runtime_of(agent: str, launch: Launch) -> Runtime:

@@ -38,7 +38,9 @@ class Launcher:
         self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
 
     async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
-        program = program.adapted(self._variables) if program.adapted else program
+        if program.adapted:
+            known = program.adapted(self._variables)
+            program = replace(known, listener=program.listener, readable=(*program.readable, *known.readable))
         placed(Path(order.home), program.files)
         argv, environment = self._confined(order, program)
         try:
