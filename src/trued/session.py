@@ -15,6 +15,8 @@ from .steps import Steps
 from .types import Goal, Plan, Reply, Role, Task, Value
 from .wire import Usage, total
 
+NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up: trying others would only cost more
+
 Subject: TypeAlias = Goal | Plan | Task
 Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
 R = TypeVar("R", bound=Reply)
@@ -81,7 +83,7 @@ class Session(Generic[R]):
                 )
             got = await answered(kit, line, ask)
             got = got.model_copy(update={"failure": got.failure or self._broken(got.reply)})
-            if got.failure and not keep_failure:
+            if got.failure and (got.kind in NOBODY_WORKS or not keep_failure):
                 raise AgentFailed(got.failure)
             fresh.append(got)
             return got.model_dump_json()
