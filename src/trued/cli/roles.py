@@ -12,7 +12,7 @@ from .. import config
 from ..errors import BadInput
 from ..redact import plain
 from ..roles import Shelf, shelf, size_of
-from ..roles.exporting import Export, planned, write
+from ..roles.exporting import Export, is_unchanged, planned, write
 from ..roles.linting import linted, role_files
 from ..roles.others import FORMS
 from ..trust import found, trusted_files
@@ -22,6 +22,7 @@ from .terminal import hint, home, out, outside_agents, print_json
 from .words import line
 
 SHOW = "show"
+SHOWN = 8  # of files that are left out: a catalogue is not listed whole
 
 
 class Names(TyperGroup):
@@ -130,8 +131,11 @@ def _known() -> Shelf:
         return _told(shelf(None, user, own))
     what = found(top)
     agreed = trusted_files(home(), top, what)
-    if left := [name for name in what.files if name.endswith(".md") and name not in agreed]:
-        hint(f"left out, since you have not trusted this repository: {', '.join(left)}; look with `trued trust`")
+    files = [name for name in what.files if name.endswith(".md") and name not in agreed]
+    if left := [name for name in files if not is_unchanged((top / name).read_bytes().decode("utf-8", "replace"))]:
+        more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
+        said = f"{', '.join(left[:SHOWN])}{more}"
+        hint(f"left out, since you have not trusted this repository: {said}; look with `trued trust`")
     return _told(shelf(top, user, own, allowed=lambda path: path.relative_to(top).as_posix() in agreed))
 
 

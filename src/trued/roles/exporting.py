@@ -96,7 +96,9 @@ def _fields(role: Role, form: Form) -> Iterator[str]:
         yield "mode: all"
         yield "permission:"
         yield '  "*": deny'
-        yield from (f'  "{name}": allow' for name in theirs(role.tools, OPENCODE))
+        yield from (f'  "{name}": allow' for name in theirs(role.tools, OPENCODE) if name != "read")
+        if "read" in role.tools:  # the rule above would take away what it asks about by itself
+            yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
 
 def _mark(text: str) -> str:

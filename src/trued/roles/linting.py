@@ -6,6 +6,7 @@ from pathlib import Path
 
 from ..errors import BadInput
 from ..located import read_text
+from .exporting import is_unchanged
 from .others import Form, read_other
 from .own import parse_role
 from .places import form_of, others_in, stem_of
@@ -39,4 +40,4 @@ def linted(path: Path, form: Form | None = None, *, shown: str = "") -> list[Fin
     except BadInput as error:
         then = f" ({error.then})" if error.then else ""
         return [Finding(error.where or shown, f"{error.what}{then}", wrong=True)]
-    return [Finding(f"{shown}:{line}", said) for line, said in sorted(reading.notes)]
+    return [Finding(f"{shown}:{line}", said) for line, said in sorted(reading.notes) if not is_unchanged(text)]
