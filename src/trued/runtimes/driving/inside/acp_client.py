@@ -1,0 +1,222 @@
+"""The client beside an agent that speaks ACP: one turn of one session, told as one JSON object a line.
+
+It is started by its path inside the agent's sandbox, so it may import nothing of this package.
+"""
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+ANSWER_S = 120.0  # for every request but the prompt: an agent may read its whole history on the way
+GRACE_S = 2.0  # for the agent to close its books
+LINE = 64 * 1024 * 1024
+BEAT_S = 1.0  # thinking is told so often at most: it is no text, but a sign of life
+CUT = 4000  # characters of anything but the agent's words
+BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # nobody reads these
+LOST = "this session cannot be gone on with"
+METHOD_NOT_FOUND = -32601
+
+
+class Refused(Exception):
+    """What the agent or its provider said instead of an answer."""
+
+    def __init__(self, why: str, code: int = 0, data: Any = None) -> None:
+        super().__init__(why)
+        self.code, self.data = code, data
+
+
+def tell(event: str, **data: Any) -> None:
+    print(json.dumps({"event": event, **data}, ensure_ascii=False), flush=True)
+
+
+class Client:
+    """What the agent may ask of us: permissions, and nothing else. No file, no terminal is offered."""
+
+    def __init__(self, kinds: list[str]) -> None:
+        self._kinds = set(kinds)
+        self._tools: dict[str, dict[str, Any]] = {}  # what was told of each, piece by piece
+        self._beat = 0.0
+        self.replaying = False  # a session that is loaded is told again, from its beginning
+
+    async def __call__(self, method: str, params: Any, notification: bool) -> Any:
+        given = params if isinstance(params, dict) else {}
+        if method == "session/update":
+            self._updated(given.get("update") or {})
+        elif method == "session/request_permission":
+            return {"outcome": self._permitted(given)}
+        elif not notification:
+            from acp import RequestError
+
+            raise RequestError.method_not_found(method)
+        return None
+
+    def _updated(self, update: dict[str, Any]) -> None:
+        kind = update.get("sessionUpdate")
+        if self.replaying or kind == "user_message_chunk":
+            return
+        if kind == "agent_thought_chunk":
+            self._beats()
+            return
+        if kind in ("tool_call", "tool_call_update"):
+            known = self._tools.setdefault(str(update.get("toolCallId")), {})
+            known.update({name: value for name, value in update.items() if value})
+        kept = {name: _cut(value) for name, value in update.items() if name not in BULKY}
+        if kind == "agent_message_chunk":
+            kept["content"] = update.get("content")
+        tell("update", update=kept)
+
+    def _beats(self) -> None:
+        if (now := time.monotonic()) - self._beat > BEAT_S:
+            self._beat = now
+            tell("thinks")
+
+    def _permitted(self, given: dict[str, Any]) -> dict[str, Any]:
+        tool = given.get("toolCall") or {}
+        known = {**self._tools.get(str(tool.get("toolCallId")), {}), **{k: v for k, v in tool.items() if v}}
+        allowed = known.get("kind") in self._kinds
+        tell(
+            "permission", allowed=allowed, tool={name: _cut(known.get(name)) for name in ("kind", "title", "rawInput")}
+        )
+        order = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
+        options = {option.get("kind"): option.get("optionId") for option in reversed(given.get("options") or [])}
+        for kind in order:
+            if kind in options:
+                return {"outcome": "selected", "optionId": options[kind]}
+        return {"outcome": "cancelled"}
+
+
+async def main() -> int:
+    order: dict[str, Any] = json.load(sys.stdin)
+    try:
+        import acp  # noqa: F401
+    except ImportError:
+        tell("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
+        return 1
+    if order["resume"] and not order["session"]:
+        tell("refused", why=f"{LOST}: it never had a name")
+        return 1
+    try:
+        agent = await _started(order["argv"], order["folder"])
+    except OSError as error:
+        tell("refused", kind="missing", why=f"{order['argv'][0]} cannot be started: {error.strerror}")
+        return 1
+    try:
+        return await _worked(order, agent)
+    finally:
+        await _ended(agent)
+
+
+async def _started(argv: list[str], folder: str) -> asyncio.subprocess.Process:
+    pipe = asyncio.subprocess.PIPE
+    return await asyncio.create_subprocess_exec(*argv, cwd=folder, stdin=pipe, stdout=pipe, limit=LINE, process_group=0)
+
+
+async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
+    from acp.connection import Connection
+
+    client = Client(order["kinds"])
+    assert agent.stdin is not None  # noqa: S101 (both are pipes)
+    link = Connection(client, agent.stdin, agent.stdout)
+    try:
+        session = await _session(order, client, link)
+        prompt = [{"type": "text", "text": order["prompt"]}]
+        answer = await _asked(link, "session/prompt", {"sessionId": session, "prompt": prompt}, None)
+        tell("answered", response=answer)
+        code = 0
+    except Refused as said:
+        tell("refused", why=str(said), code=said.code, data=said.data)
+        code = 1
+    finally:
+        with contextlib.suppress(ConnectionError):
+            await link.close()
+    return code
+
+
+async def _session(order: dict[str, Any], client: Client, link: Any) -> str:
+    """The session's name, told before anything in it is paid for."""
+    offered = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
+    hello = {"protocolVersion": 1, "clientCapabilities": offered, "clientInfo": {"name": "trued", "version": "1"}}
+    can = (await _asked(link, "initialize", hello)).get("agentCapabilities") or {}
+    place = {"cwd": order["folder"], "mcpServers": []}
+    if order["resume"]:
+        name, about = order["session"], await _gone_on(order["session"], can, client, link, place)
+    else:
+        about = await _asked(link, "session/new", place)
+        name = str(about.get("sessionId") or "")
+    tell("session", id=name)
+    for option in ("mode", "model"):
+        if order[option]:
+            await _chosen(link, name, about, option, order[option])
+    return name
+
+
+async def _gone_on(name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]) -> dict[str, Any]:
+    """Resumed where the agent can, else loaded; what it tells of the past is heard by nobody."""
+    resumes = "resume" in (can.get("sessionCapabilities") or {})
+    if not resumes and not can.get("loadSession"):
+        raise Refused(f"{LOST}: the agent can neither resume nor load one")
+    client.replaying = True
+    try:
+        return await _asked(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
+    except Refused as said:
+        raise Refused(f"{LOST}: {said}", said.code, said.data) from said
+    finally:
+        client.replaying = False
+
+
+async def _chosen(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
+    """A mode or a model, by the newer way of telling or the older."""
+    options = [one for one in about.get("configOptions") or [] if what in (one.get("category"), one.get("id"))]
+    if options:
+        given = {"sessionId": session, "configId": options[0]["id"], "value": value}
+        await _asked(link, "session/set_config_option", given)
+    elif f"{what}s" in about:
+        await _asked(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
+    else:
+        raise Refused(f"the agent lets nobody choose its {what}: {value} was asked for")
+
+
+async def _asked(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
+    from acp import RequestError
+
+    try:
+        answer = await asyncio.wait_for(link.send_request(method, params), within)
+    except RequestError as error:
+        raise Refused(str(error), error.code, error.data) from error
+    except ConnectionError as error:
+        raise Refused(f"the agent ended without an answer to {method}") from error
+    except TimeoutError as error:
+        raise Refused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
+    return answer if isinstance(answer, dict) else {}
+
+
+async def _ended(agent: asyncio.subprocess.Process) -> None:
+    """Its input is closed, then it is asked, then it is made to end: with all of its group."""
+    if agent.stdin is not None:
+        agent.stdin.close()
+    for sent in (None, signal.SIGTERM, signal.SIGKILL):
+        if sent is not None:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.killpg(agent.pid, sent)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(agent.wait(), GRACE_S)
+            break
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(agent.pid, signal.SIGKILL)
+
+
+def _cut(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:CUT]
+    if isinstance(value, dict):
+        return {name: _cut(one) for name, one in value.items()}
+    return [_cut(one) for one in value[:20]] if isinstance(value, list) else value
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main()))
