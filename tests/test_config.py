@@ -152,7 +152,41 @@ def test_the_starter_says_the_defaults(places: tuple[Path, Path]) -> None:
     written = read_toml("\n".join(line for line in lines if " = " in line), "x").value
     defaults = Settings().model_dump(mode="json")
     assert written == {key: defaults[key] for key in written}
-    assert len(written) == 9
+    assert len(written) >= 11
+
+
+@pytest.mark.spec("AGT-1")
+def test_how_agents_log_in_is_the_users_to_say_and_a_project_may_only_fill_what_is_left(
+    places: tuple[Path, Path],
+) -> None:
+    project, user = places
+    write(project, "[login]\nclaude = 'subscription'\ncodex = 'none'\n")
+    assert load_settings({}, {}, project, user).login_of("claude:opus") == "subscription"
+    write(user, "[login]\nclaude = 'key'\n")
+    settings = load_settings({}, {}, project, user)
+    assert [settings.login_of(one) for one in ("claude", "codex", "gemini")] == ["key", "none", "auto"]
+    write(user, "[login]\ndefault = 'key'\n")
+    settings = load_settings({"login": {"gemini": "none"}}, {}, project, user)
+    assert [settings.login_of(one) for one in ("claude", "codex", "gemini")] == ["key", "key", "none"]
+
+
+@pytest.mark.spec("USE-7")
+@pytest.mark.parametrize(
+    ("text", "line", "what"),
+    [
+        ("[login]\nclaude = 'keys'\n", 2, "did you mean key"),
+        ("[login]\nclaude = 3\n", 2, "known are auto, key"),
+        ("login = 'key'\n", 1, "login is no table"),
+        ("prompts = 'never'\n", 1, "'policy' or 'ask'"),
+    ],
+)
+def test_a_login_policy_that_there_is_not_is_named_with_its_line(
+    places: tuple[Path, Path], text: str, line: int, what: str
+) -> None:
+    write(places[0], text)
+    with pytest.raises(BadInput, match=what) as caught:
+        load_settings({}, {}, *places)
+    assert caught.value.where == f"trued.toml:{line}"
 
 
 @pytest.mark.parametrize("number", ["nan", "inf", "-inf", "1e400", "0"])

@@ -27,13 +27,17 @@ SHARED = (
         "idle_s",
         "wall_s",
         "variables",
+        "login",
+        "prompts",
+        "wait",
     ),
     "environment",
 )
 USERS_OWN = ("accept", "allow_unsandboxed")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "environment"))
+ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment"))
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
+LOGINS = ("auto", "key", "subscription", "none")
 ALL_ROLES = "*"
 
 
@@ -84,14 +88,24 @@ def load_settings(
             agents = {**merged.get("agents", {}), **agents}
         roles = {**merged.get("roles", {}), **layer.get("roles", {})}
         merged = {**merged, **layer, "agents": agents, "roles": roles}
+    merged["login"] = _logins(*layers)
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
 
 
-def starter() -> str:
-    """A trued.toml to begin with: every setting, with its default, commented out."""
-    return STARTER
+def _logins(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> dict[str, str]:
+    """A repository does not say how its user logs in where the user has said so."""
+    found: dict[str, str] = {}
+    for layer in (project, user, *above):
+        given = layer.get("login", {})
+        found = given if ALL_ROLES in given else {**found, **given}
+    return found
+
+
+def starter(agents: str = "") -> str:
+    """A trued.toml to begin with: every setting, with its default, commented out; `agents` is who plays, if known."""
+    return STARTER.replace("{agents}\n", agents or AGENTS)
 
 
 # -- files
@@ -143,6 +157,8 @@ def _checked(located: Located, at: tuple[str, ...], known: tuple[str, ...], fold
             raise BadInput(f"unknown setting {key}", where, nearest(key, known))
         if key == "agents":
             found[key] = _agents(value, located, (*at, key))
+        elif key == "login":
+            found[key] = _login(value, located, (*at, key))
         elif key == "environment":
             found[key] = _environment(value, located, (*at, key))
         else:
@@ -162,6 +178,16 @@ def _agents(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, str]
             raise BadInput(f"the agent of {role} is no name", located.where(*at, role), 'write "command:PROGRAM ARGS"')
         _agent(agent, located.where(*at, role))
     return {ALL_ROLES if role == "default" else role: agent for role, agent in value.items()}
+
+
+def _login(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, str]:
+    if not isinstance(value, dict):
+        raise BadInput("login is no table", located.where(*at), 'write [login] and below it claude = "key"')
+    for agent, policy in value.items():
+        if policy not in LOGINS:
+            where = located.where(*at, agent)
+            raise BadInput(f"the login of {agent} is {policy!r}", where, nearest(str(policy), LOGINS))
+    return {ALL_ROLES if agent == "default" else agent: policy for agent, policy in value.items()}
 
 
 def _environment(value: Any, located: Located, at: tuple[str, ...]) -> dict[str, Any]:
@@ -245,7 +271,7 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
 def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for key, value in flags.items():
-        if value is None or (key in ("agents", "roles") and not value):
+        if value is None or (key in ("agents", "roles", "login") and not value):
             continue
         if key not in Settings.model_fields:
             raise BadInput(f"unknown setting {key}", then=nearest(key, Settings.model_fields))
@@ -265,6 +291,16 @@ def _lax(key: str, value: Any, where: str) -> Any:
     return getattr(settings, key)
 
 
+AGENTS = """\
+# [agents]                   # nobody named: what is installed is looked for, see `trued agents`
+# default = "claude"                         # or codex, gemini, opencode, qwen, claude:opus, …
+# examiner = "codex"                         # of another vendor: its cases need no person's word
+# purple-team-b = "command:my-agent --json"  # any program that keeps the contract
+
+# [login]                    # how an agent may log in: auto | key | subscription | none
+# default = "auto"           # what the agent itself would take: a key of your environment, else your subscription
+# claude = "key"
+"""
 STARTER = """\
 # Settings of trued for this project. A flag or a TRUED_… variable wins over this file, this file over your own.
 # Every line below is a default, commented out.
@@ -276,6 +312,8 @@ STARTER = """\
 # network = "host"           # of agents: none | loopback | host; checks never have any
 # readable = []              # folders that agents may read beyond the system's and their clone
 # variables = []             # environment variables that agents may see
+# prompts = "policy"         # what a role's tools do not allow: policy refuses it, ask makes it a question to you
+# wait = true                # for a provider's limit to pass; false: the run ends, and can be resumed
 # idle_s = 600               # an agent that says nothing for so long is ended
 # wall_s = 3600              # and so is one that works longer than this
 
@@ -285,10 +323,7 @@ STARTER = """\
 # variables = []             # environment variables that checks may see
 # services = [{command = ["redis-server", "--port", "{port}"], port_env = "REDIS_PORT"}]
 
-# [agents]
-# default = "command:my-agent --json"        # any program that keeps the contract
-# purple-team-b = "command:my-other-agent"   # another one for this role
-
+{agents}
 # [roles]                    # another role file for a role of the workflow, by its name: see `trued roles`
 # purple-team-b = "my-reviewer"
 """
