@@ -7,7 +7,7 @@ from rich.text import Text
 
 from ..types import Grade
 from ..views import Call, Checks, Progress, Remark, Row, label_of
-from .words import GRADES, counted, duration, line, money, tokens
+from .words import GRADES, counted, duration, line, money, tokens, until
 
 MARKS = {
     "running": ("●", "bold cyan"),
@@ -46,6 +46,8 @@ def row_lines(row: Row, now: float) -> list[Text]:
 
 def _call(call: Call, now: float) -> Text:
     mark, style = MARKS.get(call.state, ("?", "yellow"))
+    waits = call.waits_until > now and call.state == "running"
+    mark, style = ("◌", "yellow") if waits else (mark, style)
     facts = [
         short(call.agent),
         duration((call.ended or now) - call.began),
@@ -54,11 +56,14 @@ def _call(call: Call, now: float) -> Text:
         counted(call.changed, "file") if call.changed else "",
         f"claims {line(call.claim, 20)}" if call.claim else "",
         f"attempt {call.attempts}" if call.attempts > 1 else "",
+        f"waited {duration(call.waited)} for its provider" if call.waited else "",
         *call.remarks,
     ]
     text = Text.assemble(
         (f"{mark} ", style), f"{line(label_of(call.key)):<18} ", ("  ".join(fact for fact in facts if fact), "")
     )
+    if waits:
+        text.append(f"  waits until {until(call.waits_until, now)}: {line(call.waits_for, 80)}", "yellow")
     return text.append(f"  {line(call.why, 200)}", "red") if call.state == "failed" else text
 
 
@@ -104,15 +109,20 @@ def waiting(seen: Progress, now: float | None = None) -> str:
     now = now or time.time()
     if seen.question:
         return f"waits for you: {line(seen.question[1], 200)}"
-    names = [
-        f"{label_of(one.key)} ({duration(now - one.began)})" if isinstance(one, Call) else "the engine's checks"
-        for one in seen.at_work
-    ]
+    names = [_awaited(one, now) for one in seen.at_work]
     if not names and seen.state == "running":
         names = ["the engine's checks" if seen.calls else "the engine, which tries every check on the base first"]
     return (
         f"waits for {', '.join(line(name, 80) for name in names[:4])}{' …' if len(names) > 4 else ''}" if names else ""
     )
+
+
+def _awaited(one: Call | Checks, now: float) -> str:
+    if not isinstance(one, Call):
+        return "the engine's checks"
+    if one.waits_until > now:
+        return f"{label_of(one.key)}, from {until(one.waits_until, now)}: {one.waits_for}"
+    return f"{label_of(one.key)} ({duration(now - one.began)})"
 
 
 def short(agent: str) -> str:

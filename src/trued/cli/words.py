@@ -6,7 +6,7 @@ from typing import Any
 
 from ..redact import plain
 from ..types import Case, Event
-from ..views import sentence
+from ..views import sentence, waits_for
 from ..views.cases import described
 
 GRADES = {  # colour of each grade
@@ -72,6 +72,13 @@ def counted(number: int, one: str) -> str:
     return f"{number} {one}{'' if number == 1 else 's'}"
 
 
+def until(at: float, now: float) -> str:
+    """A moment to come, and how far off it is: `14:05 (in 12m00s)`."""
+    near = at - now < 12 * 3600
+    shown = time.strftime("%H:%M" if near else "%a %d %b %H:%M", time.localtime(at))
+    return f"{shown} (in {duration(at - now)})" if at > now else shown
+
+
 def clock(at: float) -> str:
     return time.strftime("%H:%M:%S", time.localtime(at))
 
@@ -86,6 +93,10 @@ def case(one: Case) -> str:
 
 def told(event: Event) -> str:
     """One event as one line: time, what, where, and the few facts that matter."""
+    if event.kind == "waits":
+        moment = until(float(event.data.get("until") or 0.0), event.at)
+        why = line(event.data.get("why") or "", 200)
+        return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(waits_for(event.data))}; {why}"
     facts = _FACTS.get(event.kind, _all_facts)(event.data)
     where = f" {line(event.key)}" if event.key else ""
     return f"{clock(event.at)} {event.kind}{where}{f': {facts}' if facts else ''}"
@@ -171,4 +182,5 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "proven": _proven,
     "question": _question,
     "ended": _ended,
+    "waited": lambda data: duration(float(data.get("seconds") or 0.0)),
 }

@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..types import Event, Grade
+from ..views import waits_for
 from .material import Material, Proved, Spooled
-from .words import agent_name, clock, cut
+from .words import agent_name, clock, cut, moment
 
 TRANSCRIPTS = 6_000_000  # characters of all transcripts together: the page has to open at once
 LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
@@ -32,6 +33,15 @@ class Told:
     @property
     def clock(self) -> str:
         return clock(self.at)
+
+
+@dataclass(frozen=True)
+class Wait:
+    """For the provider."""
+
+    began: float
+    ended: float
+    text: str
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,7 @@ class Call:
     commit: str
     changed: tuple[str, ...]
     lost: tuple[Told, ...]  # crashes that it lived through
+    waits: tuple[Wait, ...] = ()
     refuted: str = ""  # by what, when the engine's own check said otherwise
 
     @property
@@ -115,13 +126,17 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
     spooled = material.spool(key, max(5, room // 400))
     claim = str(reply.get("result") or reply.get("status") or "")
     state = str(data.get("state") or "at work")
+    waits = tuple(_waits(events, ended))
+    started = _started(
+        events, asked.at
+    )  # of a call that was refused and waited, the report tells of the last part only
     return Call(
         key=key,
         anchor=anchor,
         role=str(asked.data.get("role", "")),
         agent=str(asked.data.get("agent", "")),
         asked=asked.at,
-        began=min(ended, max(asked.at, float(data.get("began") or _started(events, asked.at)))),
+        began=min(ended, max(asked.at, started if waits else float(data.get("began") or started))),
         ended=max(asked.at, ended),
         state=state,
         claim=claim,
@@ -142,7 +157,16 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
         commit=str(data.get("commit") or ""),
         changed=tuple(map(str, data.get("changed") or ())),
         lost=tuple(Told(one.at, one.kind, LOST[one.kind]) for one in events if one.kind in LOST),
+        waits=waits,
     )
+
+
+def _waits(events: Sequence[Event], ended: float) -> Iterator[Wait]:
+    """Each wait for the provider: until it was over, something else happened, or now."""
+    for number, one in enumerate(events):
+        if one.kind == "waits":
+            over = events[number + 1].at if number + 1 < len(events) else max(one.at, ended)
+            yield Wait(one.at, over, f"{waits_for(one.data)}: {cut(str(one.data.get('why') or ''), 300)[0]}")
 
 
 def _started(events: Sequence[Event], otherwise: float) -> float:
@@ -151,7 +175,7 @@ def _started(events: Sequence[Event], otherwise: float) -> float:
 
 def _told(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[Told]:
     """The engine's events and the agent's own, by time, in no more than `room` characters."""
-    lines = [Told(one.at, one.kind, _words(one.data)) for one in events if one.kind not in ("asked", "answered")]
+    lines = [Told(one.at, one.kind, _event(one)) for one in events if one.kind not in ("asked", "answered")]
     for one in spooled.events:
         rest = {name: value for name, value in one.items() if name not in ("at", "kind")}
         lines.append(Told(_time(one.get("at")), str(one.get("kind", "")), _words(rest)))
@@ -162,6 +186,12 @@ def _told(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[Told
 
 def _time(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _event(one: Event) -> str:
+    if one.kind != "waits":
+        return _words(one.data)
+    return f"until {moment(_time(one.data.get('until')))}: {waits_for(one.data)}: {one.data.get('why') or ''}"
 
 
 def _words(data: Mapping[str, Any]) -> str:

@@ -147,7 +147,13 @@ def _bars(call: Call) -> Iterator[Bar]:
         )
     kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
     said = f", said {call.claim}" if call.claim else ""
-    yield Bar(call.began, call.ended, kind, f"{call.key}: {duration(call.seconds)}{said}", link)
+    began = call.began
+    for wait in call.waits:
+        yield Bar(began, max(began, wait.began), "work", f"{call.key}: until its provider refused", link)
+        title = f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
+        yield Bar(wait.began, wait.ended, "wait", title, link)
+        began = max(began, wait.ended)
+    yield Bar(began, max(began, call.ended), kind, f"{call.key}: {duration(call.seconds)}{said}", link)
 
 
 def _engine(material: Material) -> Iterator[Lane]:

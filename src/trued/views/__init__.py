@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..types import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
-from .progress import Call, Checks, Progress, Remark, Row, label_of, scope_of, sentence
+from .progress import Call, Checks, Progress, Remark, Row, label_of, scope_of, sentence, waits_for
 
 __all__ = [
     "Call",
@@ -20,6 +20,7 @@ __all__ = [
     "sentence",
     "shown",
     "state_of",
+    "waits_for",
 ]
 
 OVER = ("done", "not proven", "stopped", "cancelled")  # no agent of such a run will ever be asked again
@@ -63,6 +64,9 @@ def _called(call: Call, *, at_work: bool) -> dict[str, Any]:
         "changed": call.changed,
         "why": call.why,
         "remarks": list(call.remarks),
+        "waits_until": call.waits_until,
+        "waits_for": call.waits_for,
+        "waited_s": round(call.waited, 1),
     }
 
 

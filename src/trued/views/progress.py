@@ -34,6 +34,9 @@ class Call:
     why: str = ""
     changed: int = 0
     claim: str = ""
+    waits_until: float = 0.0  # its provider lets it go on then; 0: it does not wait
+    waits_for: str = ""
+    waited: float = 0.0  # seconds, for its provider, up to now
 
     @property
     def tokens(self) -> int:
@@ -179,7 +182,7 @@ def _asked(seen: Progress, event: Event) -> None:
     role, agent = str(event.data.get("role", "")), str(event.data.get("agent", ""))
     before = seen.call(event.key)
     began = before.began or event.at
-    seen.put(replace(before, role=role, agent=agent, state="running", began=began, ended=0.0))
+    seen.put(replace(before, role=role, agent=agent, state="running", began=began, ended=0.0, waits_until=0.0))
 
 
 def _remarked(text: str) -> "Callable[[Progress, Event], None]":
@@ -196,6 +199,23 @@ def _again(seen: Progress, event: Event) -> None:
     attempts = int(event.data.get("attempt", call.attempts + 1))
     remark = "run again"
     seen.put(replace(call, attempts=attempts, remarks=tuple(dict.fromkeys((*call.remarks, remark)))))
+
+
+def _waits(seen: Progress, event: Event) -> None:
+    call = seen.call(event.key)
+    seen.put(replace(call, waits_until=float(event.data.get("until") or 0.0), waits_for=waits_for(event.data)))
+
+
+def _waited(seen: Progress, event: Event) -> None:
+    call = seen.call(event.key)
+    seen.put(replace(call, waits_until=0.0, waits_for="", waited=call.waited + float(event.data.get("seconds") or 0.0)))
+
+
+def waits_for(data: Mapping[str, object]) -> str:
+    """What a call waits for, in words: `rate limit of claude`."""
+    kind, _, rest = str(data.get("agent") or "its provider").partition(":")
+    who = rest.partition(":")[0] if kind == "coder" else kind if kind != "acp" else rest.partition(" ")[0]
+    return {"overloaded": f"{who} is overloaded or out of reach"}.get(str(data.get("failure")), f"rate limit of {who}")
 
 
 def _answered(seen: Progress, event: Event) -> None:
@@ -218,12 +238,14 @@ def _answered(seen: Progress, event: Event) -> None:
             peak=int(tokens.get("peak", 0)),
             estimated=bool(tokens.get("estimated", True)),
             cost_usd=float(data.get("cost_usd") or 0.0),
-            began=float(data.get("began") or call.began),
+            began=call.began if call.waited else float(data.get("began") or call.began),
             ended=float(data.get("ended") or event.at),
             remarks=tuple(dict.fromkeys(remarks)),
             why=str(data.get("why") or data.get("kind") or ""),
             changed=len(data.get("changed") or ()),
             claim=str(reply.get("result") or reply.get("status") or ""),
+            waits_until=0.0,
+            waits_for="",
         )
     )
 
@@ -342,6 +364,8 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "session resumed": _remarked("session resumed"),
     "fresh session": _remarked("fresh session: told all facts again"),
     "run again": _again,
+    "waits": _waits,
+    "waited": _waited,
     "answered": _answered,
     "sealed": _sealed,
     "contract sealed": _contract,
