@@ -53,6 +53,12 @@ def run(  # noqa: PLR0913  a flag is a parameter
             metavar="GRADE", help="The lowest grade that is enough: tested, examined.", show_default="attested"
         ),
     ] = None,
+    wait: Annotated[
+        bool | None,
+        typer.Option(
+            "--wait/--no-wait", help="Wait for a provider's limit to pass, or end the run.", show_default="wait"
+        ),
+    ] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Seal and show the contract; let nobody work yet.")
     ] = False,
@@ -81,6 +87,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
         "cap": cap,
         "yes": yes or None,
         "accept": accept,
+        "wait": wait,
         "plan_only": plan_only or None,
         "sandbox": sandbox,
         "allow_unsandboxed": allow_unsandboxed or None,
@@ -96,6 +103,14 @@ def run(  # noqa: PLR0913  a flag is a parameter
 def resume(
     run: RunName = None,
     yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
+    wait: Annotated[
+        bool | None,
+        typer.Option(
+            "--wait/--no-wait",
+            help="Wait for a provider's limit to pass, or end the run.",
+            show_default="as the run was started",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
@@ -104,7 +119,7 @@ def resume(
         record = chosen(engine, run)
         before = tuple(engine.journal.events(record.id))
     screen = Lines() if quiet_place() else Tree(record.id, before)
-    drive(lambda engine: engine.resume(record.id, yes=yes), screen=screen, as_json=as_json)
+    drive(lambda engine: engine.resume(record.id, yes=yes, wait=wait), screen=screen, as_json=as_json)
 
 
 @app.command()

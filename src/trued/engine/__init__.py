@@ -74,13 +74,14 @@ class Engine:
             tell("role of another tool", role=role.name, origin=role.origin, notes=list(role.notes))
         return await self._drive(record, inputs)
 
-    async def resume(self, run_id: str, *, yes: bool = False) -> RunRecord:
+    async def resume(self, run_id: str, *, yes: bool = False, wait: bool | None = None) -> RunRecord:
         """Go on where the run stands. A finished run stays as it is."""
         record = self.journal.run(run_id)
         if record.state in FINISHED:
             return record
         inputs = self.inputs(record.id)
-        settings = inputs.settings.model_copy(update={"plan_only": False, "yes": yes or inputs.settings.yes})
+        said = {"yes": yes or inputs.settings.yes, "wait": inputs.settings.wait if wait is None else wait}
+        settings = inputs.settings.model_copy(update={"plan_only": False, **said})
         return await self._drive(record, inputs.model_copy(update={"settings": settings}))
 
     async def cancel(self, run_id: str) -> RunRecord:
