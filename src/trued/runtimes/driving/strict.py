@@ -1,0 +1,118 @@
+"""A schema as OpenAI's strict mode takes it: closed objects, every property required, an optional one null."""
+
+from typing import Any
+
+KEPT = (
+    *("description", "enum", "const", "minItems", "maxItems"),
+    *("multipleOf", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+)
+FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid")
+NULL = {"type": "null"}
+
+
+class Open(ValueError):
+    """Strict mode has no word for it: any value, or properties that nobody named."""
+
+
+def strict(schema: dict[str, Any]) -> dict[str, Any] | None:
+    """The same as far as strict mode can say it; None where it cannot. What is lost is checked by us all the same."""
+    definitions = schema.get("$defs", {})
+    root = _resolved(schema, schema)
+    try:
+        told = _node(root, schema)
+        named = {name: _node(node, schema) for name, node in definitions.items()}
+    except Open:
+        return None
+    if told.get("type") != "object":
+        return None
+    return {**told, "$defs": named} if named else told
+
+
+def loose(value: Any, schema: dict[str, Any]) -> Any:
+    """An answer by the strict schema as one by the schema itself: a null that stands for nothing is left out."""
+    return _loose(value, schema, schema)
+
+
+# -- there ------------------------------------------------------------------------------------------------------------
+
+
+def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(node, dict):
+        raise Open
+    if "$ref" in node:
+        return {"$ref": node["$ref"]}  # alone: strict mode takes nothing beside it
+    if len(node.get("allOf", ())) == 1:
+        return _node(node["allOf"][0], root)
+    told = {key: node[key] for key in KEPT if key in node}
+    if choices := node.get("anyOf") or node.get("oneOf"):
+        return {**told, "anyOf": [_node(choice, root) for choice in choices]}
+    if "type" not in node:
+        if "enum" in node or "const" in node:
+            return told
+        raise Open
+    told["type"] = node["type"]
+    kinds = [node["type"]] if isinstance(node["type"], str) else node["type"]
+    if node.get("format") in FORMATS:
+        told["format"] = node["format"]
+    if "pattern" in node and "(?" not in node["pattern"]:  # it knows no looking around
+        told["pattern"] = node["pattern"]
+    told |= _object(node, root) if "object" in kinds else {}
+    if "array" in kinds:
+        if "prefixItems" in node:
+            raise Open
+        told["items"] = _node(node.get("items"), root)
+    return told
+
+
+def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    if node.get("additionalProperties") or "patternProperties" in node or "properties" not in node:
+        raise Open
+    needed = node.get("required", ())
+    properties = {
+        name: one if name in needed or _takes_null(node["properties"][name], root) else {"anyOf": [one, NULL]}
+        for name, one in ((name, _node(inner, root)) for name, inner in node["properties"].items())
+    }
+    return {"properties": properties, "required": list(properties), "additionalProperties": False}
+
+
+# -- and back ---------------------------------------------------------------------------------------------------------
+
+
+def _loose(value: Any, node: Any, root: dict[str, Any]) -> Any:
+    node = _resolved(node, root)
+    if choices := node.get("anyOf") or node.get("oneOf") or node.get("allOf"):
+        node = next((one for one in (_resolved(choice, root) for choice in choices) if _is_of(value, one)), {})
+    if isinstance(value, list):
+        return [_loose(one, node.get("items", {}), root) for one in value]
+    if not isinstance(value, dict):
+        return value
+    properties, needed = node.get("properties", {}), node.get("required", ())
+    return {
+        name: _loose(one, properties.get(name, {}), root)
+        for name, one in value.items()
+        if one is not None or name in needed or name not in properties or _takes_null(properties[name], root)
+    }
+
+
+def _is_of(value: Any, node: dict[str, Any]) -> bool:
+    """Which of several is meant: strict mode names every property, and a constant tells its kind."""
+    if isinstance(value, list):
+        return "items" in node
+    if not isinstance(value, dict) or set(value) != set(node.get("properties", {})):
+        return False
+    return all(value[name] == one["const"] for name, one in node["properties"].items() if "const" in one)
+
+
+def _takes_null(node: dict[str, Any], root: dict[str, Any]) -> bool:
+    node = _resolved(node, root)
+    kinds = node.get("type", ())
+    if kinds == "null" or (isinstance(kinds, list) and "null" in kinds):
+        return True
+    return any(_takes_null(choice, root) for choice in node.get("anyOf") or node.get("oneOf") or ())
+
+
+def _resolved(node: Any, root: dict[str, Any]) -> dict[str, Any]:
+    if not isinstance(node, dict):
+        return {}
+    name = node.get("$ref", "").removeprefix("#/$defs/")
+    return _resolved(root.get("$defs", {}).get(name), root) if name else node
