@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from tests.fuzz import answers, exchanges, hooks, junit, receipts, reports, requirements_files
+from tests.fuzz import answers, exchanges, hooks, junit, receipts, refusals, reports, requirements_files
 from tests.fuzz.mutation import Mutator
 
 TARGETS: dict[str, Callable[[Mutator], bytes]] = {
@@ -13,4 +13,5 @@ TARGETS: dict[str, Callable[[Mutator], bytes]] = {
     "exchanges": exchanges.feed,
     "hooks": hooks.feed,
     "receipts": receipts.feed,
+    "refusals": refusals.feed,
 }
