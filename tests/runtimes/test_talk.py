@@ -56,6 +56,13 @@ async def test_its_answer_its_work_and_its_usage_come_back(world: World) -> None
     assert {"session", "tool", "tool ended", "usage"} <= set(kinds_of(world))
 
 
+@pytest.mark.spec("RUN-7", "AGT-3")
+async def test_a_notice_in_place_of_an_answer_is_a_refusal_and_not_asked_about_again(world: World) -> None:
+    report = await work(world, play(text="You've hit your session limit · resets 8:30pm (Asia/Tokyo)"))
+    assert (report.state, report.kind, report.asks) == ("failed", "rate", 1)
+    assert 0 < report.until - report.ended < 25 * 3600 or report.until == 0.0  # at 8:31pm there the notice is old
+
+
 @pytest.mark.spec("AGT-3")
 async def test_an_answer_in_words_is_taken_when_it_is_one_json_object_at_the_end(world: World) -> None:
     fenced = f"It works.\n\n```json\n{json.dumps(SUMMARY)}\n```\n"

@@ -111,6 +111,8 @@ def _outcome(order: Order, heard: Heard, ended: Ended) -> Report:
     try:
         reply = heard.structured if heard.structured is not None else parsed_at_end(heard.text)
     except Broken as error:
+        if notice := refusal(heard.text, now=time.time(), prose=True):  # in place of an answer, and called a success
+            return replace(failed(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed(order, "contract", f"the answer cannot be read: {error}")
     return Report(order.call, order.attempt, "done", reply=reply, session=order.session)
 
