@@ -4,7 +4,7 @@ import base64
 import codecs
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -69,8 +69,23 @@ class Redactor:
     def __init__(self, secrets: Mapping[str, str] | None = None) -> None:
         self._names: dict[str, str] = {}
         for name, value in (secrets or {}).items():
-            for form in _forms(value):
-                self._names.setdefault(form, name)
+            self._learn(name, value)
+        self._compile()
+
+    def also(self, name: str, values: Iterable[str]) -> "Redactor":
+        """One that knows these, too, all by one name."""
+        more = Redactor()
+        more._names = dict(self._names)
+        for value in values:
+            more._learn(name, value)
+        more._compile()
+        return more
+
+    def _learn(self, name: str, value: str) -> None:
+        for form in _forms(value):
+            self._names.setdefault(form, name)
+
+    def _compile(self) -> None:
         longest_first = sorted(self._names, key=len, reverse=True)
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self.overlap = max([OVERLAP, *map(len, longest_first)])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from .. import durable, processes, proof
 from ..budget import Budget
+from ..config import user_home
 from ..documents.plan import parse_plan
 from ..documents.ticks import ticked
 from ..errors import BadInput, Busy, Cancelled, Waiting
@@ -15,7 +16,7 @@ from ..kit import Kit, Person
 from ..protocols import Capabilities, Runtime
 from ..redact import Redactor, secrets_in
 from ..run import Run
-from ..runtimes import capabilities_of, login_variables
+from ..runtimes import capabilities_of, login_of
 from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
 from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
@@ -202,7 +203,8 @@ class Engine:
 
     def _given(self, inputs: Inputs, agent: str) -> dict[str, str]:
         """The variables that an agent may see: by the user's word, and for its own login."""
-        names = (*inputs.settings.variables, *login_variables(agent, inputs.settings.login_of(agent)))
+        login = login_of(agent, inputs.settings.login_of(agent), self.environ, user_home(self.environ))
+        names = (*inputs.settings.variables, *login.variables)
         return {name: self.environ[name] for name in names if name in self.environ}
 
     def _secrets(self, inputs: Inputs) -> dict[str, str]:

@@ -1,5 +1,7 @@
 """Who works: one file an agent, found by its name. What may follow the name, after a colon, its file says."""
 
+import time
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -7,6 +9,7 @@ from pathlib import Path
 from ..errors import BadInput
 from ..protocols import Capabilities, Runtime
 from .driving.agent import Agent
+from .driving.login import Means, means
 from .driving.program import Launch
 from .driving.talk import Talking
 
@@ -48,9 +51,6 @@ def capabilities_of(agent: str) -> Capabilities:
     return agent_of(agent).capabilities
 
 
-def login_variables(agent: str, policy: str) -> tuple[str, ...]:
-    """The variables of the user's that this agent may have to log in, by the user's policy."""
-    login = agent_of(agent).login
-    keys = login.keys if policy in ("auto", "key") else ()
-    tokens = login.tokens if policy in ("auto", "subscription") else ()
-    return (*keys, *tokens, *(login.along if policy != "none" else ()))
+def login_of(agent: str, policy: str, given: Mapping[str, str], home: Path) -> Means:
+    """How this agent would log in, by the user's policy, variables and HOME."""
+    return means(agent_of(agent).login, policy, given, home, time.time())

@@ -140,6 +140,7 @@ AGENT = Agent(
     ),
     login=Login(
         keys=("CODEX_API_KEY", "OPENAI_API_KEY"),
+        weak=("OPENAI_API_KEY",),
         files=(AUTH,),
         along=("OPENAI_BASE_URL",),
         how="run `codex login`, or set OPENAI_API_KEY",

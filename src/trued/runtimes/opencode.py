@@ -52,6 +52,7 @@ AGENT = Agent(
     login=Login(
         keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"),
         files=(".local/share/opencode/auth.json",),
+        together=True,
         along=("ANTHROPIC_BASE_URL", "OPENAI_BASE_URL"),
         how="run `opencode auth login` once, or set the key of a provider that it knows",
     ),

@@ -4,6 +4,7 @@ order.json     what was asked                          lock           held by wh
 starts         a line each time the agent was begun    session        there when the agent can go on with it
 events.jsonl   what the agent did                      report.json    what came of it: written last, in one step
 stopped        somebody asked the supervisor to end    dead           nothing is left of this attempt, for good
+lent.json      copies of the user's login are in HOME
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from .. import durable, processes
 from ..errors import BadInput, Diverged, Interrupted, StateFailed
 from ..protocols import Tell
 from ..wire import Order, Report, Usage, dump, load, total
+from . import lent
 
 STARTS = 3  # a session that died so often will not live the fourth time
 LAUNCHES = 5  # supervisors that end before they begin anything: then it is not bad luck
@@ -199,7 +201,9 @@ async def reap(folder: Path) -> int:
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()
         strays = [one for one in named if one.partition(":")[0].isdecimal()]
-    return await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
+    reaped = await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
+    lent.settle_after(folder)
+    return reaped
 
 
 def _starts(folder: Path) -> int:

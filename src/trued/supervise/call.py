@@ -47,7 +47,7 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
     try:
-        report = await _asked(folder, order, launch, record)
+        report = await _asked(folder, order, launch, record, variables)
     except BadInput as error:
         report = failed(order, "refused", str(error))
     except StateFailed:
@@ -58,11 +58,13 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
         await asyncio.wait({warm})
     record.tell("ended", state=report.state, failure=report.kind, reaped=report.reaped)
     record.close()
-    reply, why = record.redactor.within(report.reply), record.redactor(plain(report.why))
-    return replace(report, attempt=order.attempt, reply=reply, why=why, began=watch.began, ended=watch.ended)
+    reply, redact = record.redactor.within(report.reply), record.redactor
+    why, question = redact(plain(report.why)), redact(plain(report.question))
+    report = replace(report, reply=reply, why=why, question=question)
+    return replace(report, attempt=order.attempt, began=watch.began, ended=watch.ended)
 
 
-async def _asked(folder: Path, order: Order, launch: Launcher, record: Record) -> Report:
+async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, variables: Mapping[str, str]) -> Report:
     runtime = runtime_of(order.agent, launch)
     can = runtime.capabilities
     known = _session(folder)
@@ -85,7 +87,7 @@ async def _asked(folder: Path, order: Order, launch: Launcher, record: Record) -
         record.tell(kind, **data)
 
     async def ask(order: Order) -> Report:
-        with logged_in(agent_of(order.agent).login, order, record):
+        with logged_in(agent_of(order.agent).login, order, record, folder, variables):
             return await runtime.work(order, tell)
 
     return await kept(order, ask, tell, remembers=can.resume)

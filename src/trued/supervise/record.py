@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -18,6 +19,7 @@ class Record:
         self.redactor = redactor
         self.beats = 0  # how much happened: the idle watchdog looks at it
         self.full = False
+        self.look: Callable[[], None] | None = None  # before anything is told: there may be more to hide
         self._folder = folder
         self._size = 0
         self._file: BinaryIO | None = None
@@ -29,8 +31,14 @@ class Record:
 
     def tell(self, kind: str, **data: object) -> None:
         self.beats += 1
+        if self.look is not None:
+            self.look()
         if not self.full:
             self._write({"at": time.time(), "kind": kind} | self._safe(data))
+
+    def hide(self, name: str, values: Iterable[str]) -> None:
+        """From now on these appear in nothing that is told, kept or reported."""
+        self.redactor = self.redactor.also(name, values)
 
     def tail(self, name: str, data: bytes) -> str:
         """Keep the end of a stream as a file; the same text is returned."""

@@ -16,9 +16,11 @@ from .program import Launch, Program
 class Login:
     """How a user is known to the agent's provider. Nothing else of the user's environment reaches the agent."""
 
-    keys: tuple[str, ...] = ()  # variables: any one of them is a key
+    keys: tuple[str, ...] = ()  # variables: any one of them is a key, and goes before a subscription
+    weak: tuple[str, ...] = ()  # those of them that do not: the agent itself takes its own log-in first
     tokens: tuple[str, ...] = ()  # variables that carry a subscription
     files: tuple[str, ...] = ()  # below HOME: what its own log-in leaves there, for a subscription
+    together: bool = False  # keys and files are of several providers, and it may need all of them
     along: tuple[str, ...] = ()  # variables that go with every login: a base URL, a region
     how: str = ""  # what a person does to log in
 

@@ -1,0 +1,121 @@
+"""What another program's log-in left in a file: looked at, compared and kept, with no word of it told to anybody."""
+
+import base64
+import contextlib
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+LONGEST = 256 * 1024  # of a file of credentials; a longer one is none
+MILLISECONDS = 1e11  # a later time in seconds is after the year 5000
+NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # what a renewal changes
+SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
+
+
+def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
+    """The content of a plain file; None where there is none, or something else. With `folder` no link is followed."""
+    link = os.O_NOFOLLOW if folder is not None else 0
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)
+    except OSError:
+        return None
+    with open(handle, "rb") as file:  # noqa: PTH123
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            return None
+        content = file.read(LONGEST + 1)
+    return content if len(content) <= LONGEST else None
+
+
+def parsed(content: bytes | None) -> dict[str, Any] | None:
+    """The JSON object that it is; None for anything else."""
+    try:
+        value = json.loads(content or b"")
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def strings(value: Any) -> Iterator[str]:
+    """Every text in it: each of them may be a secret."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from strings(item)
+    elif isinstance(value, list):
+        for item in value:
+            yield from strings(item)
+
+
+def holds_secret(value: dict[str, Any]) -> bool:
+    """Whether there is anything in it to log in with."""
+    return any(isinstance(item, str) and item and SECRET.search(name) for name, item in _leaves(value))
+
+
+def renewable(value: dict[str, Any]) -> bool:
+    return any(isinstance(item, str) and item and "refresh" in name.lower() for name, item in _leaves(value))
+
+
+def expiry(value: dict[str, Any]) -> float:
+    """Until when it is good, or when it was renewed, as epoch seconds: to tell the newer of two. 0: it does not say."""
+    return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
+
+
+def is_over(value: dict[str, Any], now: float) -> bool:
+    """It has ended, and nothing in it brings a new one."""
+    until = expiry({name: item for name, item in value.items() if "refresh" not in name.lower()})
+    return 0 < until < now and not renewable(value)
+
+
+def no_successor(old: dict[str, Any], new: dict[str, Any]) -> str:
+    """Why the new one is not the old one renewed; empty: it is. Only tokens and times may differ, nothing else."""
+    before, after = dict(_paths(old)), dict(_paths(new))
+    if before.keys() != after.keys():
+        return "it has other keys"
+    for path, item in before.items():
+        name = next((part for part in reversed(path) if not part.isdigit()), "")
+        if type(item) is not type(after[path]):
+            return f"{name} is of another type"
+        if item != after[path] and not NEWER.search(name):
+            return f"{name} differs"
+        if isinstance(item, str) and item and not after[path]:
+            return f"{name} is empty"
+    return ""
+
+
+def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
+    for path, item in _paths(value):
+        yield next((part for part in reversed(path) if not part.isdigit()), ""), item
+
+
+def _paths(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Each plain value with the way to it; an empty object or list is a value, too."""
+    if isinstance(value, dict) and value:
+        for name, item in value.items():
+            yield from _paths(item, (*path, name))
+    elif isinstance(value, list) and value:
+        for number, item in enumerate(value):
+            yield from _paths(item, (*path, str(number)))
+    else:
+        yield path, value
+
+
+def _time(name: str, item: Any) -> float:
+    named = re.search(r"expir|^exp$|last_?refresh", name, re.IGNORECASE)
+    if named and isinstance(item, int | float) and not isinstance(item, bool):
+        return float(item) / 1000 if item > MILLISECONDS else float(item)
+    if named and isinstance(item, str):
+        with contextlib.suppress(ValueError):
+            at = datetime.fromisoformat(item)
+            return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if isinstance(item, str) and name.lower() == "access_token" and item.count(".") == 2:
+        middle = item.split(".")[1]
+        with contextlib.suppress(ValueError, AttributeError, TypeError):
+            claims = json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
+            return float(claims.get("exp") or 0)
+    return 0.0
