@@ -25,10 +25,11 @@ QUIET = {
     "CLAUDE_CODE_MAX_RETRIES": "2",  # waiting is the engine's: it frees the slot and shows the time
     "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
     "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
+    "MAX_STRUCTURED_OUTPUT_RETRIES": "3",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
 }
-ERRORS = {"error_max_budget_usd": "budget"}
+ERRORS = {"error_max_budget_usd": "budget", "error_max_structured_output_retries": "contract"}
 
 
 def begin(order: Order, found: Found) -> Program:

@@ -19,6 +19,7 @@ from ..wire import Order
 from ..workspaces.confine import confine
 from .placed import placed
 from .record import TAIL_BYTES, Record
+from .toolchains import toolchains, visible
 
 LOOK_S = 0.5  # how often limits and descendants are looked at
 GRACE_S = 1.0  # between the request to end and the end
@@ -72,14 +73,17 @@ class Launcher:
         )
 
     def _confined(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
-        given = order.confinement
+        given, path = order.confinement, os.environ.get("PATH", os.defpath)
+        tools = [one for one in toolchains(path, os.environ.get("HOME", "/")) if not _inside(order.home, one)]
+        readable = (*given.readable, *program.readable, *tools)
         confinement = replace(
-            given,
-            writable=(*given.writable, order.folder, order.home),
-            readable=_outermost((*given.readable, *program.readable)),
+            given, writable=(*given.writable, order.folder, order.home), readable=_outermost(readable)
         )
-        path = ":".join([str(Path(program.argv[0]).parent), os.environ.get("PATH", os.defpath)])
+        path = visible(path, (*readable, order.folder)) if given.level != "none" else path
+        path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
+        if given.level != "bubblewrap":  # there is no /tmp of its own
+            always["TMPDIR"] = _scratch(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
@@ -278,6 +282,12 @@ def _named(agent: str) -> set[str]:
     with contextlib.suppress(ValueError):
         return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
     return {kind}
+
+
+def _scratch(home: str) -> str:
+    place = Path(home) / ".tmp"
+    place.mkdir(parents=True, exist_ok=True)
+    return str(place)
 
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:

@@ -1,0 +1,63 @@
+"""What the user's own tools need to be seen: an agent that cannot run the project's tests is half an agent."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/opt", "/nix/store")
+# Folders below HOME that hold programs and no secrets; each is shown only when PATH leads into it.
+KNOWN = (
+    (".pyenv", (".pyenv",)),
+    (".nvm", (".nvm/versions",)),
+    (".fnm", (".fnm",)),
+    (".local/share/fnm", (".local/share/fnm",)),
+    (".volta", (".volta",)),
+    (".asdf", (".asdf", ".tool-versions")),
+    (".local/share/mise", (".local/share/mise",)),
+    (".local/share/uv", (".local/share/uv/python", ".local/share/uv/tools")),
+    (".cargo", (".cargo/bin", ".rustup")),
+    (".bun", (".bun/bin",)),
+    (".deno", (".deno/bin",)),
+    (".rbenv", (".rbenv",)),
+    (".sdkman", (".sdkman/candidates",)),
+    ("go", ("go/bin",)),
+    ("miniconda3", ("miniconda3",)),
+    ("anaconda3", ("anaconda3",)),
+    ("miniforge3", ("miniforge3",)),
+    (".local/bin", (".local/bin", ".local/share/uv/python", ".local/share/uv/tools", ".local/pipx/venvs")),
+)
+
+
+def toolchains(path: str, home: str) -> tuple[str, ...]:
+    """Folders that the programs on PATH live in, beyond the system's own; never HOME as a whole."""
+    return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _shown(entry, Path(home))))
+
+
+def visible(path: str, folders: tuple[str, ...]) -> str:
+    """PATH without what cannot be seen: a shell would stumble over the first program there."""
+    seen = [Path(folder) for folder in (*SYSTEM, *folders)]
+    return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))
+
+
+def _shown(entry: str, home: Path) -> Iterator[str]:
+    place = Path(entry)
+    if not place.is_absolute() or not place.is_dir() or any(place.is_relative_to(one) for one in SYSTEM):
+        return
+    if (place.parent / "pyvenv.cfg").is_file():
+        yield from _environment(place.parent)
+    elif place.is_relative_to(home):
+        for name, folders in KNOWN:
+            if place.is_relative_to(home / name):
+                yield from (str(home / one) for one in folders if (home / one).exists())
+    elif place.name in ("bin", "shims") and len(place.parts) > 3:
+        yield str(place.parent)
+    else:
+        yield entry
+
+
+def _environment(place: Path) -> Iterator[str]:
+    """A virtual environment, and the interpreter that it was made of."""
+    yield str(place)
+    real = Path(os.path.realpath(place / "bin" / "python"))
+    if not any(real.is_relative_to(one) for one in SYSTEM) and len(real.parts) > 4:
+        yield str(real.parents[1])
