@@ -11,17 +11,17 @@ import typer
 
 from ..engine import Engine, Request
 from ..errors import BadInput
+from ..spending import changes
 from ..types import RunRecord
 from .house import AsJson, RunName, chosen, opened
 from .live import Lines, Screen, Tree
 from .summary import conclude
-from .terminal import hint, home, outside_agents, quiet_place
+from .terminal import hint, home, outside_agents, quiet_place, whoami
 
 app = typer.Typer(rich_markup_mode=None)
 
 TICKET = re.compile(r"#\d+|[A-Z][A-Z0-9]+-\d+|https?://\S+/(?:issues|browse)/\S+")
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?", re.IGNORECASE)
-AGENTS = ("command:", "scripted:")
 
 
 @app.command()
@@ -59,6 +59,10 @@ def run(  # noqa: PLR0913  a flag is a parameter
             "--wait/--no-wait", help="Wait for a provider's limit to pass, or end the run.", show_default="wait"
         ),
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT=AMOUNT", help="The most that may be used: usd=5, tokens=2M, calls=20, time=2h."),
+    ] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Seal and show the contract; let nobody work yet.")
     ] = False,
@@ -88,6 +92,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
         "yes": yes or None,
         "accept": accept,
         "wait": wait,
+        "limits": limit or None,
         "plan_only": plan_only or None,
         "sandbox": sandbox,
         "allow_unsandboxed": allow_unsandboxed or None,
@@ -111,15 +116,24 @@ def resume(
             show_default="as the run was started",
         ),
     ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT=AMOUNT", help="A higher limit for this run: usd=10, task:usd=2, ROLE:calls=9."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
     outside_agents("resume")
+    more = changes(limit or [])
     with opened() as engine:
         record = chosen(engine, run)
         before = tuple(engine.journal.events(record.id))
     screen = Lines() if quiet_place() else Tree(record.id, before)
-    drive(lambda engine: engine.resume(record.id, yes=yes, wait=wait), screen=screen, as_json=as_json)
+    drive(
+        lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, who=whoami()),
+        screen=screen,
+        as_json=as_json,
+    )
 
 
 @app.command()
@@ -159,9 +173,6 @@ def agents(given: list[str]) -> dict[str, str]:
     for one in given:
         role, _, named = one.partition("=")
         role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", one)
-        if not named.startswith(AGENTS) or named in AGENTS:
-            then = "use command:PROGRAM ARGS or scripted:FILE; `trued agents` lists what there is"
-            raise BadInput(f"there is no agent {named!r} in this version", "--agent", then)
         chosen_agents[role] = _absolute(named)
     return chosen_agents
 
