@@ -1,36 +1,252 @@
 """What agents may use, reserved before it is spent, by all calls of a run together."""
 
-from dataclasses import dataclass, field
+import asyncio
+import statistics
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 
+from .errors import LimitReached
 from .protocols import Journal
-from .types import Settings
-from .wire import Amount, Price, Usage
+from .spending import TASK, limit_of
+from .types import Limit, Settings
+from .wire import Amount, Price, Report, Spend, Usage, priced
+
+LEAST = 0.05  # of what a call would have: with less it could hardly be asked, and is not begun
+KNOWN = 3  # calls of a role by an agent: then their own figures are taken, not the stated ones
+WITHIN = 3.0  # times the usual: a call that takes more is stopped, looked at, and goes on if there is room
+UNTOLD = ("crashed", "idle", "wall", "output")  # ended in the midst of it: what was used and not told is not nothing
+GRACE_S = 0.5  # for calls that were in flight when the last process died
+UNITS = ("usd", "tokens", "seconds")
+NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One attempt of one order, before it is begun."""
+
+    call: str
+    attempt: int
+    key: str
+    role: str
+    agent: str
+    model: str = ""
+
+    @property
+    def task(self) -> str:
+        """The first part of the key's path; a call that belongs to no part is the run's own."""
+        return self.key.partition("/")[0] if "/" in self.key else ""
+
+    def scopes(self) -> tuple[str, ...]:
+        return ("", *([TASK] if self.task else []), self.role)
+
+    def shares(self, other: Spend, scope: str) -> bool:
+        """Whether another spend counts against the same limit."""
+        return not scope or (other.task == self.task if scope == TASK else other.role == self.role)
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A limit that leaves nothing for a call."""
+
+    scope: str  # "", "task", or the role
+    what: str  # usd | tokens | calls | seconds
+    limit: float
+    spent: float
+    reserved: float  # by calls that are still open: it may be free again when they have ended
+
+
+class Budget:
+    """Every call asks here before it is begun, and says here what it used."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        settings: Settings,
+        run: str = "RUN",
+        price: Callable[[str, str], Price] = lambda agent, model: Price(),
+    ) -> None:
+        self._journal, self._run, self._price = journal, run, price
+        self._limits, self.wall_s = settings.limits, settings.wall_s
+        self._at_work: set[tuple[str, int]] = set()
+        self._freed = asyncio.Event()
+
+    @asynccontextmanager
+    async def reserved(self, wanted: Wanted) -> AsyncIterator["Reserved"]:
+        """What the call may use. Raises LimitReached where a limit of the run, the task or the role leaves nothing.
+
+        While others are at work whose reservation may come free, it waits for them. The same call, asked for again
+        after a crash, has what it had.
+        """
+        price = self._price(wanted.agent, wanted.model)
+        row = await self._granted(wanted)
+        try:
+            yield Reserved(self, wanted, row.reserved, price)
+        finally:
+            self._at_work.discard((wanted.call, wanted.attempt))
+            self._freed.set()
+
+    def raised(self, call: str) -> bool:
+        """Whether a call was ended because it used up what we had reserved for it, and so may ask for more."""
+        found: list[bool] = []
+
+        def look(rows: Sequence[Spend]) -> None:
+            mine = [row for row in rows if row.call == call]
+            found.append(any(row.reserved != Amount() and row.spent != Amount() for row in mine[-1:]))
+
+        self._journal.spend(look)
+        return found[0]
+
+    # -- reserve -------------------------------------------------------------------------------------------------------
+
+    async def _granted(self, wanted: Wanted) -> Spend:
+        looked = False
+        while True:
+            self._freed.clear()
+            row, short = self._tried(wanted)
+            if row is not None:
+                self._at_work.add((wanted.call, wanted.attempt))
+                return row
+            assert short is not None  # noqa: S101  (one or the other)
+            if not short.reserved or (looked and not self._at_work):
+                raise LimitReached(self._sentence(wanted, short))
+            if self._at_work:
+                await self._freed.wait()
+            else:  # reserved before a crash: whoever it was is about to come back
+                looked = True
+                await asyncio.sleep(GRACE_S)
+
+    def _tried(self, wanted: Wanted) -> tuple[Spend | None, Short | None]:
+        usual = self._usual(wanted) if any(self._limit(scope) != Amount() for scope in wanted.scopes()) else Amount()
+        short: list[Short] = []
+
+        def decide(rows: Sequence[Spend]) -> Spend | None:
+            known = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
+            if known:  # a crash came between: what was reserved is still reserved, what is settled is paid
+                return known[0]
+            short.extend(self._short(wanted, rows, usual))
+            return None if short else self._row(wanted, self._allowance(wanted, rows, usual))
+
+        return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
+
+    def _row(self, wanted: Wanted, reserved: Amount) -> Spend:
+        return Spend(wanted.call, wanted.attempt, wanted.key, wanted.task, wanted.role, wanted.agent, reserved=reserved)
+
+    def _short(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Iterator[Short]:
+        """Every limit that leaves too little."""
+        for scope in wanted.scopes():
+            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
+            if limit.calls and wanted.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
+                yield Short(scope, "calls", limit.calls, len(steps), 0)
+            for what in UNITS:
+                most: float = getattr(limit, what)
+                spent = sum(getattr(row.spent, what) for row in own if row.state != "open")
+                held = sum(getattr(row.reserved, what) for row in own if row.state == "open")
+                if most and most - spent - held < LEAST * min(getattr(usual, what), most):
+                    room = most - spent >= LEAST * min(getattr(usual, what), most)
+                    yield Short(scope, what, most, spent, held if room else 0.0)
+
+    def _allowance(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Amount:
+        """What a call usually takes, or all that the tightest limit leaves; nothing where nothing is limited."""
+        found: dict[str, float] = {}
+        for scope in wanted.scopes():
+            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
+            for what in UNITS:
+                if most := getattr(limit, what):
+                    left = most - sum(getattr(row.held, what) for row in own)
+                    found[what] = min(found.get(what, getattr(usual, what)), left)
+        return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
+
+    def _usual(self, wanted: Wanted) -> Amount:
+        """Learnt from calls of this role by this agent, generously; as stated, before there are any."""
+        past = self._journal.past(wanted.role, wanted.agent)
+        usd = [row.spent.usd for row in past if row.spent.usd]
+        tokens = [row.spent.tokens for row in past if row.spent.tokens]
+        return Amount(
+            usd=_generous(usd) if len(usd) >= KNOWN else self._limits.call_usd,
+            tokens=int(_generous(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
+            seconds=self.wall_s,
+        )
+
+    def _limit(self, scope: str) -> Amount:
+        limit: Limit = limit_of(self._limits, scope)
+        return Amount(limit.usd, limit.tokens, limit.calls, limit.time)
+
+    # -- settle --------------------------------------------------------------------------------------------------------
+
+    def settle(self, wanted: Wanted, report: Report) -> None:
+        """What was reserved and not used is free again. A report that is found again is not paid again."""
+        usage = report.usage
+        seconds = max(0.0, report.ended - report.began)
+        now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
+
+        def decide(rows: Sequence[Spend]) -> Spend | None:
+            found = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
+            row = found[0] if found else self._row(wanted, Amount())
+            if row.state != "open" and report.ended <= row.at:
+                return None
+            spent = Amount(
+                usd=row.spent.usd + now.usd,
+                tokens=row.spent.tokens + now.tokens,
+                seconds=row.spent.seconds + now.seconds,
+            )
+            state = report.state if report.state in ("done", "died") else "failed"
+            return replace(row, state=state, spent=spent, cost=usage.cost)
+
+        self._journal.spend(decide)
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    def _sentence(self, wanted: Wanted, short: Short) -> str:
+        whose = {"": "the run", TASK: wanted.task}.get(short.scope, f"the role {short.scope}")
+        held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
+        spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
+        scope = f"{short.scope}:" if short.scope else ""
+        more = f"{NAMES[short.what]}={_written(short.what, 2 * short.limit)}"
+        return (
+            f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
+            f"go on with more: trued resume {self._run} --limit {scope}{more}"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
     """What one call may use, and at what price that is counted."""
 
+    budget: Budget
+    wanted: Wanted
     allowance: Amount = field(default_factory=Amount)
     price: Price = field(default_factory=Price)
 
+    def wall_s(self, usual: float) -> float:
+        """How long the call may take."""
+        return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
 
-class Budget:
-    """Every call asks here before it is begun, and says here what it used."""
+    def settled(self, report: Report) -> Report:
+        """The report with its cost, after it has been paid."""
+        usage = priced(report.usage, self.price)
+        if usage == Usage() and self.price.source and (report.state == "died" or report.kind in UNTOLD):
+            usage = Usage(cost_usd=self.allowance.usd, cost="ceiling") if self.allowance.usd else usage
+        report = replace(report, usage=usage)
+        self.budget.settle(self.wanted, report)
+        if report.kind == "wall" and self.allowance.seconds and self.allowance.seconds < self.budget.wall_s:
+            return replace(report, kind="budget")
+        return report
 
-    def __init__(self, journal: Journal, settings: Settings) -> None:
-        self._journal, self._settings = journal, settings
 
-    def reserve(self, call: str, *, key: str, role: str, agent: str, model: str) -> Reserved:
-        """Raises LimitReached where a limit of the run, the task or the role leaves nothing for this call.
+def _generous(past: Sequence[float]) -> float:
+    return max(WITHIN * statistics.median(past), 1.2 * max(past))
 
-        The same call, asked for again after a crash, has what it had.
-        """
-        return Reserved()
 
-    def raised(self, call: str) -> bool:
-        """Whether a call that used up what was reserved for it could have more now."""
-        return False
+def _said(what: str, number: float) -> str:
+    if what == "usd":
+        return f"${number:.2f}"
+    if what == "seconds":
+        return f"{number / 60:.0f} min" if number >= 120 else f"{number:.0f} s"
+    return f"{number:,.0f} {what}" if what == "tokens" else f"{number:.0f}"
 
-    def settle(self, call: str, usage: Usage, seconds: float) -> None:
-        """What was reserved and not used is free again."""
+
+def _written(what: str, number: float) -> str:
+    if what == "seconds":
+        return f"{number / 60:g}m" if number >= 60 else f"{number:g}s"
+    return f"{number:.2f}".rstrip("0").rstrip(".") if what == "usd" else f"{number:.0f}"

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
+from .budget import Reserved, Wanted
 from .errors import AgentFailed, LimitReached
 from .kit import Kit, Line, folder_name
 from .patience import GiveUp, Waited, got_further, patience
@@ -138,7 +139,6 @@ async def _later(kit: Kit, ask: Ask, report: Report, exchange: Exchange) -> None
 
 async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
     deaths = 0
-    reserved = kit.budget.reserve(exchange.name, key=ask.key, role=ask.role.name, agent=ask.agent, model=ask.role.model)
 
     def tell(kind: str, /, **data: object) -> None:
         nonlocal deaths
@@ -147,44 +147,51 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
 
     for attempt in count(1):
         clone = ask.clone if attempt == 1 else f"{ask.clone}.{attempt}"
-        # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
-        work, home = await kit.workspace.clone(clone, line.head, token=f"{folder_name(ask.key)}.{attempt}")
-        order = Order(
-            run=kit.run,
-            key=ask.key,
-            call=exchange.name,
-            attempt=attempt,
-            role=ask.role.name,
-            agent=ask.agent,
-            brief=exchange.brief,
-            schema=ask.reply_schema,
-            session=ask.session,
-            resume=exchange.resume and attempt == 1,
-            folder=str(work),
-            home=str(home),
-            tools=ask.role.tools,
-            model=ask.role.model,
-            native=exchange.native if attempt == 1 else "",
-            interrupted=exchange.interrupted and attempt == 1,
-            anew=ask.anew,
-            before=total(ask.before, exchange.spent),
-            login=kit.settings.login_of(ask.agent),
-            prompts=kit.settings.prompts,
-            allowance=reserved.allowance,
-            price=reserved.price,
-            limits=Limits(idle_s=kit.settings.idle_s, wall_s=kit.settings.wall_s),
-            confinement=kit.workspace.confinement(),
-        )
-        report = await kit.runtime.work(order, tell)
-        exchange.spent = total(exchange.spent, report.usage) if report.state == "died" else exchange.spent
+        wanted = Wanted(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.role.model)
+        async with kit.budget.reserved(wanted) as reserved:
+            # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
+            work, home = await kit.workspace.clone(clone, line.head, token=f"{folder_name(ask.key)}.{attempt}")
+            order = _order(kit, ask, exchange, reserved)
+            order = replace(order, folder=str(work), home=str(home))
+            report = reserved.settled(await kit.runtime.work(order, tell))
         if report.state != "died":
-            kit.budget.settle(exchange.name, report.usage, max(0.0, report.ended - report.began))
             return report, clone
+        exchange.spent = total(exchange.spent, report.usage)
         if deaths >= DEATHS:
             raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine ends it")
         await kit.workspace.drop(clone, f"attempt {attempt} died")
         tell("run again", attempt=attempt + 1, why=report.why)
     raise AssertionError("there is always a next attempt")
+
+
+def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
+    first, settings = reserved.wanted.attempt == 1, kit.settings
+    return Order(
+        run=kit.run,
+        key=ask.key,
+        call=exchange.name,
+        attempt=reserved.wanted.attempt,
+        role=ask.role.name,
+        agent=ask.agent,
+        brief=exchange.brief,
+        schema=ask.reply_schema,
+        session=ask.session,
+        resume=exchange.resume and first,
+        folder="",
+        home="",
+        tools=ask.role.tools,
+        model=ask.role.model,
+        native=exchange.native if first else "",
+        interrupted=exchange.interrupted and first,
+        anew=ask.anew,
+        before=total(ask.before, exchange.spent),
+        login=settings.login_of(ask.agent),
+        prompts=settings.prompts,
+        allowance=reserved.allowance,
+        price=reserved.price,
+        limits=Limits(idle_s=settings.idle_s, wall_s=reserved.wall_s(settings.wall_s)),
+        confinement=kit.workspace.confinement(),
+    )
 
 
 async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> Taken:

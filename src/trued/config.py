@@ -11,7 +11,8 @@ from pydantic import ValidationError
 
 from .errors import BadInput
 from .located import Located, nearest, read_text, read_toml
-from .types import Environment, Grade, Settings
+from .spending import changed, changes, limits_in, lowered, prices_in, theirs
+from .types import Environment, Grade, Settings, Spending
 
 FILE = "trued.toml"
 SHARED = (
@@ -30,12 +31,13 @@ SHARED = (
         "login",
         "prompts",
         "wait",
+        "limits",
     ),
     "environment",
 )
-USERS_OWN = ("accept", "allow_unsandboxed")  # what a repository could otherwise grant itself
+USERS_OWN = ("accept", "allow_unsandboxed", "prices")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment"))
+ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment", "limits"))
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 LOGINS = ("auto", "key", "subscription", "none")
 ALL_ROLES = "*"
@@ -88,7 +90,7 @@ def load_settings(
             agents = {**merged.get("agents", {}), **agents}
         roles = {**merged.get("roles", {}), **layer.get("roles", {})}
         merged = {**merged, **layer, "agents": agents, "roles": roles}
-    merged["login"] = _logins(*layers)
+    merged["login"], merged["limits"] = _logins(*layers), _limits(*layers)
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
@@ -100,6 +102,14 @@ def _logins(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping
     for layer in (project, user, *above):
         given = layer.get("login", {})
         found = given if ALL_ROLES in given else {**found, **given}
+    return found
+
+
+def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> Spending:
+    """A repository may lower what its user spends; the user's own word of today stands above both files."""
+    found = lowered(user.get("limits", Spending()), project.get("limits", Spending()))
+    for layer in above:
+        found = changed(found, layer.get("limits", ()))
     return found
 
 
@@ -155,14 +165,10 @@ def _checked(located: Located, at: tuple[str, ...], known: tuple[str, ...], fold
             raise BadInput(f"{key} is no setting", where, f"use the flag --{key.replace('_', '-')}")
         if key not in known:
             raise BadInput(f"unknown setting {key}", where, nearest(key, known))
-        if key == "agents":
-            found[key] = _agents(value, located, (*at, key))
-        elif key == "login":
-            found[key] = _login(value, located, (*at, key))
-        elif key == "environment":
-            found[key] = _environment(value, located, (*at, key))
-        else:
-            found[key] = _valid(key, value, where)
+        read = TABLES.get(key)
+        found[key] = read(value, located, (*at, key)) if read else _valid(key, value, where)
+    if "limits" in found and "prices" not in known:
+        theirs(table["limits"], located, (*at, "limits"))
     if "readable" in found:
         found["readable"] = tuple(
             str(folder / _expanded(path, located.where(*at, "readable"))) for path in found["readable"]
@@ -208,6 +214,15 @@ def _environment(value: Any, located: Located, at: tuple[str, ...]) -> dict[str,
         what = _sentence(".".join(("environment", *place)), error)
         raise BadInput(what, located.where(*at, *place[:1]), "mend the value") from error
     return value
+
+
+TABLES = {
+    "agents": _agents,
+    "login": _login,
+    "limits": limits_in,
+    "prices": prices_in,
+    "environment": _environment,
+}
 
 
 def _given(variables: Any, environ: Mapping[str, str]) -> dict[str, str]:
@@ -263,6 +278,8 @@ def _from_environment(environ: Mapping[str, str]) -> dict[str, Any]:
             continue
         value: Any = [part for part in text.split(":" if key == "readable" else ",") if part]
         found[key] = _lax(key, value if key in ("readable", "variables") else text, name)
+    if limits := environ.get("TRUED_LIMIT", ""):
+        found["limits"] = changes(limits.split(","), "TRUED_LIMIT")
     if agent := environ.get("TRUED_AGENT", ""):
         found["agents"] = {ALL_ROLES: _agent(agent, "TRUED_AGENT")}
     return found
@@ -275,6 +292,9 @@ def _from_flags(flags: Mapping[str, Any]) -> dict[str, Any]:
             continue
         if key not in Settings.model_fields:
             raise BadInput(f"unknown setting {key}", then=nearest(key, Settings.model_fields))
+        if key == "limits":
+            found[key] = changes(value)
+            continue
         found[key] = _lax(key, value, f"--{key.replace('_', '-')}")
         if key == "agents":
             for agent in found[key].values():
@@ -316,6 +336,14 @@ STARTER = """\
 # wait = true                # for a provider's limit to pass; false: the run ends, and can be resumed
 # idle_s = 600               # an agent that says nothing for so long is ended
 # wall_s = 3600              # and so is one that works longer than this
+
+# [limits]                   # none by default; your own file and this one: the lower counts. A flag: --limit usd=5
+# usd = 20.0                 # what a run may cost
+# tokens = "5M"
+# calls = 60
+# time = "3h"                # that agents work, all of them added up
+# task = {usd = 5.0}         # each task of it
+# roles = {purple-team-b = {usd = 8.0}}
 
 # [environment]              # of checks, where a requirements file names none
 # prepare = ["python -m pip install -e ."]   # once a commit, with the network; checks have none

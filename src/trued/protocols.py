@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
-from .wire import Confinement, Order, Report
+from .wire import Confinement, Order, Report, Spend
 
 Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): one event
 
@@ -192,6 +192,7 @@ class Workspace(Protocol):
         ...
 
 
+Decide: TypeAlias = Callable[[Sequence[Spend]], Spend | None]
 Step: TypeAlias = Callable[[], Awaitable[str]]
 
 
@@ -206,4 +207,12 @@ class Journal(Protocol):
 
     def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
         """The first answer stands; whether it is this one."""
+        ...
+
+    def spend(self, decide: Decide) -> Spend | None:
+        """One synced transaction: `decide` sees all that the run has reserved and spent, and says what is written."""
+        ...
+
+    def past(self, role: str, agent: str) -> list[Spend]:
+        """What such calls used before, in all runs that are remembered, newest first."""
         ...

@@ -4,7 +4,7 @@ They are dataclasses and not pydantic models because the supervisor lives on the
 """
 
 import json
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -66,6 +66,28 @@ class Usage:
     cost: str = ""  # where cost_usd comes from: reported | computed | ceiling; empty: nobody knows one
     requests: int = 0  # to the model, where the agent tells
     compactions: int = 0  # how often the agent shortened its own context
+
+
+@dataclass(frozen=True, slots=True)
+class Spend:
+    """One attempt of one order: what is reserved for it while it is open, and what it used."""
+
+    call: str
+    attempt: int
+    step: str  # the key of the call that it belongs to: one that goes on after a wait or a question is one call
+    task: str  # the part of the run: "chunk 1A"; empty: the run itself
+    role: str
+    agent: str
+    state: str = "open"  # open | done | failed | died
+    reserved: Amount = field(default_factory=Amount)
+    spent: Amount = field(default_factory=Amount)
+    cost: str = ""  # how its money is known: reported | computed | ceiling
+    at: float = 0.0  # when this was written
+
+    @property
+    def held(self) -> Amount:
+        """What it takes from a limit now."""
+        return self.reserved if self.state == "open" else self.spent
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +158,18 @@ def total(one: Usage, two: Usage) -> Usage:
         requests=one.requests + two.requests,
         compactions=one.compactions + two.compactions,
     )
+
+
+def priced(usage: Usage, price: Price) -> Usage:
+    """With a cost: the agent's own figure, or one by the price of its model."""
+    if usage.cost or not price.source or usage == Usage():
+        return usage
+    if usage.cost_usd:
+        return replace(usage, cost="reported")
+    fresh = max(0, usage.tokens_in - usage.tokens_cached)
+    cost = fresh * price.usd_in + usage.tokens_cached * price.usd_cached + usage.tokens_out * price.usd_out
+    kind = "ceiling" if price.source == "ceiling" else "computed"
+    return replace(usage, cost_usd=cost / 1_000_000, cost=kind)
 
 
 def dump(record: Any) -> str:

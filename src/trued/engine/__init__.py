@@ -17,12 +17,14 @@ from ..protocols import Capabilities, Runtime
 from ..redact import Redactor, secrets_in
 from ..run import Run
 from ..runtimes import capabilities_of, login_of
+from ..spending import Given
 from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
 from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, open_repository
 from ..workspaces.sandbox import LevelState, probe
+from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
 from .drive import End, driven
 from .start import Inputs, Request, new_record, prepared
@@ -75,13 +77,26 @@ class Engine:
             tell("role of another tool", role=role.name, origin=role.origin, notes=list(role.notes))
         return await self._drive(record, inputs)
 
-    async def resume(self, run_id: str, *, yes: bool = False, wait: bool | None = None) -> RunRecord:
-        """Go on where the run stands. A finished run stays as it is."""
+    async def resume(
+        self,
+        run_id: str,
+        *,
+        yes: bool = False,
+        wait: bool | None = None,
+        more: Sequence[Given] = (),
+        who: str = "",
+    ) -> RunRecord:
+        """Go on where the run stands, with `more` to use if `who` says so. A finished run stays as it is."""
         record = self.journal.run(run_id)
         if record.state in FINISHED:
             return record
+        limits.raise_them(self, record, more, who)
         inputs = self.inputs(record.id)
-        said = {"yes": yes or inputs.settings.yes, "wait": inputs.settings.wait if wait is None else wait}
+        said: dict[str, object] = {
+            "yes": yes or inputs.settings.yes,
+            "wait": inputs.settings.wait if wait is None else wait,
+        }
+        said["limits"] = limits.in_force(self, record.id)
         settings = inputs.settings.model_copy(update={"plan_only": False, **said})
         return await self._drive(record, inputs.model_copy(update={"settings": settings}))
 
@@ -174,7 +189,7 @@ class Engine:
             journal=journal,
             workspace=workspace,
             runtime=self.runtime or spool,
-            budget=Budget(journal, inputs.settings),
+            budget=Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings)),
             capabilities=self._capabilities,
             settings=inputs.settings,
             roles=inputs.roles,

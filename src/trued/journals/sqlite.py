@@ -7,13 +7,16 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 from .. import processes
 from ..errors import BadInput, Busy, Diverged, StateFailed
-from ..protocols import Step
+from ..protocols import Decide, Step
 from ..types import Approval, Event, Question, RunRecord
+from ..wire import Amount, Spend
 
+PAST = 50  # calls that are enough to know what one takes
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
 
 MIGRATIONS = (
@@ -28,6 +31,15 @@ MIGRATIONS = (
         id integer primary key, run text, key text, text text, options text, answer text default '',
         comment text default '', who text default '', asked_at real, answered_at real default 0, unique (run, key));
     create table approval (run text, requirement text, who text, why text, at real, contract text);
+    """,
+    """
+    create table spend (
+        run text, call text, attempt integer, step text, task text, role text, agent text, state text,
+        reserved_usd real, reserved_tokens integer, reserved_seconds real,
+        spent_usd real, spent_tokens integer, spent_seconds real,
+        cost text, at real, primary key (run, call, attempt));
+    create index spend_of_role on spend (role, agent, at);
+    create table raised (run text, scope text, what text, amount real, who text, at real);
     """,
 )
 
@@ -200,6 +212,26 @@ class SqliteJournal:
         )
         return [Approval(**dict(row)) for row in rows]
 
+    def spends(self, run: str) -> list[Spend]:
+        """All that a run has reserved and spent."""
+        return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
+
+    def past(self, role: str, agent: str) -> list[Spend]:
+        """What such calls used before, newest first."""
+        where = "role = ? and agent = ? and state = 'done'"
+        rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
+        return [_spend(row) for row in rows]
+
+    def raise_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
+        """A person's word: from now on this run may use so much."""
+        values = (run, scope, what, amount, who, self.clock())
+        self._write("insert into raised (run, scope, what, amount, who, at) values (?, ?, ?, ?, ?, ?)", values)
+
+    def raised(self, run: str) -> list[tuple[str, str, float]]:
+        """Scope, what and amount of every limit that a person changed, oldest first."""
+        rows = self._rows("select scope, what, amount from raised where run = ? order by rowid", (run,))
+        return [(row["scope"], row["what"], row["amount"]) for row in rows]
+
     def close(self) -> None:
         self._unsynced.close()
         self._synced.close()
@@ -253,6 +285,40 @@ class RunJournal:
         with self.journal.writing(self.journal._synced) as db:
             statement = f"update question set {sets} where run = ? and key = ? and answer = ''"  # noqa: S608
             return db.execute(statement, values).rowcount == 1
+
+    def spend(self, decide: Decide) -> Spend | None:
+        """One synced transaction: whoever else reserves waits for it, in this process or another."""
+        with self.journal.writing(self.journal._synced) as db:
+            cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
+            cursor.row_factory = sqlite3.Row
+            decided = decide([_spend(row) for row in cursor.fetchall()])
+            if decided is None:
+                return None
+            decided = replace(decided, at=self.journal.clock())
+            row = {"run": self.run, **_columns(decided)}
+            marks = ", ".join("?" * len(row))
+            db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
+        return decided
+
+    def past(self, role: str, agent: str) -> list[Spend]:
+        return self.journal.past(role, agent)
+
+
+_AMOUNTS = ("usd", "tokens", "seconds")
+_PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
+
+
+def _spend(row: sqlite3.Row) -> Spend:
+    def amounts(of: str) -> Amount:
+        return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
+
+    return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
+
+
+def _columns(spend: Spend) -> dict[str, object]:
+    plain = {name: getattr(spend, name) for name in _PLAIN}
+    reserved = {f"reserved_{name}": getattr(spend.reserved, name) for name in _AMOUNTS}
+    return {**plain, **reserved, **{f"spent_{name}": getattr(spend.spent, name) for name in _AMOUNTS}}
 
 
 def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:

@@ -18,7 +18,7 @@ from .checks import (
 )
 from .claims import Finding, Note, Reply
 from .found import Author, Contract, Evidence, Judged, Outcome, Tried, Verdict
-from .house import Approval, Event, Question, Role, RunRecord, Settings
+from .house import Approval, Event, Limit, Question, Rate, Role, RunRecord, Settings, Spending
 from .scales import Answer, Grade, Outcomes, Severity, Status, Value
 
 __all__ = [
@@ -42,6 +42,7 @@ __all__ = [
     "HttpCase",
     "HttpRequest",
     "Judged",
+    "Limit",
     "ManualCheck",
     "Network",
     "Note",
@@ -49,6 +50,7 @@ __all__ = [
     "Outcomes",
     "Plan",
     "Question",
+    "Rate",
     "Ready",
     "Reply",
     "Requirement",
@@ -60,6 +62,7 @@ __all__ = [
     "Settings",
     "Severity",
     "Source",
+    "Spending",
     "Status",
     "Task",
     "TestsCheck",

@@ -22,6 +22,33 @@ class Role(Value):
     notes: tuple[str, ...] = ()  # what of such a file is not used here, or used otherwise
 
 
+class Limit(Value):
+    """The most that may be used; 0 is no limit."""
+
+    usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
+    tokens: int = Field(default=0, ge=0)  # all that is sent, cached or not, and all that is said
+    calls: int = Field(default=0, ge=0)
+    time: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds that agents work, all of them added up
+
+
+class Rate(Value):
+    """Dollars for a million tokens."""
+
+    usd_in: float = Field(ge=0, allow_inf_nan=False)
+    usd_out: float = Field(ge=0, allow_inf_nan=False)
+    usd_cached: float = Field(ge=0, allow_inf_nan=False)
+
+
+class Spending(Limit):
+    """What a run may use, each of its tasks, and each role in it."""
+
+    task: Limit = Limit()
+    roles: dict[str, Limit] = {}
+    call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call that nobody knows yet
+    call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests of a full context
+    ceiling: Rate = Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # of a model whose price nobody knows
+
+
 class Settings(Value):
     """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
 
@@ -45,6 +72,8 @@ class Settings(Value):
     ] = {}  # agent → how it may log in; "*" for all others
     wait: bool = True  # for a provider that lets nobody go on; else the run ends and can be resumed
     prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow: refused, or asked about
+    limits: Spending = Spending()
+    prices: dict[str, Rate] = {}  # the user's own, by model or agent
     environment: Environment = Environment()  # of checks, where the requirements file names none
 
     def login_of(self, agent: str) -> str:

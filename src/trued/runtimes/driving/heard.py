@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trued.protocols import Tell
-from trued.wire import Order, Usage, total
+from trued.wire import Order, Usage, priced, total
 
 from .program import Stop
 from .refusals import Refusal, refusal
@@ -71,18 +71,18 @@ class Heard:
     def used(self, usage: Usage) -> None:
         """All of this call so far; more than was reserved for it ends it."""
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
-        priced = self.priced()
+        with_cost = self.priced()
         self.tell(
             "usage",
             tokens_in=usage.tokens_in,
             tokens_out=usage.tokens_out,
             tokens_cached=usage.tokens_cached,
             peak=usage.peak,
-            cost_usd=round(priced.cost_usd, 6),
+            cost_usd=round(with_cost.cost_usd, 6),
         )
         allowed = self.order.allowance
-        if allowed.usd and priced.cost_usd > allowed.usd:
-            why = f"it has used ${priced.cost_usd:.2f}, and ${allowed.usd:.2f} were reserved for it"
+        if allowed.usd and with_cost.cost_usd > allowed.usd:
+            why = f"it has used ${with_cost.cost_usd:.2f}, and ${allowed.usd:.2f} were reserved for it"
             self.stop = self.stop or Stop("budget", why)
         if allowed.tokens and usage.tokens_in + usage.tokens_out > allowed.tokens:
             why = f"it has used {usage.tokens_in + usage.tokens_out} tokens, and {allowed.tokens} were reserved for it"
@@ -90,13 +90,7 @@ class Heard:
 
     def priced(self) -> Usage:
         """With a cost: the agent's own figure, or one by the price of its model."""
-        usage, price = self.usage, self.order.price
-        if usage.cost or not price.source:
-            return usage
-        fresh = max(0, usage.tokens_in - usage.tokens_cached)
-        cost = fresh * price.usd_in + usage.tokens_cached * price.usd_cached + usage.tokens_out * price.usd_out
-        kind = "ceiling" if price.source == "ceiling" else "computed"
-        return replace(usage, cost_usd=cost / 1_000_000, cost=kind)
+        return priced(self.usage, self.order.price)
 
     def refused(
         self,

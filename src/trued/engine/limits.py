@@ -1,0 +1,54 @@
+"""What a run may use now, by whose word, and what its models cost."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import BadInput
+from ..prices import price_of
+from ..runtimes import agent_of
+from ..spending import WHOLE, Given, changed, limit_of
+from ..types import RunRecord, Settings, Spending
+from ..wire import Price
+
+if TYPE_CHECKING:
+    from . import Engine
+
+
+def in_force(engine: "Engine", run_id: str) -> Spending:
+    """As the run was started with, and as people raised it since."""
+    return changed(engine.inputs(run_id).settings.limits, engine.journal.raised(run_id))
+
+
+def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who: str) -> None:
+    """A person's word, recorded with the name. Whatever is not more than before is refused, and nothing is written."""
+    limits = in_force(engine, record.id)
+    for scope, what, number in given:
+        before = getattr(limit_of(limits, scope), what)
+        if scope and scope != "task" and scope not in engine.inputs(record.id).roles:
+            known = ", ".join(sorted(engine.inputs(record.id).roles))
+            raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
+        if before and number <= before:
+            shown = int(before) if what in WHOLE else before
+            raise BadInput(f"{what}: run {record.id} has {shown:g} already", "--limit", "name more than that")
+        limits = changed(limits, [(scope, what, number)])
+    for scope, what, number in given:
+        engine.journal.raise_limit(record.id, scope, what, number, who)
+        engine.journal.of(record.id, engine.listen).tell("limit raised", scope=scope, what=what, to=number, who=who)
+
+
+def prices(settings: Settings) -> Callable[[str, str], Price]:
+    """What an agent's model costs, by the user's own prices, a table, or the ceiling."""
+
+    def price(agent: str, model: str) -> Price:
+        kind, _, named = agent.partition(":")
+        try:
+            sizes = agent_of(agent).models
+        except BadInput:  # played by somebody else, in a trial
+            sizes = {}
+        meant = sizes.get(named or model, named)
+        whole = f"{kind}:{meant}" if meant and kind not in ("command", "acp") else agent
+        return price_of(
+            whole, model if named or not sizes else "", own=settings.prices, ceiling=settings.limits.ceiling
+        )
+
+    return price
