@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from trued.errors import BadInput
-from trued.trust import found, is_trusted, trust
+from trued.trust import found, is_trusted, trust, trusted_files
 
 
 @pytest.fixture
@@ -109,3 +109,23 @@ def test_two_at_once_do_not_forget_each_other(tmp_path: Path) -> None:
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(lambda one: trust(tmp_path / "home", one, found(one).digest, "ann"), repos))
     assert all(is_trusted(tmp_path / "home", one, found(one).digest) for one in repos)
+
+
+@pytest.mark.spec("USE-6", "AGT-2")
+def test_role_files_of_other_tools_are_found_and_trusted_one_by_one(repo: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    names = (".claude/agents/deep/a.md", ".github/agents/b.agent.md", ".opencode/agents/c.md")
+    for name in names:
+        (repo / name).parent.mkdir(parents=True, exist_ok=True)
+        (repo / name).write_text(name)
+    what = found(repo)
+    assert what.others == frozenset(names)
+    assert set(what.files) == {*names, ".trued/roles/solo.md", "trued.toml"}
+    assert trusted_files(home, repo, what) == frozenset()
+    trust(home, repo, what.digest, "ann")
+    assert trusted_files(home, repo, what) == frozenset(what.files)
+    (repo / names[0]).write_text("changed")
+    (repo / names[1]).unlink()
+    later = found(repo)
+    assert not is_trusted(home, repo, later.digest)
+    assert trusted_files(home, repo, later) == frozenset(what.files) - {names[0], names[1]}
