@@ -2,14 +2,17 @@
 
 import time
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cli.conftest import Trued
 from tests.report.sample import START, call, material
 from tests.report.sample import told as happened
 from trued.cli.tree import row_lines, waiting
 from trued.cli.words import told, until
+from trued.config import load_settings
 from trued.report.calls import calls
 from trued.report.page import page
 from trued.report.render import rendered
@@ -113,3 +116,26 @@ def test_the_report_draws_a_wait_as_waiting_and_not_as_work() -> None:
     bars = [bar for lane in timeline(one, [made]).lanes if lane.kind == "agent" for bar in lane.bars]
     assert [bar.kind for bar in bars if bar.ended - bar.began > 1] == ["work", "wait", "work"]
     assert "waited 2 h 13 min: rate limit of claude" in rendered(page(one))
+
+
+@pytest.mark.spec("RUN-7")
+@pytest.mark.parametrize(
+    ("flags", "environ", "file", "waits"),
+    [
+        ({}, {}, "", True),
+        ({"wait": False}, {}, "", False),
+        ({}, {"TRUED_WAIT": "false"}, "", False),
+        ({}, {}, "wait = false\n", False),
+        ({"wait": True}, {"TRUED_WAIT": "false"}, "wait = false\n", True),
+    ],
+)
+def test_waiting_can_be_switched_off(
+    flags: dict[str, Any], environ: dict[str, str], file: str, waits: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "trued.toml").write_text(file)
+    assert load_settings(flags, environ, tmp_path, None).wait is waits
+
+
+@pytest.mark.parametrize("command", ["run", "resume"])
+def test_both_commands_have_the_switch(command: str, trued: Trued) -> None:
+    assert "--no-wait" in trued(command, "--help").stdout

@@ -1,6 +1,5 @@
-"""What providers say, garbled: no text breaks the reader, takes long, or makes a time that nobody could wait for."""
+"""What providers say, garbled: no text breaks the reader or makes a time that nobody could wait for."""
 
-import time
 import tomllib
 from functools import cache
 from pathlib import Path
@@ -12,7 +11,6 @@ from trued.runtimes.driving.until import FARTHEST_S
 NOW = 1_794_744_000.0
 KINDS = ("auth", "budget", "context", "credit", "other", "overloaded", "rate")
 FOLDER = Path(__file__).parents[1] / "runtimes" / "refusals"
-SLOWEST_S = 2.0  # of processor time: they take a millisecond
 
 
 @cache
@@ -29,9 +27,7 @@ def feed(chance: Mutator) -> bytes:
     status = chance.random.choice((0, 0, 0, 200, 400, 401, 403, 429, 500, 529, 10**9, -1))
     headers = {chance.random.choice(("Retry-After", "x-ratelimit-reset", "anthropic-ratelimit-x-reset")): text[:80]}
     prose = chance.random.random() < 0.3
-    began = time.process_time()
     found = refusal(text, now=NOW, status=status, headers=headers, prose=prose)
-    assert time.process_time() - began < SLOWEST_S
     if found is None:
         return b"no refusal"
     assert found.kind in KINDS

@@ -319,12 +319,11 @@ def test_summer_time_is_kept(now: str, words: str, wanted: str) -> None:
         "again at 1:",
     ],
 )  # fmt: skip
+@pytest.mark.timeout(60)  # it takes milliseconds; an expression that backtracks would take for ever
 def test_a_megabyte_of_anything_is_read_in_a_blink(piece: str) -> None:
     text = f"429 rate limit {piece * (1_000_000 // len(piece))}"
-    began = datetime.now(UTC)
     assert refusal(text, now=NOW) is not None
     refusal(text[-1_000_000:], now=NOW, prose=True)
-    assert datetime.now(UTC) - began < timedelta(seconds=2)  # it takes milliseconds; a machine may be busy
 
 
 @given(text=st.text(max_size=400), status=st.sampled_from([0, 200, 400, 401, 429, 500]), prose=st.booleans())
