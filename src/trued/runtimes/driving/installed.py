@@ -2,49 +2,162 @@
 
 import os
 import shutil
-from dataclasses import dataclass
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
-SYSTEM = ("/usr/", "/bin/", "/lib/", "/opt/")
+SYSTEM = ("/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/opt/", "/nix/store/")
+SHELVES = ("bin", ".bin", "sbin", "shims")  # folders that hold programs, and links to programs
+LINKS = 40  # as many as the kernel follows
+VERSION_S, VERSION_BYTES = 10.0, 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
     path: str
     readable: tuple[str, ...] = ()  # beyond the system's own folders
+    variables: Mapping[str, str] = field(default_factory=dict)  # without which it does not find itself
 
 
-def found(program: str, path: str | None = None) -> Found | None:
-    """The program on PATH; None when it is not installed."""
+def found(program: str, path: str | None = None, home: str | None = None) -> Found | None:
+    """The program on PATH; None when it is not installed. Nothing of HOME is shown but what the program is made of."""
+    user = Path(home or os.environ.get("HOME") or "/nonexistent")
     there = shutil.which(program, path=path)
     if not there:
         return None
-    real = os.path.realpath(there)
-    return Found(there, tuple(dict.fromkeys([there, *_package(real), *_interpreter(real, path)])))
+    there, variables = _behind(os.path.abspath(there), program, user)  # noqa: PTH100
+    chain = _chain(there)
+    shown = [chain[-1], *_package(chain[-1], user), *_interpreter(chain[-1], path, user)]
+    # A link has to stay a link: a script looks for the rest of its package from where it really lies.
+    start = next(
+        (one for one in chain if _shelf(one, user) or any(_inside(one, folder) for folder in shown)), chain[-1]
+    )
+    shown += [str(Path(one).parent) for one in chain[chain.index(start) : -1] if _shelf(one, user)]
+    wanted = [one for one in dict.fromkeys(shown) if not one.startswith(SYSTEM)]
+    return Found(start, tuple(one for one in wanted if not any(_inside(one, two) for two in wanted)), variables)
 
 
-def _package(real: str) -> list[str]:
-    """A program of npm lies in a package, beside the packages that it needs; any other in its folder."""
-    parts = Path(real).parts
-    if "node_modules" in parts:
-        return [str(Path(*parts[: parts.index("node_modules") + 1]))]
-    return [real] if real.startswith(SYSTEM) else [str(Path(real).parent)]
+def version(path: str) -> str:
+    """What the program says of its version, in one line; empty if it does not. Nothing of the user's goes with it."""
+    with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
+        variables = {"HOME": home, "PATH": f"{Path(path).parent}:{os.environ.get('PATH', os.defpath)}", "NO_COLOR": "1"}
+        try:
+            said = _said([path, "--version"], variables, home)
+        except (OSError, subprocess.TimeoutExpired):
+            return ""
+    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if any(map(str.isdigit, line))]
+    return lines[0][:80] if lines else ""
 
 
-def _interpreter(real: str, path: str | None) -> list[str]:
-    """What its first line names, and the folder that this lives in: a version manager keeps it under HOME."""
+def _said(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
+    """The beginning of its stdout. It is ended with all that it started, whatever it does."""
+    with tempfile.TemporaryFile(dir=folder) as out:
+        process = subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=subprocess.DEVNULL,
+            env=variables,
+            cwd=folder,
+            start_new_session=True,
+        )
+        try:
+            process.wait(VERSION_S)
+        finally:
+            _ended(process)
+        out.seek(0)
+        return out.read(VERSION_BYTES)
+
+
+def _ended(process: "subprocess.Popen[bytes]") -> None:
+    if process.poll() is None:
+        os.killpg(process.pid, 9)
+        process.wait()
+
+
+def _chain(path: str) -> list[str]:
+    """The program, and every link on the way to it: the file itself is the last."""
+    chain = [path]
+    while len(chain) < LINKS and os.path.islink(chain[-1]):  # noqa: PTH114
+        target = os.path.join(os.path.dirname(chain[-1]), os.readlink(chain[-1]))  # noqa: PTH115, PTH118, PTH120
+        chain.append(os.path.normpath(target))
+    real = os.path.realpath(path)
+    return chain if chain[-1] == real else [*chain, real]
+
+
+def _shelf(path: str, home: Path) -> bool:
+    folder = Path(path).parent
+    return folder.name in SHELVES and _is_apart(folder, home)
+
+
+def _is_apart(folder: Path, home: Path) -> bool:
+    """Neither HOME nor above it, and no folder that everything lies in."""
+    return len(folder.parts) > 2 and not home.is_relative_to(folder) and not home.resolve().is_relative_to(folder)
+
+
+def _package(real: str, home: Path) -> Iterator[str]:
+    """A program of npm lies in a package, beside the packages that it needs; one of Python in its environment."""
+    place = Path(real)
+    if "node_modules" in place.parts:
+        modules = Path(*place.parts[: place.parts.index("node_modules") + 1])
+        store = next((one for one in modules.parents if one.name == ".pnpm"), modules)  # where pnpm keeps them all
+        yield str(store)
+    elif (place.parents[1] / "pyvenv.cfg").is_file() and _is_apart(place.parents[1], home):
+        yield str(place.parents[1])
+    elif place.parent.name not in SHELVES and _is_apart(place.parent, home):
+        yield str(place.parent)
+
+
+def _interpreter(real: str, path: str | None, home: Path) -> Iterator[str]:
+    """What its first line names, with what that needs: a version manager keeps it under HOME."""
+    words = _first_line(real)
+    # A program finds its interpreter beside itself first: that folder stands first on its PATH.
+    there = (
+        shutil.which(words[0], path=f"{Path(real).parent}:{path or os.environ.get('PATH', os.defpath)}")
+        if words
+        else None
+    )
+    if not there:
+        return
+    chain = _chain(os.path.abspath(there))  # noqa: PTH100
+    yield from (one for one in chain[:-1] if not _shelf(one, home))
+    yield from (str(Path(one).parent) for one in chain if _shelf(one, home))
+    yield chain[-1]
+    prefix = Path(chain[-1]).parents[1] if len(Path(chain[-1]).parts) > 2 else Path("/")
+    if Path(chain[-1]).name.startswith(("python", "pypy", "ruby", "perl")) and _is_apart(prefix, home):
+        yield str(prefix)
+
+
+def _first_line(real: str) -> list[str]:
     try:
         with Path(real).open("rb") as file:
-            line = file.readline(256)
+            line = file.readline(512)
     except OSError:
         return []
-    if not line.startswith(b"#!"):
-        return []
-    words = line[2:].decode("utf-8", "replace").split()
+    words = line[2:].decode("utf-8", "replace").split() if line.startswith(b"#!") else []
     if words and Path(words[0]).name == "env":
         words = [word for word in words[1:] if not word.startswith("-") and "=" not in word]
-    there = shutil.which(words[0], path=path) if words else None
-    if not there:
-        return []
-    home = Path(os.path.realpath(there)).parents[1]
-    return [there] if f"{home}/".startswith(SYSTEM) else [there, str(home)]
+    return words
+
+
+def _behind(there: str, program: str, home: Path) -> tuple[str, dict[str, str]]:
+    """The program behind a version manager's shim: a shim looks for its settings in HOME, and that is another one."""
+    real = Path(os.path.realpath(there))
+    if real.name == "volta-shim" or real.parent == home / ".volta" / "bin":
+        kept = sorted((home / ".volta/tools/image/packages").glob(f"**/bin/{program}"), key=_age)
+        return (str(kept[-1]) if kept else there), {"VOLTA_HOME": str(home / ".volta")}
+    if Path(there).parent.name == "shims":
+        installs = Path(there).parent.parent / "installs"
+        kept = sorted((one for one in installs.glob(f"*/*/bin/{program}") if one.is_file()), key=_age)
+        return (str(kept[-1]) if kept else there), {}
+    return there, {}
+
+
+def _age(path: Path) -> float:
+    return path.stat().st_mtime
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path != folder and Path(path).is_relative_to(folder)

@@ -52,9 +52,9 @@ class Talking:
             why = f"{self._agent.title} is not installed: there is no program {self._agent.program} on PATH"
             return heard, Ended(None, kind="missing", why=f"{why}; {self._agent.install}")
         program = self._agent.begin(order, place)
-        seen = (*place.readable, *program.readable)
-        ear = _Ear(self._agent, heard)
-        ended = await self._launch(order, replace(program, readable=seen, listener=ear), _logged(tell))
+        seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
+        program = replace(program, readable=seen, variables=needed, listener=_Ear(self._agent, heard))
+        ended = await self._launch(order, program, _logged(tell))
         return heard, ended
 
 
