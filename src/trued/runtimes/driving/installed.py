@@ -1,5 +1,6 @@
 """Where an agent's program is, and what of the machine it needs to see to run."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -41,6 +42,8 @@ def found(program: str, path: str | None = None, home: str | None = None) -> Fou
 
 def version(path: str) -> str:
     """What the program says of its version, in one line; empty if it does not. Nothing of the user's goes with it."""
+    if said := _packaged_version(os.path.realpath(path)):
+        return said
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
         variables = {"HOME": home, "PATH": f"{Path(path).parent}:{os.environ.get('PATH', os.defpath)}", "NO_COLOR": "1"}
         try:
@@ -49,6 +52,19 @@ def version(path: str) -> str:
             return ""
     lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if any(map(str.isdigit, line))]
     return lines[0][:80] if lines else ""
+
+
+def _packaged_version(real: str) -> str:
+    """A script of npm's says it in its package, which is quicker than asking it."""
+    if "node_modules" not in Path(real).parts or not _first_line(real):
+        return ""
+    for folder in Path(real).parents:
+        if (folder / "package.json").is_file() or folder.name == "node_modules":
+            try:
+                return str(json.loads((folder / "package.json").read_bytes())["version"])[:80]
+            except (OSError, ValueError, KeyError, TypeError):
+                return ""
+    return ""
 
 
 def _said(argv: list[str], variables: dict[str, str], folder: str) -> bytes:
