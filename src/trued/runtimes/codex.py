@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -12,12 +13,14 @@ from ..protocols import Capabilities
 from ..wire import Order, Usage
 from .driving.agent import Agent, Login, model_of
 from .driving.contract import Broken, parsed_at_end
+from .driving.diary import Diary, counted
 from .driving.heard import Heard
 from .driving.installed import Found
-from .driving.program import Program
+from .driving.program import Program, Stop
 from .driving.strict import loose, strict
 
 AUTH, SCHEMA = ".codex/auth.json", ".codex/answer.schema.json"
+ROLLOUT = ".codex/sessions/*/*/*/rollout-*{}.jsonl"
 OFF = (  # what costs thousands of tokens a request, brings in what is not the project's, or waits without end
     *("apps", "browser_use", "computer_use", "goals", "hooks", "image_generation", "memories", "multi_agent"),
     *("plugins", "skill_mcp_dependency_install", "skill_search", "sleep_tool", "tool_suggest"),
@@ -30,10 +33,12 @@ QUIET = {
     "check_for_update_on_startup": "false",
     "project_doc_max_bytes": "0",  # the project's instructions come with the brief, as text
     "otel.exporter": '"none"',
+    "shell_environment_policy.ignore_default_excludes": "false",  # keys are its own, and not its tools'
     "skills.bundled.enabled": "false",
     "skills.include_instructions": "false",
 }
 TOOLS = {"command_execution": "shell", "file_change": "apply_patch", "web_search": "web_search"}
+AGAIN = re.compile(r"Reconnecting\.\.\. \d+/\d+ \((.*)\)", re.DOTALL)
 STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 
@@ -58,7 +63,8 @@ def begin(order: Order, found: Found) -> Program:
         files[SCHEMA] = json.dumps(schema).encode()
         words += ["--output-schema", str(Path(order.home, SCHEMA))]
     words += ["resume", order.native] if order.resume and order.native else []
-    program = Program((*words, "-"), order.brief.encode(), files=files)
+    diary = Diary(order, ROLLOUT, _recorded, order.native if order.resume else "")
+    program = Program((*words, "-"), order.brief.encode(), files=files, look=diary)
     lent = Path(order.home, AUTH).exists()
     return replace(program, adapted=lambda given: program if lent else _with_key(program, given))
 
@@ -88,11 +94,20 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
     elif kind in ("item.started", "item.completed"):
         _item(event["item"], heard, ended=kind == "item.completed")
     elif kind == "error":
-        heard.refused(event["message"], final=not event["message"].startswith("Reconnecting"))
+        _refused(event["message"], heard)
     elif kind == "turn.failed":
         heard.refused(event["error"]["message"])
     elif kind == "turn.completed":
         _ended(event["usage"], heard)
+
+
+def _refused(message: str, heard: Heard) -> None:
+    """It tries again by itself; only that it would wait in silence for as long as a rate limit says."""
+    again = AGAIN.fullmatch(message)
+    why = again[1] if again else message
+    heard.refused(why, final=not again)
+    if again and " 429 " in why:
+        heard.stop = heard.stop or Stop("rate", why)
 
 
 def _item(item: dict[str, Any], heard: Heard, *, ended: bool) -> None:
@@ -115,15 +130,27 @@ def _item(item: dict[str, Any], heard: Heard, *, ended: bool) -> None:
             heard.tool_ended(item["id"], failed=item.get("status") in ("failed", "declined"))
 
 
+def _recorded(line: dict[str, Any], heard: Heard) -> None:
+    if line["type"] == "event_msg" and line["payload"]["type"] == "token_count":
+        counted(_usage(line["payload"]["info"]["last_token_usage"]), heard)
+
+
 def _ended(told: dict[str, Any], heard: Heard) -> None:
     """It counts the whole thread; what was used before is known."""
-    before = heard.order.before if heard.order.resume else Usage()
-    sent, said = told["input_tokens"] - before.tokens_in, told["output_tokens"] - before.tokens_out
-    cached = (told.get("cached_input_tokens") or 0) - before.tokens_cached
-    heard.used(Usage(max(0, sent), max(0, said), max(0, cached), estimated=False))
+    all_of_it, before = _usage(told), heard.order.before if heard.order.resume else Usage()
+    used = Usage(
+        tokens_in=max(0, all_of_it.tokens_in - before.tokens_in),
+        tokens_out=max(0, all_of_it.tokens_out - before.tokens_out),
+        tokens_cached=max(0, all_of_it.tokens_cached - before.tokens_cached),
+    )
+    heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
     heard.finished = True
     with suppress(Broken):
         heard.structured = loose(parsed_at_end(heard.text), heard.order.schema)
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    return Usage(told["input_tokens"], told["output_tokens"], told.get("cached_input_tokens") or 0)
 
 
 AGENT = Agent(
@@ -135,6 +162,7 @@ AGENT = Agent(
         early_session=True,
         native_schema=True,
         reports_usage=True,
+        running_usage=True,
         cumulative_usage=True,
         vendor="openai",
     ),

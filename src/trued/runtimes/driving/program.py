@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from trued.wire import Order, Report, Usage
 
@@ -35,6 +35,7 @@ class Program:
     listener: Listener | None = None  # with one, stdout is heard and not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, there before it starts
     adapted: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when these are known
+    look: Callable[[Any], None] | None = None  # at what it writes down elsewhere: before every line, and at the end
 
 
 @dataclass(frozen=True, slots=True)

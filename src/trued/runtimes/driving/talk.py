@@ -2,6 +2,7 @@
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -53,22 +54,25 @@ class Talking:
             return heard, Ended(None, kind="missing", why=f"{why}; {self._agent.install}")
         program = self._agent.begin(order, place)
         seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
-        program = replace(program, readable=seen, variables=needed, listener=_Ear(self._agent, heard))
+        look = program.look or (lambda heard: None)
+        program = replace(program, readable=seen, variables=needed, listener=_Ear(self._agent, heard, look))
         ended = await self._launch(order, program, _logged(tell))
+        look(heard)
         return heard, ended
 
 
 class _Ear:
     """Folds one line after another; whatever is no event of the agent's is log."""
 
-    def __init__(self, agent: Agent, heard: Heard) -> None:
-        self._fold, self._heard = agent.fold, heard
+    def __init__(self, agent: Agent, heard: Heard, look: Callable[[Heard], None]) -> None:
+        self._fold, self._heard, self._look = agent.fold, heard, look
 
     @property
     def busy(self) -> bool:
         return bool(self._heard.running)
 
     def hear(self, line: str) -> Stop | None:
+        self._look(self._heard)
         try:
             event = json.loads(line) if line.startswith("{") else None
         except ValueError:

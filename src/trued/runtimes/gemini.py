@@ -1,0 +1,142 @@
+"""Gemini CLI, by its stream of JSON events."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..protocols import Capabilities
+from ..wire import Order, Usage
+from .driving.agent import Agent, Login, model_of
+from .driving.diary import Diary, counted
+from .driving.heard import Heard
+from .driving.installed import Found
+from .driving.program import Program
+
+SETTINGS, OAUTH = ".gemini/of-the-role.json", ".gemini/oauth_creds.json"
+CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"
+TOOLS = {
+    "read": ("read_file", "read_many_files", "list_directory"),
+    "edit": ("replace", "write_file"),
+    "search": ("glob", "grep_search"),
+    "execute": ("run_shell_command",),
+    "web": ("google_web_search", "web_fetch"),
+    "browser": (),
+}
+STARTERS = ("invoke_agent",)
+MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
+OFF = {"enabled": False}
+QUIET: dict[str, Any] = {
+    "general": {
+        "enableAutoUpdate": False,
+        "enableAutoUpdateNotification": False,
+        "checkpointing": OFF,
+        "plan": OFF,
+        "sessionRetention": OFF,
+        "maxAttempts": 2,  # waiting is the engine's: it frees the slot and shows the time
+    },
+    "admin": {"mcp": OFF, "extensions": OFF, "skills": OFF},
+    "advanced": {"ignoreLocalEnv": True},
+    "context": {"fileName": ["no-such-file.md"]},  # the project's instructions come with the brief, as text
+    "experimental": {"enableAgents": False},
+    "hooksConfig": OFF,
+    "ide": OFF,
+    "privacy": {"usageStatisticsEnabled": False},
+    "skills": OFF,
+    "telemetry": OFF,
+    "useWriteTodos": False,
+}
+
+
+def begin(order: Order, found: Found) -> Program:
+    words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
+    words += ["--resume" if order.resume else "--session-id", order.session]
+    if model := model_of(order, MODELS):
+        words += ["--model", model]
+    tools = [name for tool in order.tools for name in TOOLS[tool]]
+    settings = {
+        **QUIET,
+        "tools": {"core": tools, "allowed": tools, "sandbox": False, "shell": {"enableInteractiveShell": False}},
+        "security": {"folderTrust": OFF, "environmentVariableRedaction": {"enabled": True}},
+    }
+    variables = {
+        "GEMINI_CLI_NO_RELAUNCH": "true",
+        "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(Path(order.home, SETTINGS)),  # these go before all others
+        "GEMINI_CLI_TRUST_WORKSPACE": "false",  # settings, commands, servers and .env of the project stay out
+    }
+    diary = Diary(order, CHAT, _recorded, order.session[:8])
+    program = Program(tuple(words), order.brief.encode(), variables=variables, look=diary)
+    lent = Path(order.home, OAUTH).exists()
+    return replace(program, adapted=lambda given: _logged_in(program, settings, given, lent=lent))
+
+
+def _logged_in(program: Program, settings: dict[str, Any], given: Mapping[str, str], *, lent: bool) -> Program:
+    way = "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
+    auth = {"selectedType": "oauth-personal" if lent else way}
+    chosen = {**settings, "security": {**settings["security"], "auth": auth}}
+    return replace(program, files={SETTINGS: json.dumps(chosen).encode()})
+
+
+def fold(event: dict[str, Any], heard: Heard) -> None:
+    kind = event["type"]
+    if kind == "init":
+        heard.session(event["session_id"])
+    elif kind == "message" and event["role"] == "assistant":
+        heard.text += event["content"]
+    elif kind == "tool_use":
+        heard.says(heard.text)
+        heard.text = ""  # what it says before a tool is no answer
+        what = json.dumps(event["parameters"], ensure_ascii=False)
+        if event["tool_name"] in STARTERS:
+            heard.started_agent(f"{event['tool_name']} {what}")
+        heard.tool(event["tool_name"], event["tool_id"], what)
+    elif kind == "tool_result":
+        heard.tool_ended(event["tool_id"], failed=event["status"] != "success")
+    elif kind == "error":
+        heard.refused(str(event["message"]), final=False)
+    elif kind == "result":
+        _ended(event, heard)
+
+
+def _recorded(line: dict[str, Any], heard: Heard) -> None:
+    # One message is written again when its tools have run: its id says that it is the same.
+    if line["type"] == "gemini" and line["id"] != heard.last:
+        heard.last, told = line["id"], line["tokens"]
+        counted(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), heard)
+
+
+def _ended(event: dict[str, Any], heard: Heard) -> None:
+    told = event.get("stats") or {}
+    if told.get("total_tokens"):
+        used = Usage(told["input_tokens"], told["total_tokens"] - told["input_tokens"], told.get("cached") or 0)
+        heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
+    heard.says(heard.text)
+    heard.finished = True
+    if event["status"] != "success":
+        heard.refused(str((event.get("error") or {}).get("message")))
+
+
+AGENT = Agent(
+    title="Gemini CLI",
+    program="gemini",
+    install="npm install -g @google/gemini-cli",
+    capabilities=Capabilities(
+        resume=True, chosen_session=True, reports_usage=True, running_usage=True, withholds_tools=True, vendor="google"
+    ),
+    login=Login(
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        files=(OAUTH, ".gemini/google_accounts.json"),
+        along=(
+            *("GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"),
+            *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
+        ),
+        how="run `gemini` once and log in, or set GEMINI_API_KEY",
+    ),
+    models=MODELS,
+    begin=begin,
+    fold=fold,
+    lost=("Invalid session identifier", "No previous sessions found"),
+    taken=("already exists",),
+)
