@@ -42,8 +42,8 @@ def found(program: str, path: str | None = None, home: str | None = None) -> Fou
 
 def version(path: str) -> str:
     """What the program says of its version, in one line; empty if it does not. Nothing of the user's goes with it."""
-    if said := _packaged_version(os.path.realpath(path)):
-        return said
+    if known := _packaged_version(os.path.realpath(path)):
+        return known
     with tempfile.TemporaryDirectory(prefix="trued-version-") as home:
         variables = {"HOME": home, "PATH": f"{Path(path).parent}:{os.environ.get('PATH', os.defpath)}", "NO_COLOR": "1"}
         try:
