@@ -12,6 +12,7 @@ from .kit import Kit, Line, folder_name
 from .patience import GiveUp, Waited, got_further, patience
 from .people import told
 from .protocols import Taken
+from .roles import size_of
 from .types import Role, Value
 from .wire import Limits, Order, Report, Usage, total
 
@@ -34,6 +35,11 @@ class Ask(Value):
     anew: str = ""  # the brief for a session that turns out to be lost
     native: str = ""
     before: Usage = Usage()
+
+    @property
+    def model(self) -> str:
+        """By size where the role's word has one: `sonnet` means something to one agent only."""
+        return size_of(self.role.model) or self.role.model
 
 
 class Answered(Value):
@@ -147,7 +153,7 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
 
     for attempt in count(1):
         clone = ask.clone if attempt == 1 else f"{ask.clone}.{attempt}"
-        wanted = Wanted(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.role.model)
+        wanted = Wanted(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
         async with kit.budget.reserved(wanted) as reserved:
             # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
             work, home = await kit.workspace.clone(clone, line.head, token=f"{folder_name(ask.key)}.{attempt}")
@@ -180,7 +186,7 @@ def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
         folder="",
         home="",
         tools=ask.role.tools,
-        model=ask.role.model,
+        model=ask.model,
         native=exchange.native if first else "",
         interrupted=exchange.interrupted and first,
         anew=ask.anew,
