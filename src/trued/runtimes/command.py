@@ -35,8 +35,8 @@ class CommandRuntime:
         found = _found(words[0], Path(order.folder)) if any(words[:1]) else ""
         if not found:
             return failed(order, "missing", _missing(words, order))
-        found, seen = _seen(found, words[1:], Path(order.folder))
-        program = Program((found, *words[1:]), _order(order), seen)
+        found, shown = seen(found, words[1:], Path(order.folder))
+        program = Program((found, *words[1:]), _order(order), shown)
         ended = await self._launch(order, program, lambda line: tell("log", text=line))
         if report := not_well(order, ended):
             return report
@@ -77,7 +77,7 @@ def _missing(words: list[str], order: Order) -> str:
     return f"there is no program {words[0]} on PATH; install it, or write an absolute path"
 
 
-def _seen(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
+def seen(program: str, arguments: list[str], clone: Path) -> tuple[str, tuple[str, ...]]:
     """What to start, and what it may see: itself and every file or folder that the user's command line names.
 
     What lies in the clone is the agent's to write: it is neither run here, outside the sandbox, nor followed anywhere.

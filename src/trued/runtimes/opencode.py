@@ -1,6 +1,7 @@
 """OpenCode, over ACP: its own stream of JSON names the session only after the first paid request."""
 
 import json
+import secrets
 from dataclasses import replace
 
 from ..wire import Order
@@ -9,9 +10,9 @@ from .driving.agent import Agent, Login, model_of
 from .driving.installed import Found
 from .driving.program import Program
 
-TOOLS = {
+PERMISSIONS = {
     "read": ("read", "list"),
-    "edit": ("edit", "write", "patch", "multiedit"),
+    "edit": ("edit",),
     "search": ("glob", "grep"),
     "execute": ("bash",),
     "web": ("webfetch", "websearch"),
@@ -29,26 +30,51 @@ QUIET = {
 }
 
 
+# With these it finds nothing to install: it takes no plugins here, and would fetch what those need.
+FILES = {
+    ".config/opencode/node_modules/none": b"",
+    ".config/opencode/package-lock.json": b'{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
+}
+# Over ACP it tells the tokens of its last request only.
+BOOKS = {
+    "file": ".local/share/opencode/opencode.db",
+    "query": """
+        SELECT id, data ->> '$.tokens.input' + data ->> '$.tokens.cache.read' + data ->> '$.tokens.cache.write',
+               data ->> '$.tokens.output' + data ->> '$.tokens.reasoning', data ->> '$.tokens.cache.read',
+               data ->> '$.cost'
+          FROM message
+         WHERE session_id = ? AND data ->> '$.role' = 'assistant' AND data ->> '$.time.completed' IS NOT NULL
+         ORDER BY time_created""",
+}
+
+
 def begin(order: Order, found: Found) -> Program:
-    allowed = {name for tool in order.tools for name in TOOLS[tool]}
-    permission = {name: "allow" if name in allowed else "deny" for names in TOOLS.values() for name in names}
+    allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
-        "permission": {"*": "deny", **permission, "doom_loop": "deny", "external_directory": "allow"},
+        "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox says what is outside
+        "agent": {"title": {"disable": True}},  # a request of its own, for a name that nobody reads
         "share": "disabled",
         "autoupdate": False,
         "snapshot": False,
-        "instructions": [],
     }
-    variables = {**QUIET, "OPENCODE_CONFIG_CONTENT": json.dumps(config)}
-    argv = (found.path, "acp", "--pure")
-    return acp.spoken(order, acp.Choice(argv, model=model_of(order, {}), variables=variables))
+    own = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16)}
+    return acp.spoken(
+        order,
+        acp.Choice(
+            (found.path, "acp", "--pure"),
+            model=model_of(order, {}),
+            variables={**QUIET, **own},
+            files=FILES,
+            books=BOOKS,
+        ),
+    )
 
 
 AGENT = Agent(
     title="OpenCode",
     program="opencode",
     install="npm install -g opencode-ai",
-    capabilities=replace(acp.CAPABILITIES, reports_cost=True, withholds_tools=True),
+    capabilities=replace(acp.CAPABILITIES, reports_cost=True, running_usage=True, withholds_tools=True),
     login=Login(
         keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"),
         files=(".local/share/opencode/auth.json",),
@@ -60,4 +86,6 @@ AGENT = Agent(
     begin=begin,
     fold=acp.fold,
     lost=acp.LOST,
+    extra="acp",
+    modules=("acp",),
 )

@@ -26,7 +26,7 @@ KINDS = {
 # What the protocol has, and most agents of it: one that has less says so when it is asked for it.
 CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
 LOST = (acp_client.LOST,)
-STARTERS = ("task", "agent", "delegate", "subagent")  # names of tools that would begin another agent
+STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would begin another agent
 WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the answer is whole, its contract tells
 AUTH_REQUIRED = -32000
 
@@ -40,6 +40,9 @@ class Choice:
     mode: str = ""
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    # Of each request: a database below HOME, and a query by session for rows of (id, sent, said, cached, dollars).
+    books: Mapping[str, str] = field(default_factory=dict)
 
 
 def spoken(order: Order, choice: Choice) -> Program:
@@ -54,6 +57,7 @@ def spoken(order: Order, choice: Choice) -> Program:
         "model": choice.model,
         "mode": choice.mode,
         "kinds": kinds,
+        "books": dict(choice.books),
     }
     client = str(Path(acp_client.__file__).resolve())
     return Program(
@@ -62,6 +66,7 @@ def spoken(order: Order, choice: Choice) -> Program:
         json.dumps(told, ensure_ascii=False).encode(),
         (sys.prefix, sys.base_prefix, client, *choice.readable),
         choice.variables,
+        files=choice.files,
     )
 
 
@@ -71,6 +76,8 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
         heard.session(event["id"])
     elif kind == "update":
         _updated(event["update"], heard)
+    elif kind == "request":
+        _requested(event, heard)
     elif kind == "permission":
         _permitted(event, heard)
     elif kind == "answered":
@@ -83,12 +90,8 @@ def _updated(update: dict[str, Any], heard: Heard) -> None:
     kind = update["sessionUpdate"]
     if kind == "agent_message_chunk":
         _said(update, heard)
-    elif kind == "tool_call":
+    elif kind in ("tool_call", "tool_call_update"):
         _tool(update, heard)
-    elif kind == "tool_call_update" and update.get("status") in ("completed", "failed"):
-        if update["toolCallId"] not in heard.running:  # some tell only of its end
-            _tool(update, heard)
-        heard.tool_ended(update["toolCallId"], failed=update["status"] == "failed")
     elif kind == "usage_update":
         _told_usage(update, heard)
 
@@ -109,12 +112,25 @@ def _spoken(heard: Heard) -> None:
 
 
 def _tool(update: dict[str, Any], heard: Heard) -> None:
+    """It is at work when its input is whole; before that the model is still talking. Some are told of at their end."""
+    status, id = update.get("status"), update["toolCallId"]
+    if update["sessionUpdate"] == "tool_call":
+        _spoken(heard)
+    whole = status in ("in_progress", "completed", "failed") or set(update.get("rawInput") or {}) - {"cwd"}
+    if whole and id not in heard.running:
+        _begun(update, heard)
+    if status in ("completed", "failed"):
+        heard.tool_ended(id, failed=status == "failed")
+
+
+def _begun(update: dict[str, Any], heard: Heard) -> None:
     _spoken(heard)
-    name = (update.get("_meta") or {}).get("toolName") or update.get("title") or update.get("kind") or "a tool"
-    what = json.dumps(update.get("rawInput") or {}, ensure_ascii=False)
-    if str(name).lower() in STARTERS:
+    title, kind = str(update.get("title") or ""), update.get("kind") or "other"
+    name = str((update.get("_meta") or {}).get("toolName") or (title if kind == "other" else kind))
+    what = json.dumps(update.get("rawInput") or title, ensure_ascii=False)
+    if {name.lower(), title.lower()} & STARTERS:
         heard.started_agent(f"{name} {what}")
-    heard.tool(str(name), update["toolCallId"], what)
+    heard.tool(name, update["toolCallId"], what)
 
 
 def _permitted(event: dict[str, Any], heard: Heard) -> None:
@@ -127,11 +143,18 @@ def _permitted(event: dict[str, Any], heard: Heard) -> None:
         heard.denied(name, what)
 
 
+def _requested(event: dict[str, Any], heard: Heard) -> None:
+    if event["sent"] or event["said"]:
+        cost = float(event["cost"] or 0.0)
+        kind = "reported" if cost else ""
+        heard.request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
+
+
 def _told_usage(update: dict[str, Any], heard: Heard) -> None:
     """What the context holds now, and what the whole session has cost so far."""
     usage = replace(heard.usage, peak=max(heard.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
-    if cost.get("currency") == "USD":
+    if cost.get("currency") == "USD" and cost.get("amount"):
         spent = max(0.0, float(cost["amount"]) - heard.order.before.cost_usd)
         usage = replace(usage, cost_usd=spent, cost="reported")
     heard.used(usage)

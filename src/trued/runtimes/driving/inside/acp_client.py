@@ -8,8 +8,10 @@ import contextlib
 import json
 import os
 import signal
+import sqlite3
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 ANSWER_S = 120.0  # for every request but the prompt: an agent may read its whole history on the way
@@ -19,7 +21,7 @@ BEAT_S = 1.0  # thinking is told so often at most: it is no text, but a sign of 
 CUT = 4000  # characters of anything but the agent's words
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # nobody reads these
 LOST = "this session cannot be gone on with"
-METHOD_NOT_FOUND = -32601
+LOOK_S = 1.0  # how often an agent's books are looked into
 
 
 class Refused(Exception):
@@ -37,8 +39,8 @@ def tell(event: str, **data: Any) -> None:
 class Client:
     """What the agent may ask of us: permissions, and nothing else. No file, no terminal is offered."""
 
-    def __init__(self, kinds: list[str]) -> None:
-        self._kinds = set(kinds)
+    def __init__(self, kinds: list[str], books: "Books") -> None:
+        self._kinds, self._books = set(kinds), books
         self._tools: dict[str, dict[str, Any]] = {}  # what was told of each, piece by piece
         self._beat = 0.0
         self.replaying = False  # a session that is loaded is told again, from its beginning
@@ -57,7 +59,7 @@ class Client:
 
     def _updated(self, update: dict[str, Any]) -> None:
         kind = update.get("sessionUpdate")
-        if self.replaying or kind == "user_message_chunk":
+        if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._books.kept):
             return
         if kind == "agent_thought_chunk":
             self._beats()
@@ -90,6 +92,46 @@ class Client:
         return {"outcome": "cancelled"}
 
 
+class Books:
+    """What an agent wrote down of each request, in a database of its own: where it tells nobody, this is read."""
+
+    def __init__(self, told: dict[str, str]) -> None:
+        self._file = Path.home() / told["file"] if told else None
+        self._query, self._session = told.get("query", ""), ""
+        self._known: set[str] = set()
+
+    @property
+    def kept(self) -> bool:
+        return self._file is not None
+
+    def open(self, session: str) -> None:
+        """What is there already was paid for by an earlier call."""
+        self._session = session
+        self._known = {row[0] for row in self._rows()}
+
+    async def follow(self) -> None:
+        while True:
+            await asyncio.sleep(LOOK_S)
+            self.read()
+
+    def read(self) -> None:
+        for name, sent, said, cached, cost in self._rows():
+            if name not in self._known:
+                self._known.add(name)
+                tell("request", sent=sent, said=said, cached=cached, cost=cost)
+
+    def _rows(self) -> list[Any]:
+        if self._file is None:
+            return []
+        try:
+            with contextlib.closing(sqlite3.connect(f"file:{self._file}?mode=ro", uri=True, timeout=LOOK_S)) as books:
+                return books.execute(self._query, (self._session,)).fetchall()
+        except sqlite3.Error as error:
+            print(f"its books cannot be read, so it is asked what it used: {error}", file=sys.stderr)
+            self._file = None
+            return []
+
+
 async def main() -> int:
     order: dict[str, Any] = json.load(sys.stdin)
     try:
@@ -119,13 +161,14 @@ async def _started(argv: list[str], folder: str) -> asyncio.subprocess.Process:
 async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
     from acp.connection import Connection
 
-    client = Client(order["kinds"])
+    books = Books(order["books"])
+    client = Client(order["kinds"], books)
     assert agent.stdin is not None  # noqa: S101 (both are pipes)
     link = Connection(client, agent.stdin, agent.stdout)
     try:
         session = await _session(order, client, link)
-        prompt = [{"type": "text", "text": order["prompt"]}]
-        answer = await _asked(link, "session/prompt", {"sessionId": session, "prompt": prompt}, None)
+        books.open(session)
+        answer = await _prompted(order["prompt"], session, link, books)
         tell("answered", response=answer)
         code = 0
     except Refused as said:
@@ -135,6 +178,16 @@ async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> i
         with contextlib.suppress(ConnectionError):
             await link.close()
     return code
+
+
+async def _prompted(text: str, session: str, link: Any, books: Books) -> dict[str, Any]:
+    given = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
+    following = asyncio.create_task(books.follow())
+    try:
+        return await _asked(link, "session/prompt", given, None)
+    finally:
+        following.cancel()
+        books.read()
 
 
 async def _session(order: dict[str, Any], client: Client, link: Any) -> str:
