@@ -4,11 +4,13 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from trued.errors import BadInput
 from trued.roles import Shelf, played, shelf, size_of
 from trued.roles.others import FORMS, Reading, read_other
-from trued.roles.tools import UNNAMED
+from trued.roles.tools import TOOLS, UNNAMED
 from trued.types import Role
 
 pytestmark = pytest.mark.spec("AGT-2")
@@ -170,6 +172,7 @@ def test_a_custom_agent_of_github_needs_no_front_matter() -> None:
         ("permission: {bash: deny, webfetch: ask}", ("read", "edit", "search", "web")),
         ("permission: {bash: {'*': deny}}", ("read", "edit", "search")),
         ("permission: deny", ("read",)),
+        ("permission: {bash: {a: [1]}, edit: [deny]}", ("read", "search")),
         ("permission: allow", ("read", "edit", "search", "execute", "web")),
         ("tools: {bash: true}\npermission: {bash: deny}", ("read", "edit", "search")),
         ("permission: {'*': deny, read: allow, playwright_*: allow, linear_*: allow}", ("read", "browser")),
@@ -282,3 +285,53 @@ def test_another_role_takes_a_place_in_the_workflow_under_the_name_of_the_place(
         played(found, {"purple-team-a": "nobody"})
     with pytest.raises(BadInput, match="no role 'nowhere' to be played"):
         played(found, {"nowhere": "my-builder"})
+
+
+WORDS = st.sampled_from(
+    [
+        *(
+            "---",
+            "name:",
+            "tools:",
+            "permission:",
+            "model:",
+            "disable: true",
+            "description: a: b",
+            "- x",
+            "{",
+            "}",
+            "[",
+            "]",
+        ),
+        *(
+            "*",
+            "Read",
+            "Bash(git *",
+            "'*': deny",
+            "bash: {a: b}",
+            "&a",
+            "*a",
+            "!!python/x",
+            "<<: *a",
+            "  ",
+            "\t",
+            "1e999",
+        ),
+        *("2020-01-01", "null", "~", ":", ",", "\u2028", "\x00", "é", "# c", "|", ">", '"', "'"),
+    ]
+)
+
+
+@given(st.lists(WORDS | st.text(max_size=8), max_size=25), st.sampled_from(sorted(FORMS)), st.sampled_from("\n "))
+@settings(max_examples=100, deadline=None)
+def test_whatever_stands_in_a_file_it_is_a_role_none_or_one_clear_sentence(
+    words: list[str], form: str, between: str
+) -> None:
+    text = f"---\n{between.join(words)}\n---\nBody.\n"
+    found, where = None, "x.md:1"
+    try:
+        found = read_other(text, "x.md", "x", FORMS[form]).role
+    except BadInput as error:
+        where = error.where
+    assert where.startswith("x.md:")
+    assert found is None or (found.name and found.prompt and set(found.tools) <= set(TOOLS))

@@ -212,7 +212,7 @@ class _Tools:
         for name, rule in given.items() if isinstance(given, dict) else ():
             if isinstance(rule, dict):
                 may = any(one in ALLOWED for one in rule.values())
-                if may and len(set(rule.values())) > 1:
+                if may and len(set(map(str, rule.values()))) > 1:
                     self._say(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
             else:
                 may = rule in ALLOWED
