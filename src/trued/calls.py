@@ -191,6 +191,7 @@ def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
         interrupted=exchange.interrupted and first,
         anew=ask.anew,
         before=total(ask.before, exchange.spent),
+        bring=ask.agent.partition(":")[0] in settings.bring,
         login=settings.login_of(ask.agent),
         prompts=settings.prompts,
         allowance=reserved.allowance,

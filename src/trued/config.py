@@ -35,7 +35,7 @@ SHARED = (
     ),
     "environment",
 )
-USERS_OWN = ("accept", "allow_unsandboxed", "prices")  # what a repository could otherwise grant itself
+USERS_OWN = ("accept", "allow_unsandboxed", "bring", "prices")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
 ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment", "limits"))
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)

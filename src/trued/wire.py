@@ -112,6 +112,7 @@ class Order:
     interrupted: bool = False  # this very brief was begun before: the agent goes on with what it left
     anew: str = ""  # the brief for a session that is lost and has to begin afresh; empty: the same one
     before: Usage = field(default_factory=Usage)  # of earlier calls of the session: some agents count all of it again
+    bring: bool = False  # the project's own settings for this agent (hooks, servers, skills) are loaded
     login: str = "auto"  # how it may log in: auto | key | subscription | none
     prompts: str = "policy"  # what it may not do by itself is refused (policy), or becomes a question (ask)
     allowance: Amount = field(default_factory=Amount)  # reserved for this call: what goes beyond it is ended

@@ -173,6 +173,18 @@ async def test_it_has_the_tools_of_its_role_and_none_that_starts_agents(world: W
     assert argv[argv.index("--tools") + 1] == argv[argv.index("--allowedTools") + 1] == "Read"
 
 
+@pytest.mark.spec("AGT-4")
+async def test_the_project_s_own_settings_are_loaded_only_where_the_user_asks_for_them(world: World) -> None:
+    await work(world, play(reply=SUMMARY))
+    await work(world, play(reply=SUMMARY), call="two", bring=True)
+    files = sorted((world.top / "home").rglob("*.jsonl"), key=lambda file: file.stat().st_mtime)
+    first, second = (json.loads(file.read_text())["argv"] for file in files)
+    assert first[first.index("--setting-sources") + 1] == ""
+    assert "--strict-mcp-config" in first
+    assert second[second.index("--setting-sources") + 1] == "project"
+    assert "--strict-mcp-config" not in second
+
+
 @pytest.mark.spec("RUN-5")
 async def test_an_agent_that_starts_the_same_agent_by_a_shell_is_refused(world: World) -> None:
     inner = "sh -c 'claude --resume none & sleep 1.5; true'"
@@ -206,4 +218,4 @@ def test_every_agent_is_described_by_its_file() -> None:
     for kind in kinds():
         agent = agent_of(kind if kind not in ("acp", "coder", "command", "scripted") else f"{kind}:x:y")
         assert agent.title
-        assert agent.runtime or (agent.begin and agent.fold and agent.install)
+        assert agent.runtime or (agent.begin and agent.fold)

@@ -13,7 +13,7 @@ from ..documents.plan import parse_plan, read_plan
 from ..documents.requirements import load_requirements
 from ..errors import BadInput
 from ..roles import shelf
-from ..runtimes import capabilities_of
+from ..runtimes import agent_of, capabilities_of, described, kinds
 from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Value
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
@@ -63,6 +63,7 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
     name = known(request.workflow or ("purple" if goal.source.file else "solo"))
     agents = settings.agents if any_agent else {role: _agent(one) for role, one in settings.agents.items()}
     settings = settings.model_copy(update={"workflow": name, "agents": agents})
+    _brought(settings)
     roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
     _played(settings, roles)
     requirements = load_requirements(request.requirements) if request.requirements else None
@@ -124,6 +125,13 @@ def _agent(agent: str) -> str:
     capabilities_of(agent)
     kind, _, rest = agent.partition(":")
     return f"scripted:{Path(rest).expanduser().resolve()}" if kind == "scripted" else agent
+
+
+def _brought(settings: Settings) -> None:
+    for agent in settings.bring:
+        if not agent_of(agent).brings:
+            able = ", ".join(kind for kind in kinds() if described(kind).brings)
+            raise BadInput(f"{agent} cannot bring the project's own settings", "bring", f"these can: {able}")
 
 
 def _played(settings: Settings, roles: Mapping[str, Role]) -> None:

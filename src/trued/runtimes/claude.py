@@ -36,7 +36,10 @@ def begin(order: Order, found: Found) -> Program:
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
     words += ["--tools", ",".join(tools), "--allowedTools", ",".join(tools)]
-    words += ["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]
+    if order.bring:
+        words += ["--setting-sources", "project"]
+    else:
+        words += ["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]
     words += ["--resume", order.session] if order.resume else ["--session-id", order.session]
     words += ["--json-schema", json.dumps(order.schema)] if order.schema else []
     if model := model_of(order, MODELS):
@@ -134,6 +137,7 @@ AGENT = Agent(
     models=MODELS,
     begin=begin,
     fold=fold,
+    brings=True,
     lost=("No conversation found with session ID",),
     taken=("is already in use",),
 )

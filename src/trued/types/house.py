@@ -70,6 +70,7 @@ class Settings(Value):
     login: dict[
         str, Literal["auto", "key", "subscription", "none"]
     ] = {}  # agent → how it may log in; "*" for all others
+    bring: tuple[str, ...] = ()  # agents that load the project's own hooks, servers and skills, by the user's word
     wait: bool = True  # for a provider that lets nobody go on; else the run ends and can be resumed
     prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow: refused, or asked about
     limits: Spending = Spending()

@@ -42,6 +42,7 @@ class Agent:
     taken: tuple[str, ...] = ()  # and of one that exists already
     runtime: Callable[[Launch], Runtime] | None = None  # one that does not tell what it does, line by line
     browser: bool = False  # it can drive one by itself
+    brings: bool = False  # it can load the project's own settings for it, where the user asks for that
     extra: str = ""  # of ours, that it takes: trued[…]
     modules: tuple[str, ...] = ()  # that this extra brings: looked for, and not loaded
     named: "Callable[[str], Agent] | None" = None  # more exactly, by what stands behind its name
