@@ -1,0 +1,261 @@
+"""A raw model as a coding agent: one turn of one session, told as one JSON object a line.
+
+It is started by its path inside the agent's sandbox, so it may import nothing of this package.
+"""
+
+import asyncio
+import contextlib
+import ctypes
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import AsyncIterable
+from pathlib import Path
+from typing import Any
+
+from jsonschema import Draft202012Validator
+from pydantic_ai import Agent, ModelRetry, RunContext, StructuredDict, TextOutput, ToolOutput, UsageLimits
+from pydantic_ai.capabilities import LocalWorkspace
+from pydantic_ai.exceptions import (
+    AgentRunError,
+    ModelAPIError,
+    ModelConnectionError,
+    ModelHTTPError,
+    ModelServerError,
+    UsageLimitExceeded,
+    UserError,
+)
+from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, repair_messages
+from pydantic_ai_harness.compaction import ClearToolResults
+from pydantic_ai_harness.filesystem import FileSystem
+from pydantic_ai_harness.repair_tool_arguments import RepairToolArguments
+from pydantic_ai_harness.shell import Shell
+
+FILES = {"read": ("read_file", "list_files"), "search": ("grep",), "edit": ("write_file", "edit_file")}
+COMMAND_S = 120.0
+RETRIES = {"tools": 8, "output": 2}  # a model that stumbles over one tool so often in a row does not find its feet
+PAUSES = (1.0, 4.0)  # before a request is sent again that broke off; a longer wait is the engine's
+BEAT_S = 2.0  # an answer that comes word by word is a sign of life, so often
+SILENCE_S = 24 * 3600.0  # whoever started us watches over hangs
+FULL = 0.7  # of the model's context: old results of tools are forgotten then
+SHOWN = 4000
+LOST, TAKEN = "there is no session", "there is already a session"
+DUMPABLE, DEATH_SIGNAL = 4, 1  # of prctl(2)
+
+
+def main() -> int:
+    events = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # whatever a library prints is log
+    return asyncio.run(Turn(order_in_secret(), events).taken())
+
+
+def order_in_secret() -> dict[str, Any]:
+    """The order, with the key in it. Nothing that is started from here can find that: not in an environment, not in
+    this process' memory, not in the file that came as stdin and that others have open, too."""
+    kernel = ctypes.CDLL(None)
+    kernel.prctl(DUMPABLE, 0, 0, 0, 0)
+    kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)  # our environment, by which we would be found, is hidden now, too
+    order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
+    with contextlib.suppress(OSError):
+        os.ftruncate(0, 0)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    return order
+
+
+class Turn:
+    """One brief in one session. What was said is kept after every step, so that a crash costs one request at most."""
+
+    def __init__(self, order: dict[str, Any], events: Any) -> None:
+        self._order, self._events = order, events
+        self._file = Path.home() / ".trued-coder" / f"{order['session']}.json"
+        self._beat = 0.0
+        self._agent: Agent[Any, Any]
+
+    def tell(self, what: str, /, **data: Any) -> None:
+        self._events.write(json.dumps({"type": what, **data}, ensure_ascii=False) + "\n")
+        self._events.flush()
+
+    async def taken(self) -> int:
+        if self._order["resume"] != self._file.exists():
+            words = LOST if self._order["resume"] else TAKEN
+            print(f"{words} {self._order['session']}", file=sys.stderr)
+            return 3
+        self.tell("session", id=self._order["session"])
+        try:
+            self._agent = agent_for(self._order, self)
+            await self._asked()
+        except UserError as error:  # a model or provider that nobody knows, a key that is not there
+            self.tell("refused", message=str(error)[:SHOWN], kind="auth" if "API_KEY" in str(error) else "other")
+        except UsageLimitExceeded as error:
+            self.tell("refused", message=str(error)[:SHOWN], kind="budget")
+        except ModelAPIError as error:
+            self.tell("refused", **refused(error))
+        except AgentRunError as error:
+            self.tell("refused", message=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
+        return 0
+
+    async def _asked(self) -> None:
+        """Until the turn is over; a request that breaks off on the way is sent again, from where it was."""
+        self._keep([*self._history(), *new_user(self._order["brief"])])
+        pauses = iter(PAUSES)
+        while True:
+            try:
+                return await self._run()
+            except (ModelConnectionError, ModelServerError) as error:
+                if (pause := next(pauses, None)) is None or error.retry_after:
+                    raise
+                self.tell("refused", final=False, **refused(error))
+                await asyncio.sleep(pause)
+
+    async def _run(self) -> None:
+        limits = UsageLimits(request_limit=None, total_tokens_limit=self._order["tokens"] or None)
+        async with self._agent.iter(message_history=self._history(), usage_limits=limits) as run:
+            async for node in run:
+                if Agent.is_model_request_node(node):
+                    self._keep([*run.all_messages(), node.request])
+                    async with node.stream(run.ctx) as answer:
+                        await self._alive(answer)
+                elif Agent.is_call_tools_node(node):
+                    self._keep(run.all_messages())
+                    self._said(node.model_response)
+                    async with node.stream(run.ctx) as events:
+                        await self._worked(events)
+            self._keep(run.all_messages())
+        said = run.result.output if run.result else ""
+        self.tell("finished", **({"text": said} if isinstance(said, str) else {"reply": dict(said)}))
+
+    async def _alive(self, answer: AsyncIterable[Any]) -> None:
+        async for _ in answer:
+            if time.monotonic() - self._beat > BEAT_S:
+                self._beat = time.monotonic()
+                self.tell("alive")
+
+    def _said(self, response: ModelResponse) -> None:
+        for part in response.parts:
+            if isinstance(part, TextPart):
+                self.tell("says", text=part.content[:SHOWN])
+        used = response.usage
+        self.tell("usage", sent=used.input_tokens, said=used.output_tokens, cached=used.cache_read_tokens)
+
+    async def _worked(self, events: AsyncIterable[Any]) -> None:
+        async for event in events:
+            if event.event_kind == "function_tool_call":
+                what = event.part.args_as_json_str()
+                self.tell("tool", name=event.part.tool_name, id=event.part.tool_call_id, what=what[:SHOWN])
+            elif event.event_kind == "function_tool_result":
+                self.tell("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
+
+    def _history(self) -> list[ModelMessage]:
+        """What was said before; a tool that was interrupted has an answer that says so."""
+        if not self._file.exists():
+            return []
+        return repair_messages(ModelMessagesTypeAdapter.validate_json(self._file.read_bytes()))
+
+    def _keep(self, messages: list[ModelMessage]) -> None:
+        self._file.parent.mkdir(mode=0o700, exist_ok=True)
+        aside = self._file.with_suffix(".new")
+        with aside.open("wb") as file:
+            file.write(ModelMessagesTypeAdapter.dump_json(messages))
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(self._file)
+
+
+def new_user(brief: str) -> list[ModelMessage]:
+    return ModelMessagesTypeAdapter.validate_python(
+        [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": brief}]}]
+    )
+
+
+def agent_for(order: dict[str, Any], turn: Turn) -> Agent[Any, Any]:
+    """The model with the tools of its role, and none besides. The harness' parts, and not its whole coder: that one
+    starts other agents, and leaves its shells' books in the folder."""
+    tools: list[str] = order["tools"]
+    around = dict(os.environ)
+    for name in order["keys"]:
+        around.pop(name, None)
+    os.environ.update(order["keys"])  # for the provider's library; what it starts gets `around`
+    files = [name for tool in tools for name in FILES.get(tool, ())]
+    parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), Forgetting(turn), RepairToolArguments()]
+    if files:
+        parts.append(FileSystem(tools=files, content_hashes=False, read_only_patterns=[], max_retries=RETRIES["tools"]))
+    if "execute" in tools:
+        quiet = {"denied_commands": [], "allow_interactive": True}  # the sandbox says no, and not a list of words
+        parts.append(Shell(tools=["run_command"], default_timeout=COMMAND_S, **quiet))  # type: ignore[arg-type]
+    agent: Agent[Any, Any] = Agent(
+        order["model"],
+        output_type=typed(order["schema"]),
+        instructions=order["instructions"],
+        capabilities=parts,
+        retries={"tools": RETRIES["tools"], "output": RETRIES["output"]},
+        model_settings={"max_retries": 0, "timeout": SILENCE_S, "cache": True},
+    )
+    if order["schema"]:
+        agent.output_validator(contract(order["schema"]))
+    return agent
+
+
+def typed(schema: dict[str, Any]) -> Any:
+    """By a tool of its own, or, from models that would rather talk, as JSON and nothing else."""
+    if not schema:
+        return str
+    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(spoken)]
+
+
+def spoken(text: str) -> Any:
+    bare = text.strip().removeprefix("```json").removesuffix("```")
+    try:
+        value = json.loads(bare)
+    except ValueError:
+        return text
+    return value if isinstance(value, dict) else text
+
+
+def contract(schema: dict[str, Any]) -> Any:
+    """What breaks it is said at once, while the conversation is warm. The last answer is judged by others."""
+
+    async def kept(ctx: RunContext[Any], said: Any) -> Any:
+        if ctx.partial_output or ctx.last_attempt:
+            return said
+        if isinstance(said, str):
+            raise ModelRetry("That was no answer. Go on with your work, or give your answer by final_result.")
+        wrong = [
+            f"{error.json_path}: {error.message[:300]}" for error in Draft202012Validator(schema).iter_errors(said)
+        ]
+        if wrong:
+            raise ModelRetry("The answer does not fit its schema:\n" + "\n".join(wrong[:10]))
+        return said
+
+    return kept
+
+
+class Forgetting(ClearToolResults[Any]):
+    """Old results of tools go when the context is nearly full; that is told."""
+
+    def __init__(self, turn: Turn) -> None:
+        super().__init__(max_fraction=FULL)
+        self._turn = turn
+
+    async def compact(self, messages: list[ModelMessage], ctx: RunContext[Any]) -> list[ModelMessage]:
+        kept = await super().compact(messages, ctx)
+        if kept is not messages:
+            self._turn.tell("compacted")
+        return kept
+
+
+def refused(error: ModelAPIError) -> dict[str, Any]:
+    """What the provider said, with its status and what it says on waiting."""
+    body = json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
+    known: dict[str, Any] = {"message": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
+    if isinstance(error, ModelHTTPError):
+        wait = {name: value for name, value in (error.headers or {}).items() if "retry" in name or "ratelimit" in name}
+        known |= {"status": error.status_code, "headers": wait}
+    elif isinstance(error, ModelConnectionError):
+        known["message"] = f"connection error: {error}"[:SHOWN]
+    return known
+
+
+if __name__ == "__main__":
+    sys.exit(main())
