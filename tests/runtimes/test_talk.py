@@ -216,6 +216,7 @@ async def test_a_killed_supervisor_is_followed_by_one_that_goes_on_with_the_sess
 
 def test_every_agent_is_described_by_its_file() -> None:
     for kind in kinds():
-        agent = agent_of(kind if kind not in ("acp", "coder", "command", "scripted") else f"{kind}:x:y")
+        behind = {"acp": ":program", "coder": ":openai:gpt-5", "command": ":program", "scripted": ":file.py"}
+        agent = agent_of(f"{kind}{behind.get(kind, '')}")
         assert agent.title
         assert agent.runtime or (agent.begin and agent.fold)
