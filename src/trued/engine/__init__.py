@@ -71,6 +71,8 @@ class Engine:
         record = self.journal.run(record.id)
         tell = self._of(record).tell
         tell("run began", title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level)
+        if inputs.looked:
+            tell("agents found", says=inputs.looked, agents=inputs.settings.agents)
         if inputs.dirty:
             tell("working tree is dirty", files=list(inputs.dirty), why="the run starts from HEAD, without them")
         for role in (one for one in inputs.roles.values() if one.form != "trued"):

@@ -18,6 +18,7 @@ from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Value
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
 from ..workspaces.sandbox import best
+from .agents import chosen, playable
 from .casting import cast, trusted
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
@@ -48,6 +49,7 @@ class Inputs(Value):
     level: str
     version: str
     dirty: tuple[str, ...] = ()  # uncommitted when it began: the run started from HEAD, without them
+    looked: str = ""  # agents that nobody named, in words; empty: all were named
 
 
 def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_agent: bool = False) -> Inputs:
@@ -61,8 +63,9 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
     settings = load_settings(request.flags, environ, repository.root, user)
     goal = _goal(request.goal, repository.root)
     name = known(request.workflow or ("purple" if goal.source.file else "solo"))
-    agents = settings.agents if any_agent else {role: _agent(one) for role, one in settings.agents.items()}
-    settings = settings.model_copy(update={"workflow": name, "agents": agents})
+    settings = settings.model_copy(update={"workflow": name})
+    agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
+    settings = settings.model_copy(update={"agents": agents})
     _brought(settings)
     roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
     _played(settings, roles)
@@ -79,6 +82,7 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
         level=best(settings.sandbox, settings.allow_unsandboxed),
         version=version("trued"),
         dirty=repository.dirty[:50],
+        looked=looked,
     )
 
 
@@ -120,9 +124,17 @@ def _looks_like_a_file(given: str) -> bool:
     return len(given.split()) == 1 and (Path(given).suffix in (".md", ".markdown", ".txt") or "/" in given)
 
 
+def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """Role → agent: each is known, and could be started; and what is said of those that were found by looking."""
+    for one in settings.agents.values():
+        capabilities_of(one)
+    agents, looked = chosen(settings, environ)
+    playable(agents.values(), settings, environ)
+    return {role: _agent(one) for role, one in agents.items()}, looked
+
+
 def _agent(agent: str) -> str:
-    """An agent that we know; a script is found from where the user stands, also later."""
-    capabilities_of(agent)
+    """A script is found from where the user stands, also later."""
     kind, _, rest = agent.partition(":")
     return f"scripted:{Path(rest).expanduser().resolve()}" if kind == "scripted" else agent
 

@@ -1,5 +1,6 @@
 """Who works: one file an agent, found by its name. What may follow the name, after a colon, its file says."""
 
+import difflib
 import time
 from collections.abc import Mapping
 from functools import cache
@@ -31,9 +32,9 @@ def agent_of(agent: str) -> Agent:
     """The agent that `NAME[:…]` names, or a sentence on which there are."""
     kind, colon, rest = agent.partition(":")
     if kind not in kinds():
-        raise BadInput(
-            f"there is no agent {agent!r}", then=f"there are {', '.join(kinds())}; `trued agents` tells more"
-        )
+        close = difflib.get_close_matches(kind, kinds(), 1, 0.6)
+        then = f"did you mean {close[0]}?" if close else f"there are {', '.join(kinds())}"
+        raise BadInput(f"there is no agent {agent!r}", then=f"{then}; `trued agents` tells more")
     found = described(kind)
     if not rest.strip() and (colon or not found.argument.startswith("[")):
         raise BadInput(f"the agent {agent!r} is named by half", then=f"write {kind}{found.argument}")

@@ -376,6 +376,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "question": _question,
     "said": _said,
     "approved": _approved,
+    "agents found": _warned("nobody named an agent; found: {says}"),
     "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
     "role of another tool": _warned("{role} works by {origin}, not by the packaged role"),
     "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),

@@ -1,0 +1,153 @@
+"""Who could play a role here: found by looking, without a request, and proposed for the roles of a run."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+from pathlib import Path
+
+from ..config import user_home
+from ..errors import BadInput
+from ..runtimes import agent_of, described, kinds
+from ..runtimes.driving.agent import Agent
+from ..runtimes.driving.installed import Found, found, version
+from ..runtimes.driving.login import Means, means
+from ..types import Settings
+from ..workflows import WORKFLOWS
+
+PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # those with the best answers, budgets and records first
+MODELS = {  # of the built-in coder, where there is no agent but a key
+    "anthropic": "claude-sonnet-4-5",
+    "openai": "gpt-5",
+    "google": "gemini-2.5-pro",
+}
+EXAMINER, TEAM_B = "examiner", "purple-team-b"
+ROLES = ("planner", "examiner", "second-examiner")  # beside those that a workflow names
+WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One agent as it is on this machine."""
+
+    name: str
+    agent: Agent
+    path: str = ""
+    version: str = ""
+    login: Means = field(default_factory=lambda: Means("", ""))
+    missing: str = ""  # what is not there; empty: it can be started
+
+    @property
+    def ready(self) -> bool:
+        return not self.missing and self.login.ready
+
+    @property
+    def vendor(self) -> str:
+        return self.agent.capabilities.vendor
+
+    @property
+    def to_do(self) -> str:
+        """The shortest way to make it ready; empty: it is."""
+        steps = [self.agent.install or f"pip install 'trued[{self.agent.extra}]'"] if self.missing else []
+        return ", then ".join([*steps, *([self.agent.login.how] if not self.login.ready else [])])
+
+
+def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[Seen]:
+    """Every agent that has a file here, those that are preferred first."""
+    names = sorted(kinds(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name))
+    seen = [seen_as(name, described(name), settings, environ) for name in names]
+    if not versions:
+        return seen
+    with ThreadPoolExecutor() as pool:
+        said = list(pool.map(lambda one: version(one.path) if one.path and one.name in PREFERRED else "", seen))
+    return [replace(one, version=word) for one, word in zip(seen, said, strict=True)]
+
+
+def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> Seen:
+    home = user_home(environ)
+    login = means(agent.login, settings.login_of(name), environ, home, time.time())
+    place, missing = _place(agent, environ, home)
+    return Seen(name, agent, place.path if place else "", login=login, missing=missing)
+
+
+def _place(agent: Agent, environ: Mapping[str, str], home: Path) -> tuple[Found | None, str]:
+    lacking = [name for name in agent.modules if find_spec(name) is None]
+    if lacking:
+        return None, f"takes the extra {agent.extra}"
+    if not agent.program:
+        return None, ""
+    place = found(agent.program, environ.get("PATH", ""), str(home))
+    return place, "" if place else f"is not installed: there is no program {agent.program} on PATH"
+
+
+def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
+    """Refuse, before anything is stored, what could not be started."""
+    for name in dict.fromkeys(agents):
+        one = seen_as(name, agent_of(name), settings, environ)
+        if one.missing:
+            title = one.agent.title if one.name in kinds() or ":" not in one.name else one.name
+            raise BadInput(f"{title} {one.missing}", then=one.to_do)
+
+
+def chosen(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """Who plays, and what is said of it: those that are named, and where a role is left, those that are found."""
+    named = settings.agents
+    if "*" in named or all(role in named for role in WORKFLOWS[settings.workflow]):
+        return named, ""
+    seen = ready(look(settings, environ), settings, environ)
+    if not seen:
+        raise BadInput(*_nobody(look(settings, environ)))
+    agents = proposed(seen)
+    by_name = {one.name: one for one in seen}
+    logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
+    return {**agents, **named}, f"{played(agents)}; {'; '.join(logins)}"
+
+
+def ready(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) -> list[Seen]:
+    """Those that could begin now; a raw model only where there is no agent: its key may be there for another end."""
+    able = [one for one in seen if one.name in PREFERRED and one.ready]
+    if able or any(one.name == "coder" and one.missing for one in seen):
+        return able
+    names = [f"coder:{provider}:{model}" for provider, model in MODELS.items()]
+    return [one for name in names if (one := seen_as(name, agent_of(name), settings, environ)).ready]
+
+
+def proposed(seen: Sequence[Seen]) -> dict[str, str]:
+    """Role → agent. Whoever examines or checks is of another vendor than whoever builds, where there are two."""
+    if not seen:
+        return {}
+    first = seen[0]
+    others = {one.vendor: one.name for one in reversed(seen) if first.vendor and one.vendor not in ("", first.vendor)}
+    names = [one.name for one in seen if one.name in others.values()]
+    if not names:
+        return {"*": first.name}
+    return {"*": first.name, TEAM_B: names[0], EXAMINER: names[-1] if len(names) == 1 else names[1]}
+
+
+def played(agents: Mapping[str, str]) -> str:
+    """A map of roles in words."""
+    rest = [f"{agent} as {role}" for role, agent in agents.items() if role != "*"]
+    every = [f"{agents['*']} {'in all other roles' if rest else 'in every role'}"] if "*" in agents else []
+    return ", ".join([*rest, *every])
+
+
+def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
+    """The roles that this agent would play, with that map."""
+    every = dict.fromkeys([*(role for roles in WORKFLOWS.values() for role in roles), *ROLES, *agents])
+    kind = name.partition(":")[0]
+    return tuple(
+        role for role in every if role != "*" and (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind
+    )
+
+
+def _nobody(seen: Sequence[Seen]) -> tuple[str, str, str]:
+    """No agent could begin: the shortest ways to have one, and what works without."""
+    there = [one for one in seen if one.name in PREFERRED and not one.missing]
+    if there:
+        what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
+        ways = "; ".join(dict.fromkeys(one.to_do for one in there))
+    else:
+        what = "no agent is named, and none is installed"
+        ways = "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")
+    return what, "", f"{ways}; or let any program play: --agent 'command:PROGRAM ARGS'; {WITHOUT}"
