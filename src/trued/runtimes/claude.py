@@ -87,8 +87,8 @@ def _ended(event: dict[str, Any], heard: Heard) -> None:
     cost = event.get("total_cost_usd")
     heard.used(
         Usage(
-            usage.tokens_in,
-            usage.tokens_out,
+            max(usage.tokens_in, heard.usage.tokens_in),  # an answer that it gives up on is not in its own sum
+            max(usage.tokens_out, heard.usage.tokens_out),
             usage.tokens_cached,
             peak or usage.tokens_in + usage.tokens_out,
             cost or 0.0,
