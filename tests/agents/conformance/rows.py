@@ -16,7 +16,7 @@ class Row:
     variables: Callable[[str], Mapping[str, str]]  # of the user, for a model at this address
     program: str = ""  # in PROGRAMS; empty: it comes with trued
     absolute: bool = False  # its tools take no relative paths
-    slow: float = 1.0  # how much more time than Claude Code it takes to do nothing
+    quiet_s: float = 12.0  # the longest that it says nothing while all is well, on a busy machine
 
     @property
     def kind(self) -> str:
@@ -30,24 +30,24 @@ ROWS = (
         "gemini:gemini-2.5-flash",
         lambda url: {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": url},
         program="gemini",
-        slow=3.0,
+        quiet_s=20.0,
     ),
     Row(
         "opencode:anthropic/claude-sonnet-4-5",
         lambda url: {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": f"{url}/v1"},
         program="opencode",
-        slow=5.0,
+        quiet_s=30.0,
     ),
     Row(
         "qwen:scripted",
         lambda url: {"OPENAI_API_KEY": KEY, "OPENAI_BASE_URL": f"{url}/v1"},
         program="qwen",
         absolute=True,
-        slow=5.0,
+        quiet_s=30.0,
     ),
     Row(
         "coder:anthropic:claude-sonnet-4-5",
         lambda url: {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": url},
-        slow=3.0,
+        quiet_s=20.0,
     ),
 )

@@ -12,14 +12,18 @@ from typing import Any
 from tests.agents.conformance.rows import KEY, Row
 from tests.agents.model import Answer, Cast, Fault, ModelServer, Run, Script, Step, Write
 from tests.supervise.world import World, wait_for
-from trued.protocols import Capabilities
+from trued.protocols import Capabilities, Taken
 from trued.runtimes import capabilities_of
 from trued.spool import Spool
 from trued.wire import Confinement, Limits, Order, Report
+from trued.workspaces.git import GitWorkspace, open_repository
 
 SECRET = "a-secret-of-the-user-that-no-agent-needs"
 DONE = Answer({"summary": "done"})
 WORK = (Write("made.txt", "made by an agent\n"), Run("cat made.txt > copied.txt"), DONE)
+BAD = Answer({"summary": 7})
+MADE = Write("made.txt", "made\n")
+LONG = Run("echo begun > begun.txt; sleep 300; echo never > never.txt")
 AGAIN = "does not keep the contract of your role"  # what a re-ask says
 INTERRUPTED = "You were interrupted"  # what an agent is told that goes on after a death
 
@@ -87,6 +91,13 @@ class Stage:
     def wrote(self, name: str) -> None:
         wait_for((self.world.clone / name).exists, f"{name} in the clone", 60)
 
+    def is_done(self, report: Report) -> None:
+        """After whatever happened on the way."""
+        assert (report.state, report.reply) == ("done", {"summary": "done"}), report.why
+        assert (self.world.clone / "made.txt").read_text() == "made\n"
+        assert not (self.world.clone / "never.txt").exists()
+        self.nothing_is_told()
+
     def nothing_is_told(self) -> None:
         """Neither the planted secret nor the key is anywhere; the key goes to its provider, in a header, alone."""
         assert SECRET not in self.model.text
@@ -100,6 +111,29 @@ class Stage:
                     found = file.read_bytes()
                     assert SECRET.encode() not in found, file
                     assert KEY.encode() not in found, file
+
+
+def repository(folder: Path) -> Path:
+    """A user's, with one commit."""
+    folder.mkdir()
+    (folder / "README.md").write_text("A project.\n")
+    git = ["git", "-c", "user.name=Ann", "-c", "user.email=ann@example.org"]
+    for words in (["init", "-q", "-b", "main"], ["add", "-A"], ["commit", "-q", "-m", "first"]):
+        subprocess.run([*git, *words], cwd=folder, check=True)
+    return folder
+
+
+async def committed(stage: Stage, folder: Path) -> tuple[Report, Taken]:
+    """The agent works in a clone of a user's repository, and what it leaves there is taken as a commit."""
+    found = open_repository(repository(folder / "repository"))
+    sight = Confinement(level=stage.world.level, network="host")
+    workspace = GitWorkspace(found.root, folder / "state", "r1", "trued/r1", found.head, sight)
+    await workspace.begin()
+    clone, home = await workspace.clone("builder", found.head, token="one")
+    if stage.row.absolute:
+        stage.model.script = Script(WORK, clone)
+    report = await stage.works(folder=str(clone), home=str(home), confinement=workspace.confinement())
+    return report, await workspace.take("builder", found.head, author="builder", message="made", when=1.0)
 
 
 def _markers(parts: Mapping[str, tuple[Step, ...]]) -> dict[str, tuple[Step, ...]]:
