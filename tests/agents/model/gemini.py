@@ -41,7 +41,8 @@ def _said(contents: list[dict[str, Any]]) -> Iterator[Said]:
 def _tools(offered: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
     for one in offered:
         for function in one.get("functionDeclarations") or []:
-            yield function["name"], function.get("parametersJsonSchema") or function.get("parameters") or {}
+            spelled = ("parametersJsonSchema", "parameters_json_schema", "parameters")  # the library mixes them
+            yield function["name"], next((function[one] for one in spelled if function.get(one)), {})
 
 
 def reply(turn: Turn, act: Act, usage: Usage) -> Reply:

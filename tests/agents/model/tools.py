@@ -11,7 +11,7 @@ from .turn import FREEFORM, Act, Called, Spoken, Turn
 READ = ("Read", "read_file", "read")
 WRITE = ("Write", "write_file", "write")
 EDIT = ("Edit", "edit_file", "replace", "edit")
-SHELL = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell")
+SHELL = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell", "run_command")
 PATCH = ("apply_patch",)
 CODE = ("exec",)  # it runs JavaScript that calls the other tools
 ANSWER = ("StructuredOutput", "final_result")
