@@ -22,7 +22,9 @@ app = typer.Typer(rich_markup_mode=None)
 
 Words = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[RUN] yes|stop|redo", show_default=False, help="The run, and what you say."),
+    typer.Argument(
+        metavar="[RUN] ANSWER", show_default=False, help="The run, and what you say: yes, stop, redo, words."
+    ),
 ]
 
 
@@ -34,12 +36,17 @@ def answer(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Answer what a run asks. `trued resume` goes on from there."""
+    """Answer what a run asks: yes, stop or redo; an agent's own question in your own words.
+
+    `trued resume` goes on from there.
+    """
     outside_agents("answer")
     said = words or []
     if not 1 <= len(said) <= 2:
-        raise BadInput("say what the answer is", then="trued answer RUN yes|stop|redo")
+        raise BadInput("say what the answer is", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
     with opened() as engine:
+        if len(said) == 1 and any(one.id == said[0] for one in engine.journal.runs()):
+            raise BadInput(f"{said[0]} is a run, and no answer", then=f"trued answer {said[0]} ANSWER")
         record = chosen(engine, said[0] if len(said) == 2 else None)
         question = engine.answer(record.id, said[-1], comment=comment, who=whoami())
     if as_json:

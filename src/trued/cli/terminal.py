@@ -113,12 +113,15 @@ async def asked(question: Question) -> tuple[str, str, str] | None:
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question was seen is no answer to it
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
     while True:
-        answer = await typed(f"{' / '.join(question.options)}: ")
+        answer = await typed(f"{' / '.join(question.options) or 'your answer'}: ")
         if answer is None:
             return None
+        if not question.options and answer:
+            return (answer, "", whoami())
         fitting = [one for one in question.options if answer and one.startswith(answer.lower())]
         if len(fitting) == 1:
             break
-        hint(f"say one of {', '.join(question.options)}; Ctrl-C leaves the question for later")
+        options = f"one of {', '.join(question.options)}" if question.options else "it in your own words"
+        hint(f"say {options}; Ctrl-C leaves the question for later")
     comment = await typed("what is missing? ") if fitting[0] == "redo" else ""
     return (fitting[0], comment or "", whoami())

@@ -128,7 +128,8 @@ def _proven(data: Mapping[str, Any]) -> str:
 
 
 def _question(data: Mapping[str, Any]) -> str:
-    return f"{line(data.get('text'), 300)} ({' / '.join(map(str, data.get('options', ())))})"
+    options = " / ".join(map(str, data.get("options") or ["in your own words"]))
+    return f"{line(data.get('text'), 300)} ({options})"
 
 
 def _checked(data: Mapping[str, Any]) -> str:
@@ -182,5 +183,6 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "proven": _proven,
     "question": _question,
     "ended": _ended,
+    "agents found": lambda data: f"nobody named one; {line(data.get('says'))}",
     "waited": lambda data: duration(float(data.get("seconds") or 0.0)),
 }

@@ -36,7 +36,24 @@ def run(  # noqa: PLR0913  a flag is a parameter
         typer.Option(help="What must be true at the end, with your own checks. Keep it outside the repository."),
     ] = None,
     agent: Annotated[
-        list[str] | None, typer.Option(metavar="[ROLE=]AGENT", help="Who works: command:PROGRAM ARGS or scripted:FILE.")
+        list[str] | None,
+        typer.Option(
+            metavar="[ROLE=]AGENT",
+            help="Who works: claude, codex:MODEL, command:PROGRAM ARGS, …; `trued agents` lists them.",
+            show_default="what is installed",
+        ),
+    ] = None,
+    login: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[AGENT=]HOW", help="How agents may log in: auto, key, subscription or none.", show_default="auto"
+        ),
+    ] = None,
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="What a role may not do: policy refuses it, ask asks you.", show_default="policy"
+        ),
     ] = None,
     role: Annotated[
         list[str] | None,
@@ -86,6 +103,8 @@ def run(  # noqa: PLR0913  a flag is a parameter
     _known_input(goal, workflow)
     flags: dict[str, Any] = {
         "agents": agents(agent or []),
+        "login": logins(login or []),
+        "prompts": prompts,
         "roles": chosen_roles(role or []),
         "rounds": rounds,
         "cap": cap,
@@ -184,6 +203,12 @@ def chosen_roles(given: list[str]) -> dict[str, str]:
         if not (role.strip() and name.strip()):
             raise BadInput(f"{one!r} names no two roles", "--role", "write purple-team-b=my-reviewer")
     return {role.strip(): name.strip() for role, _, name in pairs}
+
+
+def logins(given: list[str]) -> dict[str, str]:
+    """`--login` as agent → how; `*` stands for all others."""
+    pairs = [one.rpartition("=") for one in given]
+    return {agent if equals else "*": how for agent, equals, how in pairs}
 
 
 def _absolute(agent: str) -> str:

@@ -331,8 +331,10 @@ class Engine:
         if not questions:
             raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` tells where it stands")
         question = questions[0]
-        if answer not in question.options:
+        if question.options and answer not in question.options:
             raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
+        if not answer.strip():
+            raise BadInput("the answer is empty", then="say it in your own words")
         self._spoken_by_a_person(record)
         if not self._of(record).answer(question.key, answer, comment, who):
             raise BadInput(f"the question of run {record.id} has just been answered by somebody else")

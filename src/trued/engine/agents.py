@@ -82,7 +82,11 @@ def _place(agent: Agent, environ: Mapping[str, str], home: Path) -> tuple[Found 
 
 
 def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
-    """Refuse, before anything is stored, what could not be started."""
+    """Refuse, before anything is stored, what could not be started, and a login of nobody."""
+    for name in settings.login:
+        if name not in ("*", *kinds()):
+            agent_of(name)
+            raise BadInput(f"the login of {name}", "[login]", "name the agent without its model")
     for name in dict.fromkeys(agents):
         one = seen_as(name, agent_of(name), settings, environ)
         if one.missing:
