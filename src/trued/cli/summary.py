@@ -200,9 +200,8 @@ def _ask(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     name = record.id
     for one in engine.journal.questions(name, only_open=True):
         hint(f"asks: {one.text}")
-        hint(
-            f"answer with: trued answer {name} {'|'.join(one.options) or '"your own words"'}, then trued resume {name}"
-        )
+        words = "|".join(one.options) or "'your own words'"
+        hint(f"answer with: trued answer {name} {words}, then trued resume {name}")
         return
     stuck = [one for one in engine.journal.events(name) if one.kind == "branch not moved"]
     if stuck and record.why and stuck[-1].data.get("why") == record.why:
