@@ -110,7 +110,7 @@ def _outcome(order: Order, heard: Heard, ended: Ended) -> Report:
         said = heard.refusal
         kind = "crashed" if said.kind == "other" else said.kind
         return replace(failed(order, kind, f"{order.agent}: {said.why}"), until=said.until)
-    if ended.code != 0 or not heard.finished:
+    if not heard.finished or (ended.code != 0 and not heard.text and heard.structured is None):
         return _broken_off(order, ended)
     try:
         reply = heard.structured if heard.structured is not None else parsed_at_end(heard.text)
