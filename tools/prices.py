@@ -1,6 +1,7 @@
 """Writes src/trued/prices.toml from the package genai-prices: `uv run --with genai-prices python tools/prices.py`."""
 
 import datetime
+import re
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,10 @@ def main() -> None:
     for vendor in VENDORS:
         for model in providers[vendor].models:
             if model.id not in rows and not any(word in model.id for word in LEFT_OUT):
-                rows.update(row(vendor, model))
-    lines = [f'"{name}" = [{usd_in:g}, {usd_out:g}, {cached:g}]' for name, (usd_in, usd_out, cached) in rows.items()]
+                rows = {**row(vendor, model), **rows}
+    lines = [
+        f'"{name}" = [{usd_in:g}, {usd_out:g}, {cached:g}]' for name, (usd_in, usd_out, cached) in sorted(rows.items())
+    ]
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
     head = (
         "# Dollars for a million tokens: sent, said, sent and cached. Made by tools/prices.py; do not edit.\n"
@@ -41,7 +44,8 @@ def row(vendor: str, model: Any) -> dict[str, tuple[float, float, float]]:
         found = of(input_tokens=1000), of(output_tokens=1000), of(input_tokens=1000, cache_read_tokens=1000)
     except (LookupError, ValueError):
         return {}
-    return {model.id: found} if found[0] and found[1] else {}
+    family = re.sub(r"-(?:latest|0)$", "", model.id)  # claude-opus-4-0 is claude-opus-4-20250514
+    return {model.id: found, family: found} if found[0] and found[1] else {}
 
 
 if __name__ == "__main__":

@@ -35,7 +35,10 @@ def _change(text: str, where: str) -> Given:
         raise BadInput(f"{text!r} is no limit", where, "write usd=5, tokens=2M, calls=20 or time=2h")
     if what not in WHAT:
         raise BadInput(f"there is no limit of {what!r}", where, nearest(what, WHAT))
-    return scope, what, amount(what, value.strip(), where)
+    number = amount(what, value.strip(), where)
+    if not number:
+        raise BadInput(f"{text!r} would let nobody work", where, "name more, or leave it out for no limit")
+    return scope, what, number
 
 
 def amount(what: str, value: Any, where: str) -> float:

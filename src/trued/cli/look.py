@@ -18,7 +18,7 @@ from ..spool import events as spooled
 from ..types import RunRecord
 from ..views import Progress, ledger, listed, state_of
 from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of
-from .summary import advise, whole
+from .summary import advise, used_lines, whole
 from .terminal import as_json as one_line
 from .terminal import err, out, print_json
 from .tree import footer, header, scope_lines
@@ -83,6 +83,8 @@ def show(
             console.print(one, soft_wrap=True)
         state = state_of(record, engine.journal.driver(record.id))
         for one in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
+            console.print(one, soft_wrap=True)
+        for one in used_lines(engine, record):
             console.print(one, soft_wrap=True)
         console.print(
             Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}"), soft_wrap=True

@@ -1,13 +1,27 @@
 """How a run ended, on stdout, and on stderr what a person can do next."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Console
 from rich.text import Text
 
+from ..documents.handover import NAME as HANDOVER
 from ..engine import Engine
-from ..types import BrowserCheck, Check, Contract, ExamplesCheck, Grade, ManualCheck, Requirement, RunRecord
+from ..engine.handing import estimated, spent_by, spent_lines
+from ..engine.limits import in_force
+from ..types import (
+    BrowserCheck,
+    Check,
+    Contract,
+    ExamplesCheck,
+    Grade,
+    ManualCheck,
+    Requirement,
+    RunRecord,
+    Spending,
+)
 from ..views import ledger, shown, state_of
 from .house import branch_at, is_over, newest
 from .terminal import hint, out, print_json
@@ -18,10 +32,15 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
     contract = engine.contract(record.id)
     found = ledger(engine.verdict(record.id), contract, over=is_over(engine, record))
     if as_json:
-        agreed = {"contract": contract_data(engine, record, contract)} if record.state == "planned" and contract else {}
+        agreed = (
+            {"contract": contract_data(engine, record, contract), "estimate": estimated(engine, record.id).data}
+            if record.state == "planned" and contract
+            else {}
+        )
         print_json({**whole(engine, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
         contract_lines(engine, record, contract)
+        _estimate_lines(engine, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; nobody has worked yet")
     else:
         ledger_lines(record, found, accept=engine.inputs(record.id).settings.accept)
@@ -30,7 +49,18 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
 
 def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
     journal = engine.journal
-    return shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
+    used = asdict(spent_by(journal.spends(record.id)))
+    limits = in_force(engine, record.id).model_dump(
+        mode="json", include={"usd", "tokens", "calls", "time", "task", "roles"}
+    )
+    found = shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
+    return {**found, "spent": used, "limits": limits}
+
+
+def used_lines(engine: Engine, record: RunRecord) -> Iterator[Text]:
+    """What a run with limits has used of them."""
+    if in_force(engine, record.id) != Spending():
+        yield from (Text(f"used by {line(one)}", "dim") for one in spent_lines(engine, record.id))
 
 
 def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED) -> None:
@@ -88,6 +118,14 @@ def contract_lines(
     for role, agent in settings.agents.items():
         every = "every other role" if len(settings.agents) > 1 else "every role"
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
+
+
+def _estimate_lines(engine: Engine, record: RunRecord) -> None:
+    """What the work would take, before it is begun."""
+    found = estimated(engine, record.id)
+    out().print(Text.assemble(("it would take ", ""), (line(found.sentence), "bold")), soft_wrap=True)
+    for remark in found.remarks:
+        out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)
 
 
 def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
@@ -180,14 +218,20 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
     then = {
         "planned": f"trued resume {name} begins the work; trued approve {name} gives your word for the contract",
+        "limited": _handed(engine, name),
         "interrupted": f"go on with: trued resume {name}",
         "failed": f"go on with: trued resume {name} (the failed call is made again); trued logs {name} tells more",
         "unjudged": f"go on with: trued resume {name}",
         "not proven": f"trued why {unmet or 'REQUIREMENT'} {name} shows the evidence; trued diff {name} the work",
         "done": f"trued diff {name} shows the work, trued report {name} the whole story",
     }
-    if state in then:
+    if then.get(state):
         hint(then[state])
+
+
+def _handed(engine: Engine, name: str) -> str:
+    file = engine.folder(name) / "files" / HANDOVER
+    return f"where it stands, and how to go on: {file}" if file.exists() else ""
 
 
 def state_words(why: str) -> str:

@@ -52,7 +52,8 @@ def _call(call: Call, now: float) -> Text:
         short(call.agent),
         duration((call.ended or now) - call.began),
         tokens(call.tokens, estimated=call.estimated),
-        money(call.cost_usd),
+        money(call.cost_usd, call.cost),
+        f"peak {tokens(call.peak, estimated=call.estimated)}" if call.requests > 1 else "",
         counted(call.changed, "file") if call.changed else "",
         f"claims {line(call.claim, 20)}" if call.claim else "",
         f"attempt {call.attempts}" if call.attempts > 1 else "",
@@ -96,7 +97,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
         if seen.requirements or seen.grades
         else "",
         tokens(used, estimated=estimated),
-        money(seen.cost_usd),
+        money(seen.cost_usd, seen.cost),
         duration(now - seen.began) if seen.began else "",
     ]
     waits = waiting(seen, now) if at_work else ""

@@ -64,8 +64,10 @@ def tokens(number: int, *, estimated: bool) -> str:
     return f"{mark}{number / 1000:.1f}k tok" if number < 1_000_000 else f"{mark}{number / 1_000_000:.2f}M tok"
 
 
-def money(usd: float) -> str:
-    return f"${usd:.2f}" if usd >= 0.005 else f"${usd:.4f}" if usd else ""
+def money(usd: float, cost: str = "") -> str:
+    """With how it is known: `~` computed from a price table, `≤` at the ceiling of an unknown price."""
+    mark = {"computed": "~", "ceiling": "≤"}.get(cost, "")
+    return f"{mark}${usd:.2f}" if usd >= 0.005 else f"{mark}${usd:.4f}" if usd else ""
 
 
 def counted(number: int, one: str) -> str:
@@ -108,7 +110,7 @@ def _answered(data: Mapping[str, Any]) -> str:
         str(data.get("state", "")),
         duration(float(data.get("ended") or 0) - float(data.get("began") or 0)),
         tokens(int(used.get("in", 0)) + int(used.get("out", 0)), estimated=bool(used.get("estimated", True))),
-        money(float(data.get("cost_usd") or 0)),
+        money(float(data.get("cost_usd") or 0), str(data.get("cost") or "")),
         counted(len(data["changed"]), "file") if data.get("changed") else "",
         f"attempt {data['attempts']}" if int(data.get("attempts", 1)) > 1 else "",
         f'claims "{line(claim)}"' if (claim := reply.get("result") or reply.get("status")) else "",

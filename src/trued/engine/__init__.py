@@ -27,6 +27,7 @@ from ..workspaces.sandbox import LevelState, probe
 from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
 from .drive import End, driven
+from .handing import handed_over
 from .start import Inputs, Request, new_record, prepared
 
 __all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "nobody", "sandboxes"]
@@ -176,6 +177,8 @@ class Engine:
 
     def _ended(self, record: RunRecord, end: End) -> RunRecord:
         ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
+        if file := handed_over(self, ended):
+            self._of(record).tell("handed over", file=file)
         self._of(record).tell("ended", state=end.state, code=end.code, why=end.why, grade=record.grade)
         self.journal.update(ended)
         return ended

@@ -79,6 +79,8 @@ class Call:
     folder: str
     tokens: Mapping[str, Any]
     cost_usd: float
+    cost: str  # how it is known: reported | computed | ceiling
+    compactions: int
     attempts: int
     asks: int
     reaped: int
@@ -150,6 +152,8 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
         folder=spooled.folder,
         tokens=data.get("tokens") or {},
         cost_usd=float(data.get("cost_usd") or 0.0),
+        cost=str(data.get("cost") or ""),
+        compactions=int(data.get("compactions") or 0),
         attempts=int(data.get("attempts") or 1),
         asks=int(data.get("asks") or 1),
         reaped=int(data.get("reaped") or 0),

@@ -49,13 +49,25 @@ def _spent(own: Sequence[Call], share: float) -> Spent:
         cost=_cost(own),
         time=duration(sum(call.seconds for call in own)),
         share=share,
-        remark="simulated: a script, not a model" if own[0].scripted else "",
+        remark=_remark(own),
     )
 
 
 def _cost(own: Sequence[Call]) -> str:
     cost = sum(call.cost_usd for call in own)
-    return f"{_mark(own)}{money(cost)}" if cost else "not reported"
+    known = {call.cost for call in own}
+    if "ceiling" in known:
+        return f"≤{money(cost)} at the ceiling"
+    if "computed" in known:
+        return f"~{money(cost)} computed"
+    return f"{'' if known == {'reported'} else _mark(own)}{money(cost)}" if cost else "not reported"
+
+
+def _remark(own: Sequence[Call]) -> str:
+    if own[0].scripted:
+        return "simulated: a script, not a model"
+    times = sum(call.compactions for call in own)
+    return f"shortened its context {times} time{'' if times == 1 else 's'}" if times else ""
 
 
 def _about(number: int, every: Sequence[Call]) -> str:

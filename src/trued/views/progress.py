@@ -28,6 +28,9 @@ class Call:
     peak: int = 0
     estimated: bool = True
     cost_usd: float = 0.0
+    cost: str = ""  # how it is known: reported | computed | ceiling
+    requests: int = 0  # to the model, where the agent tells
+    compactions: int = 0
     began: float = 0.0
     ended: float = 0.0
     remarks: tuple[str, ...] = ()  # resumed, adopted, asked twice: what a reader would wonder about
@@ -107,6 +110,12 @@ class Progress:
     @property
     def cost_usd(self) -> float:
         return sum(one.cost_usd for one in self.calls)
+
+    @property
+    def cost(self) -> str:
+        """How the worst known part of the cost is known."""
+        known = {one.cost for one in self.calls}
+        return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
 
     def tell(self, event: Event) -> None:
         self.began = self.began or event.at
@@ -224,6 +233,7 @@ def _answered(seen: Progress, event: Event) -> None:
     reply = data.get("reply") or {}
     remarks = [*call.remarks]
     remarks += ["asked twice for its contract"] if int(data.get("asks", 1)) > 1 else []
+    remarks += [f"shortened its context {data['compactions']} times"] if data.get("compactions") else []
     remarks += [f"{data['reaped']} left-over processes ended"] if data.get("reaped") else []
     seen.put(
         replace(
@@ -238,6 +248,9 @@ def _answered(seen: Progress, event: Event) -> None:
             peak=int(tokens.get("peak", 0)),
             estimated=bool(tokens.get("estimated", True)),
             cost_usd=float(data.get("cost_usd") or 0.0),
+            cost=str(data.get("cost") or ""),
+            requests=int(data.get("requests") or 0),
+            compactions=int(data.get("compactions") or 0),
             began=call.began if call.waited else float(data.get("began") or call.began),
             ended=float(data.get("ended") or event.at),
             remarks=tuple(dict.fromkeys(remarks)),
@@ -346,6 +359,14 @@ def _approved(seen: Progress, event: Event) -> None:
     seen.remark(event, f"{data.get('who')} approved {what}: {data.get('why')}")
 
 
+def _raised(seen: Progress, event: Event) -> None:
+    data = event.data
+    whose = f"{data['scope']}: " if data.get("scope") else ""
+    seen.remark(
+        event, f"{data.get('who') or 'somebody'} raised a limit: {whose}{data.get('what')} = {data.get('to'):g}"
+    )
+
+
 def _ended(seen: Progress, event: Event) -> None:
     data = event.data
     seen.settle()
@@ -383,6 +404,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "branch not moved": _warned("the run's branch was not moved: {why}"),
     "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
     "tried to start an agent": _warned("tried to start an agent: refused"),
+    "limit raised": _raised,
     "resumed": _resumed,
     "ended": _ended,
 }

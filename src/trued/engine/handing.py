@@ -1,0 +1,129 @@
+"""Hands a run over that cannot go on by itself, and says beforehand what one would take."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from .. import durable
+from ..calls import Answered
+from ..documents.handover import NAME, Standing, handover
+from ..documents.plan import parse_plan
+from ..estimate import Cast, Estimate, calls_of, estimate
+from ..types import Limit, RunRecord
+from ..wire import Amount, Spend
+from . import limits
+
+if TYPE_CHECKING:
+    from . import Engine
+
+HALTED = ("limited", "not proven", "waiting", "stopped")
+PLANNER = "planner#"
+
+
+def handed_over(engine: "Engine", record: RunRecord) -> str:
+    """Write HANDOVER.md where a limit or no progress ended the work; the file's name, or "" where nothing is to hand
+    over. What an earlier halt left is gone when the run has got further."""
+    events = tuple(engine.journal.events(record.id))
+    stuck = any(event.kind == "no progress" for event in events)
+    file = engine.folder(record.id) / "files" / NAME
+    if record.state != "limited" and not (stuck and record.state in HALTED):
+        file.unlink(missing_ok=True)
+        return ""
+    contract = engine.contract(record.id)
+    standing = Standing(
+        record,
+        record.state,
+        record.why or "no progress: the same gaps and not a line changed, twice running",
+        engine.verdict(record.id),
+        tuple(one.id for one in contract.requirements) if contract else (),
+        events,
+        tuple(spent_lines(engine, record.id)),
+        tuple(_commands(record)),
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    durable.write(file, handover(standing).encode(), sync=False)
+    return str(file)
+
+
+def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
+    name = record.id
+    if record.state == "limited":
+        _, mark, more = record.why.rpartition("go on with more: ")
+        yield (more, "goes on, with a higher limit") if mark else (f"trued resume {name}", "goes on")
+    elif record.state == "waiting":
+        yield f"trued show {name}", "tells what it waits for"
+        yield f"trued resume {name}", "goes on after your answer"
+    yield f"trued ledger {name}", "shows every requirement with its grade"
+    yield f"trued diff {name}", "shows the work"
+    yield f"git switch {record.branch}", "lets you go on by hand; `trued verify` judges what you make of it"
+
+
+# -- what was used -----------------------------------------------------------------------------------------------------
+
+
+def spent_lines(engine: "Engine", run_id: str) -> Iterator[str]:
+    """The run, each task and each role: what they used, and of how much."""
+    rows, allowed = engine.journal.spends(run_id), limits.in_force(engine, run_id)
+    if not rows:
+        return
+    yield _spent("the run", rows, allowed)
+    for task in dict.fromkeys(row.task for row in rows if row.task):
+        yield _spent(task, [row for row in rows if row.task == task], allowed.task)
+    for role in dict.fromkeys(row.role for row in rows):
+        own = [row for row in rows if row.role == role]
+        yield _spent(role, own, allowed.roles.get(role, Limit()))
+
+
+def spent_by(rows: list[Spend]) -> Amount:
+    """All together; what is reserved and not yet paid is not in it."""
+    paid = [row.spent for row in rows]
+    return Amount(
+        usd=sum(one.usd for one in paid),
+        tokens=sum(one.tokens for one in paid),
+        calls=len({row.step for row in rows}),
+        seconds=sum(one.seconds for one in paid),
+    )
+
+
+def _spent(whose: str, rows: list[Spend], limit: Limit) -> str:
+    used = spent_by(rows)
+    how = {row.cost for row in rows}
+    mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""
+    parts = [
+        f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else ""),
+        f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
+        f"{used.calls} call{'' if used.calls == 1 else 's'}" + (f" of {limit.calls}" if limit.calls else ""),
+        f"{used.seconds / 60:.0f} min" + (f" of {limit.time / 60:.0f}" if limit.time else ""),
+    ]
+    return f"{whose}: {', '.join(parts)}"
+
+
+# -- beforehand --------------------------------------------------------------------------------------------------------
+
+
+def estimated(engine: "Engine", run_id: str) -> Estimate:
+    """What the work will take that a planned run has before it."""
+    inputs = engine.inputs(run_id)
+    settings, price = inputs.settings, limits.prices(inputs.settings)
+    wanted = calls_of(settings.workflow, tasks=_tasks(engine, run_id), rounds=settings.rounds)
+    cast = [
+        Cast(role, agent, fewest, most, price(agent, _model(engine, run_id, role)), len(inputs.goal.text))
+        for role, (fewest, most) in wanted.items()
+        if (agent := settings.agents.get(role) or settings.agents.get("*", ""))
+    ]
+    return estimate(cast, engine.journal.past, limits.in_force(engine, run_id))
+
+
+def _model(engine: "Engine", run_id: str, role: str) -> str:
+    found = engine.inputs(run_id).roles.get(role)
+    return found.model if found else ""
+
+
+def _tasks(engine: "Engine", run_id: str) -> int:
+    goal = engine.inputs(run_id).goal
+    if goal.source.file:
+        return len(parse_plan(goal.text, goal.source.file).tasks)
+    planned = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(PLANNER)]
+    if not planned:
+        return 1
+    reply = Answered.model_validate_json(engine.journal.step(run_id, planned[-1]) or "").reply or {}
+    return max(1, len(reply.get("tasks") or ()))
