@@ -320,10 +320,11 @@ AGENTS = """\
 # [login]                    # how an agent may log in: auto | key | subscription | none
 # default = "auto"           # what the agent itself would take: a key of your environment, else your subscription
 # claude = "key"
+
 """
 STARTER = """\
 # Settings of trued for this project. A flag or a TRUED_… variable wins over this file, this file over your own.
-# Every line below is a default, commented out.
+# Lines that are commented out say the defaults.
 
 # workflow = "purple"        # purple: a pair refines each chunk of a plan · solo: one agent does it all
 # rounds = 3                 # how often the pair of purple may try a chunk

@@ -1,5 +1,6 @@
 """What this machine has and lacks for a run, each with the exact fix."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -9,7 +10,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from ..engine import sandboxes
+from ..engine import agents, lent_left, sandboxes
+from ..types import Settings
 
 GIT = (2, 30)  # the first with all that the private store uses
 FREE_BYTES = 1024**3  # clones and rooms of a middling repository
@@ -27,8 +29,43 @@ class Found:
         return asdict(self)
 
 
-def findings(home: Path) -> list[Found]:
-    return [_python(), _git(), *_sandbox(), _home(home), _space(home), _browser()]
+def findings(home: Path, settings: Settings) -> list[Found]:
+    machine = [_python(), _git(), *_sandbox(), _home(home), _space(home), _browser()]
+    return [*machine, *_agents(settings), *_logins(settings, home), _network(settings)]
+
+
+def _agents(settings: Settings) -> Iterator[Found]:
+    """Those that are installed; where none could begin, how to get one."""
+    seen = agents.look(settings, os.environ)
+    there = [one for one in seen if one.name in agents.PREFERRED and not one.missing]
+    for one in there:
+        says = f"{one.agent.title} at {one.path}; {one.login.says}"
+        yield Found(one.name, "ok" if one.ready else "missing", says, one.to_do)
+    cast = agents.cast_here(seen, settings, os.environ)
+    if cast:
+        yield Found("roles", "ok", agents.played(cast))
+    else:
+        says = f"nobody could play a role; {agents.WITHOUT}"
+        yield Found("roles", "missing", says, "" if there else agents.shortest(seen))
+
+
+def _logins(settings: Settings, home: Path) -> Iterator[Found]:
+    told = {**{"*": "auto"}, **settings.login}
+    policies = [
+        f"{'every other agent' if len(told) > 1 and name == '*' else name}: {how}" for name, how in told.items()
+    ]
+    words = "auto: a key of your environment where the agent would take it, else your subscription, lent for each call"
+    yield Found("login", "ok", ", ".join(policies) if settings.login else words)
+    if left := lent_left(home):
+        says = f"copies of your login are left in {', '.join(sorted(left))}, which were killed"
+        yield Found("login", "broken", says, f"trued resume {left[0]}, or trued cancel {left[0]}: either removes them")
+
+
+def _network(settings: Settings) -> Found:
+    if settings.network == "host":
+        return Found("network", "ok", 'agents have this machine\'s (network = "host"); checks never have any')
+    says = f'agents have {settings.network} (network = "{settings.network}"): no provider can be reached from there'
+    return Found("network", "missing", says, 'network = "host" in trued.toml, unless the model runs here')
 
 
 def _python() -> Found:

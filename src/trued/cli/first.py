@@ -1,22 +1,16 @@
-"""Commands of the first five minutes: demo, doctor, init, agents."""
+"""Commands of the first minute: demo, doctor."""
 
-import shutil
 from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.text import Text
 
-from .. import config
-from ..errors import BadInput
 from ..redact import plain
-from .house import AsJson, top_of
-from .terminal import hint, home, out, print_json
-from .words import line
+from .house import AsJson
+from .terminal import home, out, print_json
 
 app = typer.Typer(rich_markup_mode=None)
-
-LATER = {"claude": "Claude Code", "codex": "Codex", "gemini": "Gemini CLI", "opencode": "OpenCode"}
 
 
 @app.command()
@@ -37,9 +31,10 @@ def demo(
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
     """Look at this machine: what works, what does not, and the exact fix."""
+    from .agents import settings_here
     from .doctor import findings
 
-    seen = findings(home())
+    seen = findings(home(), settings_here())
     if as_json:
         print_json([one.as_json() for one in seen])
     else:
@@ -52,61 +47,3 @@ def doctor(as_json: AsJson = False) -> None:
             if one.fix:
                 console.print(Text(f"  {'':<12} → {plain(one.fix)}", "yellow"), soft_wrap=True)
     raise typer.Exit(6 if any(one.state == "broken" for one in seen) else 0)
-
-
-@app.command()
-def init(
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
-) -> None:
-    """Write a commented trued.toml. One that is there is left as it is."""
-    top = top_of(repo)
-    if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="`git init`, or name one with --repo")
-    path = top / config.FILE
-    try:
-        with path.open("x") as file:
-            file.write(config.starter())
-    except FileExistsError:
-        raise BadInput(f"{path} is there already", then="edit it; it was left as it is") from None
-    except OSError as error:
-        raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
-    out().print(Text(str(path)), soft_wrap=True)
-    hint("every line in it is a default, commented out; `trued trust` it before the next run")
-
-
-@app.command()
-def agents(as_json: AsJson = False) -> None:
-    """What can play a role here."""
-    rows = [
-        {
-            "agent": "command:PROGRAM ARGS",
-            "ready": True,
-            "says": "any program: the order as JSON on stdin, its reply as JSON on stdout",
-        },
-        {
-            "agent": "scripted:FILE",
-            "ready": True,
-            "says": "a script of replies, for tests and demonstrations; it is no model",
-        },
-    ]
-    for name, title in LATER.items():
-        where = shutil.which(name)
-        says = f"{title} is at {where}; it" if where else f"{title} is not on PATH; it"
-        rows.append(
-            {
-                "agent": name,
-                "ready": False,
-                "found": where,
-                "says": f"{says} comes with a later version, until then wrap it as command:",
-            }
-        )
-    if as_json:
-        print_json(rows)
-        return
-    console = out()
-    for row in rows:
-        mark, style = ("✓", "green") if row["ready"] else ("·", "dim")
-        console.print(
-            Text.assemble((f"{mark} ", style), (f"{row['agent']:<22} ", "bold"), line(row["says"])), soft_wrap=True
-        )
-    hint("choose with --agent AGENT or --agent ROLE=AGENT, or in trued.toml under [agents]")

@@ -20,6 +20,7 @@ from ..runtimes import capabilities_of, login_of
 from ..spending import Given
 from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
+from ..spool.lent import NOTE
 from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, open_repository
@@ -30,7 +31,7 @@ from .drive import End, driven
 from .handing import handed_over
 from .start import Inputs, Request, new_record, prepared
 
-__all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "nobody", "sandboxes"]
+__all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
 
 FINISHED = ("done", "not proven", "stopped", "cancelled")
 REGRADED = ("done", "not proven", "waiting", "unjudged")
@@ -44,6 +45,12 @@ async def nobody(_: Question) -> tuple[str, str, str] | None:
 def sandboxes() -> list[LevelState]:
     """Which sandbox levels work here, tried and not believed."""
     return probe()
+
+
+def lent_left(home: Path) -> list[str]:
+    """Runs in which copies of a login were left behind: nobody looks after the call any more."""
+    notes = (home / "runs").glob(f"*/spool/*/{NOTE}")
+    return list(dict.fromkeys(note.parents[2].name for note in notes if not held(note.parent)))
 
 
 class Engine:

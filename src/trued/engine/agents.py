@@ -136,6 +136,13 @@ def played(agents: Mapping[str, str]) -> str:
     return ", ".join([*rest, *every])
 
 
+def cast_here(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """Who would play in a run that names nobody."""
+    return (
+        settings.agents if "*" in settings.agents else {**proposed(ready(seen, settings, environ)), **settings.agents}
+    )
+
+
 def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles that this agent would play, with that map."""
     every = dict.fromkeys([*(role for roles in WORKFLOWS.values() for role in roles), *ROLES, *agents])
@@ -152,6 +159,10 @@ def _nobody(seen: Sequence[Seen]) -> tuple[str, str, str]:
         what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
         ways = "; ".join(dict.fromkeys(one.to_do for one in there))
     else:
-        what = "no agent is named, and none is installed"
-        ways = "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")
+        what, ways = "no agent is named, and none is installed", shortest(seen)
     return what, "", f"{ways}; or let any program play: --agent 'command:PROGRAM ARGS'; {WITHOUT}"
+
+
+def shortest(seen: Sequence[Seen]) -> str:
+    """The ways to an agent that take one line."""
+    return "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")
