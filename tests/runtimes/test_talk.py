@@ -134,6 +134,16 @@ async def test_a_session_that_is_lost_begins_afresh_with_all_facts(world: World)
     assert (world.clone / "facts.txt").exists()
 
 
+@pytest.mark.spec("RUN-2")
+async def test_an_agent_that_is_killed_goes_on_with_its_session_and_all_is_paid_once(world: World) -> None:
+    report = await work(world, play(**{"turn 1": {"runs": "kill -9 $PPID"}, "turn 2": {"reply": SUMMARY}}))
+    assert (report.state, report.asks, report.usage.tokens_in) == ("done", 1, 200)
+    assert kinds_of(world).count("agent died") == 1
+    never = await work(world, play(runs="kill -9 $PPID"), call="two")
+    assert (never.state, never.kind) == ("failed", "crashed")
+    assert kinds_of(world, "two").count("agent died") == 2
+
+
 @pytest.mark.spec("AGT-5")
 async def test_what_it_may_not_do_becomes_a_question_where_the_user_wants_that(world: World) -> None:
     denial = [{"tool_name": "WebFetch", "tool_input": {"url": "http://example.org"}}]

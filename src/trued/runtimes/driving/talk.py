@@ -4,11 +4,12 @@ import json
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 from trued.protocols import Capabilities, Tell
-from trued.wire import Order, Report
+from trued.wire import Order, Report, Usage, total
 
 from .agent import Agent
 from .contract import Broken, parsed_at_end
@@ -17,6 +18,8 @@ from .installed import found
 from .program import Ended, Launch, Stop, estimated, failed
 from .refusals import refusal
 
+DEATHS = 2  # of one agent by the machine's hand: a third would come, too
+SIGNALS = (6, 9, 11, 15)
 LOGGED = 2000  # characters of a line that is no event
 ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # an event of another shape than it ever had
 
@@ -32,8 +35,27 @@ class Talking:
         return self._agent.capabilities
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        """Ask once. A session that is lost begins afresh, with all facts; one that was begun before goes on."""
+        """Ask; an agent that is killed from outside goes on with its session, and what it had used is counted."""
+        asked, spent = order, Usage()
         order = replace(order, brief=_interrupted(order.brief)) if order.interrupted and order.resume else order
+        for death in count(1):
+            order, heard, ended = await self._answered(order, tell)
+            report = _report(order, heard, ended)
+            spent = total(spent, report.usage)
+            if not _killed(heard, ended) or death > DEATHS or not self.capabilities.resume:
+                return replace(report, usage=spent)
+            tell("agent died", why=report.why)
+            order = replace(
+                asked,
+                brief=_interrupted(asked.brief),
+                resume=order.resume or bool(heard.native),
+                native=heard.native or order.native,
+                before=total(asked.before, spent),
+            )
+        raise AssertionError("it dies only so often")
+
+    async def _answered(self, order: Order, tell: Tell) -> tuple[Order, Heard, Ended]:
+        """A session that is lost begins afresh, with all facts; one that was begun before goes on."""
         heard, ended = await self._heard(order, tell)
         said = f"{ended.stderr}\n{heard.refusal.why if heard.refusal else ''}"
         if order.resume and _is_in(self._agent.lost, said):
@@ -44,7 +66,7 @@ class Talking:
             tell("session was begun before", session=order.session)
             order = replace(order, brief=_interrupted(order.brief), resume=True)
             heard, ended = await self._heard(order, tell)
-        return _report(order, heard, ended)
+        return order, heard, ended
 
     async def _heard(self, order: Order, tell: Tell) -> tuple[Heard, Ended]:
         heard = Heard(order, tell)
@@ -119,6 +141,13 @@ def _outcome(order: Order, heard: Heard, ended: Ended) -> Report:
             return replace(failed(order, notice.kind, f"{order.agent}: {notice.why}"), until=notice.until)
         return failed(order, "contract", f"the answer cannot be read: {error}")
     return Report(order.call, order.attempt, "done", reply=reply, session=order.session)
+
+
+def _killed(heard: Heard, ended: Ended) -> bool:
+    """By a signal, in mid-turn, and not by us: the machine had no memory left, or somebody was in a hurry."""
+    code = ended.code or 0
+    said_something = heard.finished or heard.question or heard.refusal
+    return not ended.kind and not said_something and (code < 0 or code - 128 in SIGNALS)
 
 
 def _broken_off(order: Order, ended: Ended) -> Report:
