@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from .driving.heard import Heard
 from .driving.installed import Found
 from .driving.program import Program
 
-SETTINGS, OAUTH = ".gemini/of-the-role.json", ".gemini/oauth_creds.json"
+SETTINGS, POLICY, OAUTH = ".gemini/of-the-role.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
 CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"
 TOOLS = {
     "read": ("read_file", "read_many_files", "list_directory"),
@@ -26,57 +27,63 @@ TOOLS = {
     "browser": (),
 }
 STARTERS = ("invoke_agent",)
+BROKEN_OFF = ("terminated", "[API Error: terminated]")  # a stream, in mid-answer
+AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
 QUIET: dict[str, Any] = {
     "general": {
         "enableAutoUpdate": False,
-        "enableAutoUpdateNotification": False,
         "checkpointing": OFF,
         "plan": OFF,
         "sessionRetention": OFF,
-        "maxAttempts": 2,  # waiting is the engine's: it frees the slot and shows the time
+        "maxAttempts": 2,
     },
     "admin": {"mcp": OFF, "extensions": OFF, "skills": OFF},
     "advanced": {"ignoreLocalEnv": True},
     "context": {"fileName": ["no-such-file.md"]},  # the project's instructions come with the brief, as text
-    "experimental": {"enableAgents": False},
-    "hooksConfig": OFF,
-    "ide": OFF,
     "privacy": {"usageStatisticsEnabled": False},
-    "skills": OFF,
-    "telemetry": OFF,
+    "experimental": {"enableAgents": False},
     "useWriteTodos": False,
+    **dict.fromkeys(("hooksConfig", "ide", "skills", "telemetry"), OFF),
 }
+ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRedirection = true\n"
 
 
 def begin(order: Order, found: Found) -> Program:
+    tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
+    words += ["--admin-policy", str(Path(order.home, POLICY))]
     words += ["--resume" if order.resume else "--session-id", order.session]
     if model := model_of(order, MODELS):
         words += ["--model", model]
-    tools = [name for tool in order.tools for name in TOOLS[tool]]
-    settings = {
-        **QUIET,
-        "tools": {"core": tools, "allowed": tools, "sandbox": False, "shell": {"enableInteractiveShell": False}},
-        "security": {"folderTrust": OFF, "environmentVariableRedaction": {"enabled": True}},
-    }
     variables = {
         "GEMINI_CLI_NO_RELAUNCH": "true",
         "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(Path(order.home, SETTINGS)),  # these go before all others
         "GEMINI_CLI_TRUST_WORKSPACE": "false",  # settings, commands, servers and .env of the project stay out
     }
-    diary = Diary(order, CHAT, _recorded, order.session[:8])
-    program = Program(tuple(words), order.brief.encode(), variables=variables, look=diary)
+    diary = Diary(order, CHAT, _recorded, order.session)
+    program = Program(tuple(words), _literal(order.brief).encode(), variables=variables, look=diary)
     lent = Path(order.home, OAUTH).exists()
-    return replace(program, adapted=lambda given: _logged_in(program, settings, given, lent=lent))
+
+    def adapted(given: Mapping[str, str]) -> Program:
+        login = "oauth-personal" if lent else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
+        files = {SETTINGS: json.dumps(_settings(tools, login)), POLICY: ALLOWED.format(json.dumps(tools))}
+        return replace(program, files={name: content.encode() for name, content in files.items()})
+
+    return replace(program, adapted=adapted)
 
 
-def _logged_in(program: Program, settings: dict[str, Any], given: Mapping[str, str], *, lent: bool) -> Program:
-    way = "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
-    auth = {"selectedType": "oauth-personal" if lent else way}
-    chosen = {**settings, "security": {**settings["security"], "auth": auth}}
-    return replace(program, files={SETTINGS: json.dumps(chosen).encode()})
+def _settings(tools: list[str], login: str) -> dict[str, Any]:
+    security = {"folderTrust": OFF, "auth": {"selectedType": login}, "environmentVariableRedaction": {"enabled": True}}
+    shell = {"enableInteractiveShell": False}
+    return {**QUIET, "tools": {"core": tools, "sandbox": False, "shell": shell}, "security": security}
+
+
+def _literal(brief: str) -> str:
+    """An at sign would bring in files and folders that are named so, and part addresses."""
+    words = (Path(__file__).parent / "driving" / "at_signs.md").read_text(encoding="utf-8")
+    return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
 def fold(event: dict[str, Any], heard: Heard) -> None:
@@ -93,6 +100,8 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
             heard.started_agent(f"{event['tool_name']} {what}")
         heard.tool(event["tool_name"], event["tool_id"], what)
     elif kind == "tool_result":
+        if "requires user confirmation" in str(event.get("output")):
+            heard.denied(event["tool_id"].partition("__")[0])
         heard.tool_ended(event["tool_id"], failed=event["status"] != "success")
     elif kind == "error":
         heard.refused(str(event["message"]), final=False)
@@ -115,23 +124,21 @@ def _ended(event: dict[str, Any], heard: Heard) -> None:
     heard.says(heard.text)
     heard.finished = True
     if event["status"] != "success":
-        heard.refused(str((event.get("error") or {}).get("message")))
+        why = str((event.get("error") or {}).get("message"))
+        heard.refused(why, kind="overloaded" if why in BROKEN_OFF else "")
 
 
+CAN = Capabilities(resume=True, chosen_session=True, withholds_tools=True, vendor="google")
+PLACE = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
 AGENT = Agent(
     title="Gemini CLI",
     program="gemini",
     install="npm install -g @google/gemini-cli",
-    capabilities=Capabilities(
-        resume=True, chosen_session=True, reports_usage=True, running_usage=True, withholds_tools=True, vendor="google"
-    ),
+    capabilities=replace(CAN, reports_usage=True, running_usage=True),
     login=Login(
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         files=(OAUTH, ".gemini/google_accounts.json"),
-        along=(
-            *("GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI"),
-            *("GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"),
-        ),
+        along=("GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", *PLACE),
         how="run `gemini` once and log in, or set GEMINI_API_KEY",
     ),
     models=MODELS,

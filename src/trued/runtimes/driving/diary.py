@@ -59,3 +59,12 @@ def counted(usage: Usage, heard: Heard) -> None:
         return
     peak = max(heard.usage.peak, usage.tokens_in + usage.tokens_out)
     heard.usage = replace(heard.usage, peak=peak, requests=heard.usage.requests + 1)
+
+
+def since(told: Usage, before: Usage) -> Usage:
+    """What was used since then, of an agent that counts its whole session."""
+    return Usage(
+        tokens_in=max(0, told.tokens_in - before.tokens_in),
+        tokens_out=max(0, told.tokens_out - before.tokens_out),
+        tokens_cached=max(0, told.tokens_cached - before.tokens_cached),
+    )
