@@ -65,7 +65,7 @@ def begin(order: Order, _found: Found) -> Program:
         """By stdin: what is in an environment can be read by whatever the model starts."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
-            (sys.executable, "-P", "-s", "-B", str(INSIDE)),
+            (sys.executable, "-PsB", str(INSIDE)),
             json.dumps({**told, "keys": keys}, ensure_ascii=False).encode("utf-8", "surrogatepass"),
             (sys.prefix, sys.base_prefix, str(INSIDE)),
             dict.fromkeys(keys, ""),
