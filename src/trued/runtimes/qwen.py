@@ -29,7 +29,7 @@ KEPT_OUT = {
     "disableAllHooks": True,
     "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
     "memory": {"enableManagedAutoMemory": False},
-    "model": {"generationConfig": {"maxRetries": 1}},  # waiting is the engine's: it frees the slot and shows the time
+    "model": {"generationConfig": {"maxRetries": 0}},  # waiting is the engine's: it frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
 }
 FAILED = "[API Error:"  # in place of a text of the model's
