@@ -4,7 +4,7 @@ BIN := .venv/bin
 SHELL := /bin/bash
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-more nightly check crash fuzz bench test-agents docs lock
+.PHONY: help setup demo test test-more nightly check crash fuzz bench test-agents test-agents-short docs lock
 
 help: ## What can be made
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 20
@@ -52,6 +52,11 @@ test-agents: ## Real agent programs against a scripted model on this machine: no
 	@tools/setup.sh test
 	@tools/agents.sh
 	@$(BIN)/pytest tests/agents -m agents $(ARGS)
+
+test-agents-short: ## Eight promises, kept by the real Claude Code and Codex
+	@tools/setup.sh test
+	@tools/agents.sh claude codex
+	@$(BIN)/pytest tests/agents/conformance/test_core.py -m agents -k "claude or codex" $(ARGS)
 
 docs: ## The guide, into site/
 	@tools/setup.sh docs

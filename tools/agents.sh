@@ -32,7 +32,7 @@ install() {
   say "installing $wanted into $place/$name …"
   mkdir -p "$place/bin" "$fresh"
   npm install --prefix "$fresh" --no-audit --no-fund --no-save --loglevel=error "$wanted" >&2
-  HOME=$PWD/$fresh/home "$(program "$name" "$fresh")" --version >/dev/null || { say "$wanted does not start here"; exit 1; }
+  env -i HOME="$PWD/$fresh/home" PATH="$PATH" "$(program "$name" "$fresh")" --version >/dev/null || { say "$wanted does not start here"; exit 1; }
   rm -rf "$fresh/home"
   printf %s "$wanted" >"$fresh/.stamp"
   rm -rf "${place:?}/$name"
