@@ -24,11 +24,13 @@ def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | link, dir_fd=folder)
     except OSError:
         return None
-    with open(handle, "rb") as file:  # noqa: PTH123
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            return None
-        content = file.read(LONGEST + 1)
-    return content if len(content) <= LONGEST else None
+    try:
+        status = os.fstat(handle)
+        return os.read(handle, LONGEST) if stat.S_ISREG(status.st_mode) and status.st_size <= LONGEST else None
+    except OSError:
+        return None
+    finally:
+        os.close(handle)
 
 
 def parsed(content: bytes | None) -> dict[str, Any] | None:

@@ -136,8 +136,18 @@ def status(repo: Repo = Path(), as_json: AsJson = False) -> None:
     for sentence in troubles:
         out().print(Text(f"! {plain(sentence)}", "red"), soft_wrap=True)
     for line in recorded[-5:]:
-        told = ", ".join(f"{name} {value}" for name, value in line.items() if name not in ("at", "what"))
+        told = ", ".join(
+            f"{WORDS.get(name, name)} {_words(value)}" for name, value in line.items() if name not in ("at", "what")
+        )
         out().print(Text(plain(f"{line.get('what', '')}: {told}"), "dim"), soft_wrap=True)
+
+
+WORDS = {"places": "in"}
+
+
+def _words(value: object) -> str:
+    """A value of the record as a person would say it."""
+    return " and ".join(map(_words, value)) or "none" if isinstance(value, list) else str(value)
 
 
 @gates.command()
