@@ -1,9 +1,9 @@
-"""Raw models of any provider, with a few tools of a coder: no program of the provider's is needed."""
+"""Raw models of any provider, with the few tools of a coder: a key is enough, and nobody's program is needed."""
 
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,60 +14,31 @@ from .driving.agent import Agent, Login
 from .driving.heard import Heard
 from .driving.installed import Found
 from .driving.program import Program
+from .driving.providers import PROVIDERS, vendor_of
 
 DRIVING = Path(__file__).resolve().parent / "driving"
-INSIDE = DRIVING / "inside" / "coder_agent.py"
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    keys: tuple[str, ...]
-    along: tuple[str, ...] = ()
-    vendor: str = ""  # of its models; empty: it passes on those of others, and a model's name may tell whose it is
-    known_as: str = ""  # to the library
-
-
-OPENAI = Provider(("OPENAI_API_KEY",), ("OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"), "openai")
-GOOGLE = Provider(("GOOGLE_API_KEY", "GEMINI_API_KEY"), ("GOOGLE_GEMINI_BASE_URL",), "google", "google")
-PROVIDERS = {
-    "alibaba": Provider(("ALIBABA_API_KEY", "DASHSCOPE_API_KEY"), (), "alibaba"),
-    "anthropic": Provider(("ANTHROPIC_API_KEY",), ("ANTHROPIC_BASE_URL",), "anthropic"),
-    "cerebras": Provider(("CEREBRAS_API_KEY",)),
-    "deepseek": Provider(("DEEPSEEK_API_KEY",), (), "deepseek"),
-    "fireworks": Provider(("FIREWORKS_API_KEY",)),
-    "google": GOOGLE,
-    "google-gla": GOOGLE,
-    "moonshotai": Provider(("MOONSHOTAI_API_KEY",), ("MOONSHOTAI_BASE_URL",), "moonshotai"),
-    "ollama": Provider(("OLLAMA_API_KEY",), ("OLLAMA_BASE_URL",)),
-    "openai": OPENAI,
-    "openai-chat": replace(OPENAI, vendor=""),  # whatever speaks its dialect, at OPENAI_BASE_URL
-    "openrouter": Provider(("OPENROUTER_API_KEY",)),
-    "together": Provider(("TOGETHER_API_KEY",)),
-    "vllm": Provider(("VLLM_API_KEY",), ("VLLM_BASE_URL",)),
-    "zai": Provider(("ZAI_API_KEY",), (), "zai"),
-}
-VENDORS = {"anthropic", "openai", "google", "deepseek", "mistralai", "qwen", "x-ai", "meta-llama", "moonshotai", "z-ai"}
+INSIDE = str(DRIVING / "inside" / "coder_agent.py")
+GIVEN = ("brief", "schema", "session", "resume", "tools")
 
 
 def begin(order: Order, _found: Found) -> Program:
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
-    how = ": by the tool `final_result`" if order.schema else ""
-    words = (DRIVING / "coder.md").read_text(encoding="utf-8")
+    words = (DRIVING / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
     told: dict[str, Any] = {
         "model": f"{known.known_as or provider}:{model}",
-        "instructions": words.replace("{{folder}}", order.folder).replace("{{how}}", how),
+        "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
         "tokens": order.allowance.tokens,
-        **{name: getattr(order, name) for name in ("brief", "schema", "session", "resume", "tools")},
+        **{name: getattr(order, name) for name in GIVEN},
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
-        """By stdin: what is in an environment can be read by whatever the model starts."""
+        """By stdin: whatever the model starts could read an environment."""
         keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
         return Program(
-            (sys.executable, "-PsB", str(INSIDE)),
-            json.dumps({**told, "keys": keys}, ensure_ascii=False).encode("utf-8", "surrogatepass"),
-            (sys.prefix, sys.base_prefix, str(INSIDE)),
+            (sys.executable, "-PsB", INSIDE),
+            json.dumps({**told, "keys": keys}).encode(),
+            (sys.prefix, sys.base_prefix, INSIDE),
             dict.fromkeys(keys, ""),
         )
 
@@ -75,39 +46,40 @@ def begin(order: Order, _found: Found) -> Program:
 
 
 def fold(event: dict[str, Any], heard: Heard) -> None:
-    match event["type"]:
+    match event.pop("type"):
         case "session":
             heard.session(event["id"])
         case "says":
             heard.says(event["text"])
         case "tool":
-            heard.tool(event["name"], event["id"], event["what"])
+            heard.tool(**event)
         case "tool ended":
-            heard.tool_ended(event["id"], failed=event["failed"])
+            heard.tool_ended(**event)
+        case "denied":
+            heard.denied(**event)
         case "usage":
             heard.request(Usage(event["sent"], event["said"], event["cached"]))
         case "compacted":
             heard.compacted()
         case "refused":
-            del event["type"]
-            heard.refused(event.pop("message"), **event)
+            heard.refused(**event)
         case "finished":
             heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
 
 
 def named(rest: str) -> Agent:
-    """The agent by its provider: only that one's key is let through, and its vendor is known."""
+    """The agent by its provider: only the key of that one is let through, and whose model it is can be known."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
-        what = f"there is no provider {provider!r}" if provider not in PROVIDERS else f"coder:{rest} names no model"
+        what = (
+            f"the agent coder:{rest} names no model" if provider in PROVIDERS else f"no provider {provider!r} is known"
+        )
         raise BadInput(what, then=f"write coder:PROVIDER:MODEL, with one of {', '.join(PROVIDERS)}")
-    known, maker = PROVIDERS[provider], model.partition("/")[0].lower()
-    vendor = known.vendor or (maker if maker in VENDORS else "")
-    how = (
-        f"set {' or '.join(known.keys)}{''.join(f', and {name} for a server of your own' for name in known.along[:1])}"
+    known = PROVIDERS[provider]
+    login = Login(keys=known.keys, along=known.along, how=f"set {' or '.join(known.keys)}")
+    return replace(
+        AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor_of(provider, model)), named=None
     )
-    login = Login(keys=known.keys, along=known.along, how=how)
-    return replace(AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor))
 
 
 AGENT = Agent(
@@ -125,7 +97,10 @@ AGENT = Agent(
         running_usage=True,
         withholds_tools=True,
     ),
-    login=Login(keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY"), how="set the key of a provider"),
+    login=Login(
+        keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
+        how="set the key of a provider, ANTHROPIC_API_KEY or OPENAI_API_KEY for example",
+    ),
     begin=begin,
     fold=fold,
     lost=("there is no session",),

@@ -12,6 +12,7 @@ import signal
 import sys
 import time
 from collections.abc import AsyncIterable
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,12 @@ from pydantic_ai_harness.filesystem import FileSystem
 from pydantic_ai_harness.repair_tool_arguments import RepairToolArguments
 from pydantic_ai_harness.shell import Shell
 
-FILES = {"read": ("read_file", "list_files"), "search": ("grep",), "edit": ("write_file", "edit_file")}
+TOOLS = {
+    "read": ("read_file", "list_files"),
+    "search": ("grep",),
+    "edit": ("write_file", "edit_file"),
+    "execute": ("run_command",),
+}
 COMMAND_S = 120.0
 RETRIES = {"tools": 8, "output": 2}  # a model that stumbles over one tool so often in a row does not find its feet
 PAUSES = (1.0, 4.0)  # before a request is sent again that broke off; a longer wait is the engine's
@@ -56,7 +62,9 @@ def order_in_secret() -> dict[str, Any]:
     this process' memory, not in the file that came as stdin and that others have open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
-    kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)  # our environment, by which we would be found, is hidden now, too
+    kernel.prctl(
+        DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0
+    )  # our environment, by which we would be found, is hidden now, too
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     with contextlib.suppress(OSError):
         os.ftruncate(0, 0)
@@ -78,7 +86,7 @@ class Turn:
         self._events.flush()
 
     async def taken(self) -> int:
-        if self._order["resume"] != self._file.exists():
+        if self._order["resume"] != self._is_known():
             words = LOST if self._order["resume"] else TAKEN
             print(f"{words} {self._order['session']}", file=sys.stderr)
             return 3
@@ -87,13 +95,13 @@ class Turn:
             self._agent = agent_for(self._order, self)
             await self._asked()
         except UserError as error:  # a model or provider that nobody knows, a key that is not there
-            self.tell("refused", message=str(error)[:SHOWN], kind="auth" if "API_KEY" in str(error) else "other")
+            self.tell("refused", text=str(error)[:SHOWN], kind="auth" if "API_KEY" in str(error) else "other")
         except UsageLimitExceeded as error:
-            self.tell("refused", message=str(error)[:SHOWN], kind="budget")
+            self.tell("refused", text=str(error)[:SHOWN], kind="budget")
         except ModelAPIError as error:
             self.tell("refused", **refused(error))
         except AgentRunError as error:
-            self.tell("refused", message=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
+            self.tell("refused", text=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
         return 0
 
     async def _asked(self) -> None:
@@ -142,10 +150,20 @@ class Turn:
     async def _worked(self, events: AsyncIterable[Any]) -> None:
         async for event in events:
             if event.event_kind == "function_tool_call":
-                what = event.part.args_as_json_str()
-                self.tell("tool", name=event.part.tool_name, id=event.part.tool_call_id, what=what[:SHOWN])
+                name, what = event.part.tool_name, event.part.args_as_json_str()[:SHOWN]
+                self.tell("tool", name=name, id=event.part.tool_call_id, what=what)
+                if name in {*chain(*TOOLS.values())} - {*tools_of(self._order)}:
+                    self.tell("denied", tool=name, what=what)
             elif event.event_kind == "function_tool_result":
                 self.tell("tool ended", id=event.tool_call_id, failed=event.part.outcome != "success")
+
+    def _is_known(self) -> bool:
+        """What cannot be read any more is as good as lost: the model itself can write here, by its commands."""
+        try:
+            return bool(self._history())
+        except (OSError, ValueError):
+            self._file.replace(self._file.with_suffix(".broken"))
+            return False
 
     def _history(self) -> list[ModelMessage]:
         """What was said before; a tool that was interrupted has an answer that says so."""
@@ -169,21 +187,25 @@ def new_user(brief: str) -> list[ModelMessage]:
     )
 
 
+def tools_of(order: dict[str, Any]) -> list[str]:
+    return [name for tool in order["tools"] for name in TOOLS.get(tool, ())]
+
+
 def agent_for(order: dict[str, Any], turn: Turn) -> Agent[Any, Any]:
     """The model with the tools of its role, and none besides. The harness' parts, and not its whole coder: that one
     starts other agents, and leaves its shells' books in the folder."""
-    tools: list[str] = order["tools"]
+    tools = tools_of(order)
     around = dict(os.environ)
     for name in order["keys"]:
         around.pop(name, None)
     os.environ.update(order["keys"])  # for the provider's library; what it starts gets `around`
-    files = [name for tool in tools for name in FILES.get(tool, ())]
+    files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
     parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), Forgetting(turn), RepairToolArguments()]
     if files:
         parts.append(FileSystem(tools=files, content_hashes=False, read_only_patterns=[], max_retries=RETRIES["tools"]))
-    if "execute" in tools:
+    if commands:
         quiet = {"denied_commands": [], "allow_interactive": True}  # the sandbox says no, and not a list of words
-        parts.append(Shell(tools=["run_command"], default_timeout=COMMAND_S, **quiet))  # type: ignore[arg-type]
+        parts.append(Shell(tools=TOOLS["execute"], default_timeout=COMMAND_S, **quiet))  # type: ignore[arg-type]
     agent: Agent[Any, Any] = Agent(
         order["model"],
         output_type=typed(order["schema"]),
@@ -248,12 +270,12 @@ class Forgetting(ClearToolResults[Any]):
 def refused(error: ModelAPIError) -> dict[str, Any]:
     """What the provider said, with its status and what it says on waiting."""
     body = json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
-    known: dict[str, Any] = {"message": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
+    known: dict[str, Any] = {"text": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
     if isinstance(error, ModelHTTPError):
         wait = {name: value for name, value in (error.headers or {}).items() if "retry" in name or "ratelimit" in name}
         known |= {"status": error.status_code, "headers": wait}
     elif isinstance(error, ModelConnectionError):
-        known["message"] = f"connection error: {error}"[:SHOWN]
+        known["text"] = f"connection error: {error}"[:SHOWN]
     return known
 
 
