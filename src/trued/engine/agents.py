@@ -90,7 +90,7 @@ def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, st
     for name in dict.fromkeys(agents):
         one = seen_as(name, agent_of(name), settings, environ)
         if one.missing:
-            title = one.agent.title if one.name in kinds() or ":" not in one.name else one.name
+            title = one.name if one.agent.named else one.agent.title  # those are titled by what is behind their name
             raise BadInput(f"{title} {one.missing}", then=one.to_do)
 
 
