@@ -3,9 +3,10 @@
 import json
 import secrets
 from dataclasses import replace
+from pathlib import Path
 
 from ..wire import Order
-from .driving import acp
+from .driving import acp, inside
 from .driving.agent import Agent, Login, model_of
 from .driving.installed import Found
 from .driving.program import Program
@@ -30,21 +31,10 @@ QUIET = {
 }
 
 
-# With these it finds nothing to install: it takes no plugins here, and would fetch what those need.
+# It would fetch what plugins need; with these two it finds nothing to install. Ours needs nothing.
 FILES = {
     ".config/opencode/node_modules/none": b"",
     ".config/opencode/package-lock.json": b'{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
-}
-# Over ACP it tells the tokens of its last request only.
-BOOKS = {
-    "file": ".local/share/opencode/opencode.db",
-    "query": """
-        SELECT id, data ->> '$.tokens.input' + data ->> '$.tokens.cache.read' + data ->> '$.tokens.cache.write',
-               data ->> '$.tokens.output' + data ->> '$.tokens.reasoning', data ->> '$.tokens.cache.read',
-               data ->> '$.cost'
-          FROM message
-         WHERE session_id = ? AND data ->> '$.role' = 'assistant' AND data ->> '$.time.completed' IS NOT NULL
-         ORDER BY time_created""",
 }
 
 
@@ -57,15 +47,21 @@ def begin(order: Order, found: Found) -> Program:
         "autoupdate": False,
         "snapshot": False,
     }
-    own = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16)}
+    told = f"{order.home}/told.jsonl"
+    plugin = {".config/opencode/plugin/told.js": Path(inside.__file__).with_name("opencode.js").read_bytes()}
+    own = {
+        "TRUED_TOLD": told,
+        "OPENCODE_CONFIG_CONTENT": json.dumps(config),
+        "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16),
+    }
     return acp.spoken(
         order,
         acp.Choice(
-            (found.path, "acp", "--pure"),
+            (found.path, "acp"),
             model=model_of(order, {}),
             variables={**QUIET, **own},
-            files=FILES,
-            books=BOOKS,
+            files={**FILES, **plugin},
+            told=told,
         ),
     )
 

@@ -2,6 +2,7 @@
 
 import json
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from trued.wire import Order, Usage
 from .heard import Heard
 from .inside import acp_client
 from .program import Program
+from .refusals import refusal
 
 # The protocol's kinds of tools by our names for them. Thinking is nobody's business.
 KINDS = {
@@ -41,8 +43,7 @@ class Choice:
     readable: tuple[str, ...] = ()
     variables: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, bytes] = field(default_factory=dict)
-    # Of each request: a database below HOME, and a query by session for rows of (id, sent, said, cached, dollars).
-    books: Mapping[str, str] = field(default_factory=dict)
+    told: str = ""  # a file to which a plugin of ours writes what the protocol has no word for
 
 
 def spoken(order: Order, choice: Choice) -> Program:
@@ -57,7 +58,7 @@ def spoken(order: Order, choice: Choice) -> Program:
         "model": choice.model,
         "mode": choice.mode,
         "kinds": kinds,
-        "books": dict(choice.books),
+        "told": choice.told,
     }
     client = str(Path(acp_client.__file__).resolve())
     return Program(
@@ -78,6 +79,8 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
         _updated(event["update"], heard)
     elif kind == "request":
         _requested(event, heard)
+    elif kind == "compacted":
+        heard.compacted()
     elif kind == "permission":
         _permitted(event, heard)
     elif kind == "answered":
@@ -176,11 +179,13 @@ def _answered(response: dict[str, Any], heard: Heard) -> None:
 
 
 def _refused(event: dict[str, Any], heard: Heard) -> None:
-    data = event.get("data")
-    more = f": {json.dumps(data, ensure_ascii=False)}" if data else ""
-    code = event.get("code") or 0
+    data, code = event.get("data"), event.get("code") or 0
+    why = f"{event['why']}{f': {json.dumps(data, ensure_ascii=False)}' if data else ''}"
+    status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
-    heard.refused(f"{event['why']}{more}", kind=kind, status=code if 400 <= code < 600 else 0)
+    if event.get("waits") and not refusal(why, now=time.time(), headers=headers):
+        status = 503  # whatever it is, the agent itself takes it for something that passes
+    heard.refused(why, kind=kind, status=status, headers=headers)
 
 
 def _usage(told: dict[str, Any]) -> Usage:

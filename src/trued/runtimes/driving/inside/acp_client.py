@@ -5,12 +5,13 @@ It is started by its path inside the agent's sandbox, so it may import nothing o
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import os
 import signal
-import sqlite3
 import sys
 import time
+import types
 from pathlib import Path
 from typing import Any
 
@@ -21,15 +22,16 @@ BEAT_S = 1.0  # thinking is told so often at most: it is no text, but a sign of 
 CUT = 4000  # characters of anything but the agent's words
 BULKY = ("content", "rawOutput", "availableCommands", "configOptions")  # nobody reads these
 LOST = "this session cannot be gone on with"
-LOOK_S = 1.0  # how often an agent's books are looked into
+LOOK_S = 0.5  # how often is read what a plugin of ours in the agent tells
+PATIENCE_S = 5.0  # that an agent may wait for its provider: longer waits are the engine's, which frees the slot
 
 
 class Refused(Exception):
     """What the agent or its provider said instead of an answer."""
 
-    def __init__(self, why: str, code: int = 0, data: Any = None) -> None:
+    def __init__(self, why: str, **told: Any) -> None:
         super().__init__(why)
-        self.code, self.data = code, data
+        self.told = told
 
 
 def tell(event: str, **data: Any) -> None:
@@ -39,8 +41,8 @@ def tell(event: str, **data: Any) -> None:
 class Client:
     """What the agent may ask of us: permissions, and nothing else. No file, no terminal is offered."""
 
-    def __init__(self, kinds: list[str], books: "Books") -> None:
-        self._kinds, self._books = set(kinds), books
+    def __init__(self, kinds: list[str], told: "Told") -> None:
+        self._kinds, self._told = set(kinds), told
         self._tools: dict[str, dict[str, Any]] = {}  # what was told of each, piece by piece
         self._beat = 0.0
         self.replaying = False  # a session that is loaded is told again, from its beginning
@@ -52,14 +54,14 @@ class Client:
         elif method == "session/request_permission":
             return {"outcome": self._permitted(given)}
         elif not notification:
-            from acp import RequestError
+            from acp.exceptions import RequestError
 
             raise RequestError.method_not_found(method)
         return None
 
     def _updated(self, update: dict[str, Any]) -> None:
         kind = update.get("sessionUpdate")
-        if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._books.kept):
+        if self.replaying or kind == "user_message_chunk" or (kind == "usage_update" and self._told.usage):
             return
         if kind == "agent_thought_chunk":
             self._beats()
@@ -92,51 +94,65 @@ class Client:
         return {"outcome": "cancelled"}
 
 
-class Books:
-    """What an agent wrote down of each request, in a database of its own: where it tells nobody, this is read."""
+class Told:
+    """What a plugin of ours in the agent tells, line by line, where the protocol has no word for it."""
 
-    def __init__(self, told: dict[str, str]) -> None:
-        self._file = Path.home() / told["file"] if told else None
-        self._query, self._session = told.get("query", ""), ""
-        self._known: set[str] = set()
+    def __init__(self, file: str) -> None:
+        self._file = Path(file) if file else None
+        self._read = 0
+        self._trouble: dict[str, Any] = {}
+        if self._file is not None:
+            self._file.unlink(missing_ok=True)
 
     @property
-    def kept(self) -> bool:
+    def usage(self) -> bool:
+        """Each request is told of here, so that nothing else that is told of usage is needed."""
         return self._file is not None
 
-    def open(self, session: str) -> None:
-        """What is there already was paid for by an earlier call."""
-        self._session = session
-        self._known = {row[0] for row in self._rows()}
-
     async def follow(self) -> None:
+        """For ever, unless the agent is about to wait for long: that is raised."""
         while True:
             await asyncio.sleep(LOOK_S)
             self.read()
 
     def read(self) -> None:
-        for name, sent, said, cached, cost in self._rows():
-            if name not in self._known:
-                self._known.add(name)
-                tell("request", sent=sent, said=said, cached=cached, cost=cost)
+        if self._file is None or not self._file.exists():
+            return
+        with self._file.open("rb") as file:
+            file.seek(self._read)
+            whole = file.read(LINE).rpartition(b"\n")[0]
+        self._read += len(whole) + 1 if whole else 0
+        for line in whole.splitlines():
+            self._hear(json.loads(line))
 
-    def _rows(self) -> list[Any]:
-        if self._file is None:
-            return []
-        try:
-            with contextlib.closing(sqlite3.connect(f"file:{self._file}?mode=ro", uri=True, timeout=LOOK_S)) as books:
-                return books.execute(self._query, (self._session,)).fetchall()
-        except sqlite3.Error as error:
-            print(f"its books cannot be read, so it is asked what it used: {error}", file=sys.stderr)
-            self._file = None
-            return []
+    def _hear(self, event: dict[str, Any]) -> None:
+        if event["event"] == "trouble":
+            self._trouble = event
+        elif event["event"] == "waits":
+            wait = event["until"] - time.time()
+            if wait > PATIENCE_S:
+                raise Refused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
+        else:
+            tell(**event)
+
+    async def caught_up(self) -> None:
+        """The plugin may be a moment behind."""
+        if self._file is not None:
+            await asyncio.sleep(LOOK_S)
+            self.read()
+
+    async def explained(self, said: Refused) -> Refused:
+        """With the provider's own status, if it was told."""
+        if not said.told.get("waits"):
+            await self.caught_up()
+        if self._trouble:
+            said.told |= {"status": self._trouble.get("status"), "headers": self._trouble.get("headers")}
+        return said
 
 
 async def main() -> int:
     order: dict[str, Any] = json.load(sys.stdin)
-    try:
-        import acp  # noqa: F401
-    except ImportError:
+    if not _library():
         tell("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
         return 1
     if order["resume"] and not order["session"]:
@@ -153,6 +169,17 @@ async def main() -> int:
         await _ended(agent)
 
 
+def _library() -> bool:
+    """The protocol's own library without its schemas: these take a second to load, and nothing here needs them."""
+    found = importlib.util.find_spec("acp")
+    if found is None or found.submodule_search_locations is None:
+        return False
+    package = types.ModuleType("acp")
+    package.__path__ = list(found.submodule_search_locations)
+    sys.modules["acp"] = package
+    return True
+
+
 async def _started(argv: list[str], folder: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(*argv, cwd=folder, stdin=pipe, stdout=pipe, limit=LINE, process_group=0)
@@ -161,18 +188,17 @@ async def _started(argv: list[str], folder: str) -> asyncio.subprocess.Process:
 async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
     from acp.connection import Connection
 
-    books = Books(order["books"])
-    client = Client(order["kinds"], books)
+    told = Told(order["told"])
+    client = Client(order["kinds"], told)
     assert agent.stdin is not None  # noqa: S101 (both are pipes)
     link = Connection(client, agent.stdin, agent.stdout)
     try:
         session = await _session(order, client, link)
-        books.open(session)
-        answer = await _prompted(order["prompt"], session, link, books)
+        answer = await _prompted(order["prompt"], session, link, told)
         tell("answered", response=answer)
         code = 0
     except Refused as said:
-        tell("refused", why=str(said), code=said.code, data=said.data)
+        tell("refused", why=str(said), **said.told)
         code = 1
     finally:
         with contextlib.suppress(ConnectionError):
@@ -180,14 +206,22 @@ async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> i
     return code
 
 
-async def _prompted(text: str, session: str, link: Any, books: Books) -> dict[str, Any]:
+async def _prompted(text: str, session: str, link: Any, told: Told) -> dict[str, Any]:
     given = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
-    following = asyncio.create_task(books.follow())
+    asked = asyncio.create_task(_asked(link, "session/prompt", given, None))
+    following = asyncio.create_task(told.follow())
     try:
-        return await _asked(link, "session/prompt", given, None)
+        await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            following.result()  # it says that the agent waits for too long
+        answer = await asked
+        await told.caught_up()
+        return answer
+    except Refused as said:
+        raise await told.explained(said) from said
     finally:
+        asked.cancel()
         following.cancel()
-        books.read()
 
 
 async def _session(order: dict[str, Any], client: Client, link: Any) -> str:
@@ -197,7 +231,8 @@ async def _session(order: dict[str, Any], client: Client, link: Any) -> str:
     can = (await _asked(link, "initialize", hello)).get("agentCapabilities") or {}
     place = {"cwd": order["folder"], "mcpServers": []}
     if order["resume"]:
-        name, about = order["session"], await _gone_on(order["session"], can, client, link, place)
+        name = str(order["session"])
+        about = await _gone_on(name, can, client, link, place)
     else:
         about = await _asked(link, "session/new", place)
         name = str(about.get("sessionId") or "")
@@ -217,7 +252,7 @@ async def _gone_on(name: str, can: dict[str, Any], client: Client, link: Any, pl
     try:
         return await _asked(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
     except Refused as said:
-        raise Refused(f"{LOST}: {said}", said.code, said.data) from said
+        raise Refused(f"{LOST}: {said}", **said.told) from said
     finally:
         client.replaying = False
 
@@ -235,12 +270,12 @@ async def _chosen(link: Any, session: str, about: dict[str, Any], what: str, val
 
 
 async def _asked(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
-    from acp import RequestError
+    from acp.exceptions import RequestError
 
     try:
         answer = await asyncio.wait_for(link.send_request(method, params), within)
     except RequestError as error:
-        raise Refused(str(error), error.code, error.data) from error
+        raise Refused(str(error), code=error.code, data=error.data) from error
     except ConnectionError as error:
         raise Refused(f"the agent ended without an answer to {method}") from error
     except TimeoutError as error:
