@@ -112,7 +112,10 @@ class _Ear:
 def _report(order: Order, heard: Heard, ended: Ended) -> Report:
     usage = heard.usage
     if usage.estimated and not (usage.tokens_in or usage.tokens_out):
-        heard.usage = replace(estimated(order, len(heard.text)), compactions=usage.compactions)
+        guess = estimated(order, len(heard.text))  # some tell what it cost, but not of how many tokens
+        heard.usage = replace(
+            usage, tokens_in=guess.tokens_in, tokens_out=guess.tokens_out, peak=max(usage.peak, guess.peak)
+        )
     report = _outcome(order, heard, ended)
     return replace(
         report,
