@@ -183,7 +183,10 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
 
 @pytest.mark.spec("USE-10", "RUN-8")
 def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> None:
-    contract = world.data("run", *world.work, "--plan-only")["contract"]
+    planned = world.data("run", *world.work, "--plan-only", "--limit", "calls=3")
+    contract, before = planned["contract"], planned["estimate"]
+    assert before["calls"] == [4, 18]  # two chunks, three rounds
+    assert "the limit of 3 calls will be reached before the end" in before["remarks"]
     assert [one["checks"] for one in contract["requirements"]] == [
         [{"kind": "examples", "cases": 2}],
         [{"kind": "examples", "cases": 1}],
@@ -198,7 +201,9 @@ def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> N
     for part in ("double(x) returns twice its argument", "tiny:double(21) → 42", "2 examples", "agents_for_cli.py"):
         assert part in shown
     assert "no requirement 'quadruple'" in world.trued("approve", world.data("ls")[0]["id"], "quadruple").stderr
-    done = world.trued("resume", "--yes")
+    halted = world.trued("resume", "--yes")
+    assert (halted.returncode, "--limit calls=6" in halted.stderr) == (4, True)
+    done = world.trued("resume", "--yes", "--limit", "calls=50")
     assert done.returncode == 0, done.stderr
     assert "Ada, who approved the contract: these are my words" in world.trued("why", "triple").stdout
 

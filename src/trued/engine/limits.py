@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 def in_force(engine: "Engine", run_id: str) -> Spending:
     """As the run was started with, and as people raised it since."""
-    return changed(engine.inputs(run_id).settings.limits, engine.journal.raised(run_id))
+    begun = engine.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
+    limits = engine.inputs(run_id).settings.limits if begun else Spending()
+    return changed(limits, engine.journal.raised(run_id))
 
 
 def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who: str) -> None:
