@@ -14,7 +14,7 @@ EDIT = ("Edit", "edit_file", "replace", "edit")
 SHELL = ("Bash", "bash", "run_shell_command", "exec_command", "shell_command", "shell", "local_shell", "run_command")
 PATCH = ("apply_patch",)
 CODE = ("exec",)  # it runs JavaScript that calls the other tools
-ANSWER = ("StructuredOutput", "final_result")
+ANSWER = ("StructuredOutput", "structured_output", "final_result")
 ASK = ("AskUserQuestion", "ask_user", "question", "request_user_input")
 ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "path": ("file_path", "filePath", "path", "absolute_path"),
