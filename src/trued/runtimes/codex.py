@@ -76,9 +76,9 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
     elif kind in ("item.started", "item.completed"):
         _item(event["item"], heard, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
-        heard.refused(again[1], final=False)
-        if " 429 " in again[1]:  # it would wait in silence, for as long as it was told
-            heard.stop = heard.stop or Stop("rate", again[1])
+        heard.refused(again[1], final=" 429 " in again[1])
+        if heard.refusal:  # it would wait in silence, for as long as it was told
+            heard.stop = heard.stop or Stop(heard.refusal.kind, again[1])
     elif kind in ("error", "turn.failed"):
         heard.refused(event["error"]["message"] if kind == "turn.failed" else event["message"])
     elif kind == "turn.completed":  # it counts the whole thread; what was used before is known

@@ -14,7 +14,7 @@ from .driving.agent import Agent, Login, model_of
 from .driving.diary import Diary, counted
 from .driving.heard import Heard
 from .driving.installed import Found
-from .driving.program import Program
+from .driving.program import Program, Stop
 
 SETTINGS, POLICY, OAUTH = ".gemini/of-the-role.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
 CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"
@@ -27,7 +27,8 @@ TOOLS = {
     "browser": (),
 }
 STARTERS = ("invoke_agent",)
-BROKEN_OFF = ("terminated", "[API Error: terminated]")  # a stream, in mid-answer
+FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d+)ms")
+PATIENCE_MS = 20_000  # longer waits are the engine's: it frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
 OFF = {"enabled": False}
@@ -63,7 +64,8 @@ def begin(order: Order, found: Found) -> Program:
         "GEMINI_CLI_TRUST_WORKSPACE": "false",  # settings, commands, servers and .env of the project stay out
     }
     diary = Diary(order, CHAT, _recorded, order.session)
-    program = Program(tuple(words), _literal(order.brief).encode(), variables=variables, look=diary)
+    brief = _literal(order.brief).encode()
+    program = Program(tuple(words), brief, variables=variables, overheard=_overheard, look=diary)
     lent = Path(order.home, OAUTH).exists()
 
     def adapted(given: Mapping[str, str]) -> Program:
@@ -109,6 +111,16 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
         _ended(event, heard)
 
 
+def _overheard(line: str, heard: Heard) -> None:
+    """It waits as long as it is told to, and says so here alone."""
+    if FAILED.match(line):
+        heard.last = line
+    if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
+        heard.refused(f"{heard.last} {line}")
+        if heard.refusal:
+            heard.stop = heard.stop or Stop(heard.refusal.kind, heard.refusal.why)
+
+
 def _recorded(line: dict[str, Any], heard: Heard) -> None:
     # One message is written again when its tools have run: its id says that it is the same.
     if line["type"] == "gemini" and line["id"] != heard.last:
@@ -123,9 +135,8 @@ def _ended(event: dict[str, Any], heard: Heard) -> None:
         heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
     heard.says(heard.text)
     heard.finished = True
-    if event["status"] != "success":
-        why = str((event.get("error") or {}).get("message"))
-        heard.refused(why, kind="overloaded" if why in BROKEN_OFF else "")
+    if event["status"] != "success" and not heard.stop:
+        heard.refused(str((event.get("error") or {}).get("message")))
 
 
 CAN = Capabilities(resume=True, chosen_session=True, withholds_tools=True, vendor="google")

@@ -41,7 +41,8 @@ class Launcher:
     async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
         if program.adapted:
             known = program.adapted(self._variables)
-            program = replace(known, listener=program.listener, readable=(*program.readable, *known.readable))
+            variables, readable = {**program.variables, **known.variables}, (*program.readable, *known.readable)
+            program = replace(known, listener=program.listener, variables=variables, readable=readable)
         placed(Path(order.home), program.files)
         argv, environment = self._confined(order, program)
         try:
@@ -96,8 +97,8 @@ class Launcher:
                 await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
                 if agent.flooded:
                     return "output", f"it printed more than {limits.output_bytes} bytes on stdout, and was ended"
-                if agent.stop:
-                    return agent.stop.kind, agent.stop.why
+                if stop := agent.stop or (listener and listener.stop):
+                    return stop.kind, stop.why
                 if ended.done():
                     return "", ""
                 now = time.monotonic()

@@ -21,6 +21,11 @@ class Listener(Protocol):
     def hear(self, line: str) -> Stop | None: ...
 
     @property
+    def stop(self) -> Stop | None:
+        """Why it is to be ended, whoever said it."""
+        ...
+
+    @property
     def busy(self) -> bool:
         """It waits for something of its own, a long test run perhaps: silence is then no sign of a hang."""
         ...
@@ -35,6 +40,7 @@ class Program:
     listener: Listener | None = None  # with one, stdout is heard and not kept
     files: Mapping[str, bytes] = field(default_factory=dict)  # below HOME, there before it starts
     adapted: "Callable[[Mapping[str, str]], Program] | None" = None  # to the user's variables, when these are known
+    overheard: Callable[[str, Any], None] | None = None  # a line of its stderr
     look: Callable[[Any], None] | None = None  # at what it writes down elsewhere: before every line, and at the end
 
 

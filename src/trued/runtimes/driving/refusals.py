@@ -102,7 +102,7 @@ RATE = _phrases("""
     quota exceeded | quota will reset | quota limit | quotafailure | quota has been | exhausted your capacity
     allocated quota exceeded | reached your daily | free usage exceeded | free usage limit | freeusagelimiterror
     exceeded call rate | exceeded token rate | service tier capacity exceeded | premium request allowance
-    exceeded your copilot | exceeded your premium | usage_not_included
+    exceeded your copilot | exceeded your premium | usage_not_included | request a quota increase
 """)
 OVERLOADED = _phrases("""
     overloaded | api_error | internal server error | internal_server_error | server_error | bad gateway
@@ -117,7 +117,7 @@ OVERLOADED = _phrases("""
     getaddrinfo | name resolution | could not resolve host | dns error | error sending request for url
     stream disconnected before completion | stream closed before | request timed out | apitimeouterror
     apiconnectionerror | network error | remote end closed | server disconnected | incomplete chunked read
-    error decoding response body | und_err | idle timeout waiting
+    error decoding response body | und_err | idle timeout waiting | api error: terminated
 """)
 BY_STATUS = {
     401: "auth",

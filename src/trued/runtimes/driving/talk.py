@@ -6,7 +6,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage, total
@@ -15,7 +14,7 @@ from .agent import Agent
 from .contract import Broken, parsed_at_end
 from .heard import Heard
 from .installed import found
-from .program import Ended, Launch, Stop, estimated, failed
+from .program import Ended, Launch, Program, Stop, estimated, failed
 from .refusals import refusal
 
 DEATHS = 2  # of one agent by the machine's hand: a third would come, too
@@ -78,7 +77,7 @@ class Talking:
         seen, needed = (*place.readable, *program.readable), {**place.variables, **program.variables}
         look = program.look or (lambda heard: None)
         program = replace(program, readable=seen, variables=needed, listener=_Ear(self._agent, heard, look))
-        ended = await self._launch(order, program, _logged(tell))
+        ended = await self._launch(order, program, _logged(heard, program))
         look(heard)
         return heard, ended
 
@@ -92,6 +91,10 @@ class _Ear:
     @property
     def busy(self) -> bool:
         return bool(self._heard.running)
+
+    @property
+    def stop(self) -> Stop | None:
+        return self._heard.stop
 
     def hear(self, line: str) -> Stop | None:
         self._look(self._heard)
@@ -123,13 +126,14 @@ def _report(order: Order, heard: Heard, ended: Ended) -> Report:
         resumed=order.resume and bool(heard.native),
         reaped=ended.reaped,
         usage=heard.priced(),
+        quota=heard.quota,
     )
 
 
 def _outcome(order: Order, heard: Heard, ended: Ended) -> Report:
     if heard.question:
         return Report(order.call, order.attempt, "asks", question=heard.question, session=order.session)
-    if ended.kind:
+    if ended.kind and not (heard.refusal and heard.refusal.kind == ended.kind):  # which may know until when
         return failed(order, ended.kind, ended.why)
     if heard.refusal is not None:
         said = heard.refusal
@@ -174,5 +178,10 @@ def _is_in(words: tuple[str, ...], said: str) -> bool:
     return any(word.casefold() in said.casefold() for word in words)
 
 
-def _logged(tell: Tell) -> Any:
-    return lambda line: tell("log", text=line)
+def _logged(heard: Heard, program: Program) -> Callable[[str], None]:
+    def log(line: str) -> None:
+        heard.tell("log", text=line)
+        if program.overheard:
+            program.overheard(line, heard)
+
+    return log
