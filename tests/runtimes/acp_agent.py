@@ -70,8 +70,8 @@ class Agent:
                 act(rest)
         return self.response
 
-    def tell(self, kind: str, **data: Any) -> None:
-        send(method="session/update", params={"sessionId": self.session, "update": {"sessionUpdate": kind, **data}})
+    def tell(self, what: str, **data: Any) -> None:
+        send(method="session/update", params={"sessionId": self.session, "update": {"sessionUpdate": what, **data}})
 
     def says(self, text: str) -> None:
         for piece in (text[:3], text[3:]):
@@ -87,7 +87,8 @@ class Agent:
 
     def runs(self, seconds: str) -> None:
         tool = self.begins("execute", {"command": f"sleep {seconds}"})
-        time.sleep(float(seconds))
+        if (BOOKS / self.session).read_text().count("\n") == 1:  # it hurries when it is asked again
+            time.sleep(float(seconds))
         self.tell("tool_call_update", toolCallId=tool, status="completed")
 
     def asks(self, kind: str) -> None:
