@@ -184,7 +184,7 @@ def _refused(event: dict[str, Any], heard: Heard) -> None:
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
     if event.get("waits") and not refusal(why, now=time.time(), headers=headers):
-        status = 503  # whatever it is, the agent itself takes it for something that passes
+        status = 429 if "429" in why else 503  # whatever it is, the agent itself takes it for something that passes
     heard.refused(why, kind=kind, status=status, headers=headers)
 
 

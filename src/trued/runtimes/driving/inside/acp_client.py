@@ -34,6 +34,10 @@ class Refused(Exception):
         self.told = told
 
 
+class Gone(Exception):
+    """The agent has ended in mid-turn: what it said on stderr is all that there is."""
+
+
 def tell(event: str, **data: Any) -> None:
     print(json.dumps({"event": event, **data}, ensure_ascii=False), flush=True)
 
@@ -200,6 +204,9 @@ async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> i
     except Refused as said:
         tell("refused", why=str(said), **said.told)
         code = 1
+    except Gone as gone:
+        print(gone, file=sys.stderr)
+        code = 1
     finally:
         with contextlib.suppress(ConnectionError):
             await link.close()
@@ -277,7 +284,7 @@ async def _asked(link: Any, method: str, params: dict[str, Any], within: float |
     except RequestError as error:
         raise Refused(str(error), code=error.code, data=error.data) from error
     except ConnectionError as error:
-        raise Refused(f"the agent ended without an answer to {method}") from error
+        raise Gone(f"the agent ended without an answer to {method}") from error
     except TimeoutError as error:
         raise Refused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
     return answer if isinstance(answer, dict) else {}
