@@ -103,6 +103,8 @@ def chosen(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, st
     if not seen:
         raise BadInput(*_nobody(look(settings, environ)))
     agents = proposed(seen)
+    unneeded = {TEAM_B} - {*WORKFLOWS[settings.workflow]}
+    agents = {role: agent for role, agent in agents.items() if role not in unneeded}
     by_name = {one.name: one for one in seen}
     logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
     return {**agents, **named}, f"{played(agents)}; {'; '.join(logins)}"

@@ -129,6 +129,9 @@ def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, s
     for one in settings.agents.values():
         capabilities_of(one)
     agents, looked = chosen(settings, environ)
+    # Who plays only in other workflows is neither needed here nor a vendor that builds anything.
+    elsewhere = {role for roles in WORKFLOWS.values() for role in roles} - {*WORKFLOWS[settings.workflow]}
+    agents = {role: agent for role, agent in agents.items() if role not in elsewhere}
     playable(agents.values(), settings, environ)
     return {role: _agent(one) for role, one in agents.items()}, looked
 
