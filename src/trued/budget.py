@@ -2,9 +2,12 @@
 
 import asyncio
 import statistics
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
 
 from .errors import LimitReached
 from .protocols import Journal
@@ -56,6 +59,24 @@ class Short:
     reserved: float  # by calls that are still open: it may be free again when they have ended
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Of a subscription: how much of it is used, in per cent, and when it begins anew."""
+
+    name: str
+    used: float
+    until: float
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "Window":
+        return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
+
+
+def kind_of(agent: str) -> str:
+    """Agents of one kind share the user's login."""
+    return agent.partition(":")[0]
+
+
 class Budget:
     """Every call asks here before it is begun, and says here what it used."""
 
@@ -68,6 +89,7 @@ class Budget:
     ) -> None:
         self._journal, self._run, self._price = journal, run, price
         self._limits, self.wall_s = settings.limits, settings.wall_s
+        self._windows: dict[str, Window] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
 
@@ -79,6 +101,7 @@ class Budget:
         after a crash, has what it had.
         """
         price = self._price(wanted.agent, wanted.model)
+        self._look_at_window(wanted)
         row = await self._granted(wanted)
         try:
             yield Reserved(self, wanted, row.reserved, price)
@@ -96,6 +119,22 @@ class Budget:
 
         self._journal.spend(look)
         return found[0]
+
+    def know(self, windows: Mapping[str, Window]) -> None:
+        """What agents told of the user's subscriptions, by their kind."""
+        self._windows.update(windows)
+
+    def _look_at_window(self, wanted: Wanted) -> None:
+        window, most = self._windows.get(kind_of(wanted.agent)), self._limits.quota
+        if window and most and window.used >= most and window.until > time.time():
+            until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
+            told = (
+                f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
+            )
+            raise LimitReached(
+                f"{kind_of(wanted.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
+                f"or go on with more: trued resume {self._run} --limit quota=100"
+            )
 
     # -- reserve -------------------------------------------------------------------------------------------------------
 
@@ -224,14 +263,21 @@ class Reserved:
 
     def settled(self, report: Report) -> Report:
         """The report with its cost, after it has been paid."""
-        usage = priced(report.usage, self.price)
-        if usage == Usage() and self.price.source and (report.state == "died" or report.kind in UNTOLD):
-            usage = Usage(cost_usd=self.allowance.usd, cost="ceiling") if self.allowance.usd else usage
-        report = replace(report, usage=usage)
+        report = replace(report, usage=self._charged(report))
         self.budget.settle(self.wanted, report)
+        if report.quota:
+            self.budget.know({kind_of(self.wanted.agent): Window.of(report.quota)})
         if report.kind == "wall" and self.allowance.seconds and self.allowance.seconds < self.budget.wall_s:
             return replace(report, kind="budget")
         return report
+
+    def _charged(self, report: Report) -> Usage:
+        """What it cost; all that was reserved, where it ended in mid-work and nobody counted."""
+        usage, free = priced(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
+        untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
+        if untold and not free and (report.state == "died" or report.kind in UNTOLD) and self.allowance.usd:
+            return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")
+        return usage
 
 
 def _generous(past: Sequence[float]) -> float:

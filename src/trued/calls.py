@@ -160,6 +160,8 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
             order = _order(kit, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
             report = reserved.settled(await kit.runtime.work(order, tell))
+            if report.quota:
+                tell("quota", agent=ask.agent, **report.quota)
         if report.state != "died":
             return report, clone
         exchange.spent = total(exchange.spent, report.usage)

@@ -10,8 +10,9 @@ from .located import Located, nearest
 from .types import Limit, Rate, Spending
 
 WHAT = ("usd", "tokens", "calls", "time")
+QUOTA = "quota"
 USERS_OWN = ("call_usd", "call_tokens", "ceiling")  # with these a repository could make its own limits wider
-MONEY, WHOLE = ("usd", "call_usd"), ("tokens", "calls", "call_tokens")
+MONEY, WHOLE = ("usd", "call_usd"), ("tokens", "calls", "call_tokens", QUOTA)
 TASK = "task"
 _COUNT = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
@@ -33,8 +34,8 @@ def _change(text: str, where: str) -> Given:
     scope, _, what = name.strip().rpartition(":")
     if not equals or not value.strip():
         raise BadInput(f"{text!r} is no limit", where, "write usd=5, tokens=2M, calls=20 or time=2h")
-    if what not in WHAT:
-        raise BadInput(f"there is no limit of {what!r}", where, nearest(what, WHAT))
+    if what not in (*WHAT, QUOTA) or (what == QUOTA and scope):
+        raise BadInput(f"there is no limit of {name.strip()!r}", where, nearest(what, (*WHAT, QUOTA)))
     number = amount(what, value.strip(), where)
     if not number:
         raise BadInput(f"{text!r} would let nobody work", where, "name more, or leave it out for no limit")
@@ -56,6 +57,8 @@ def amount(what: str, value: Any, where: str) -> float:
                 float(number.replace("_", "")) * units[unit or ("s" if what == "time" else "")]
                 for number, unit in parts
             )
+    if what == QUOTA and found > 100:
+        raise BadInput(f"quota cannot be {value!r}", where, "it is per cent of a subscription's window")
     if not math.isfinite(found) or found < 0 or (what in WHOLE and found != int(found)) or found > 1e15:
         then = {"time": 'write 7200, "90 min" or "2h"', "tokens": 'write 5_000_000 or "5M"'}.get(what, "write a number")
         raise BadInput(f"{what} cannot be {value!r}", where, then)
@@ -95,7 +98,7 @@ def theirs(table: Mapping[str, Any], located: Located, at: tuple[str, ...]) -> N
 
 def limits_in(value: Any, located: Located, at: tuple[str, ...]) -> Spending:
     """The table [limits]."""
-    table = _table(value, located, at, (*WHAT, TASK, "roles", *USERS_OWN))
+    table = _table(value, located, at, (*WHAT, QUOTA, TASK, "roles", *USERS_OWN))
     found: dict[str, Any] = {}
     for key, given in table.items():
         here = (*at, key)
@@ -107,7 +110,7 @@ def limits_in(value: Any, located: Located, at: tuple[str, ...]) -> Spending:
         elif key == "ceiling":
             found[key] = rate_in(given, located, here)
         else:
-            found[key] = _number(key, given, located.where(*here), least=0.0 if key in WHAT else 1e-9)
+            found[key] = _number(key, given, located.where(*here), least=0.0 if key in (*WHAT, QUOTA) else 1e-9)
     return Spending(**found)
 
 
@@ -132,6 +135,7 @@ def lowered(mine: Spending, project: Spending) -> Spending:
         for name in {**mine.roles, **project.roles}
     }
     lower = _lower(mine, project).model_dump()
+    lower[QUOTA] = min((one for one in (mine.quota, project.quota) if one), default=0)
     return mine.model_copy(update={**lower, "task": _lower(mine.task, project.task), "roles": roles})
 
 

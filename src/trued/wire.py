@@ -141,6 +141,7 @@ class Report:
     asks: int = 1  # 2 when it was asked again for a broken contract
     reaped: int = 0  # descendants that outlived the agent and were ended
     usage: Usage = field(default_factory=Usage)
+    quota: dict[str, Any] = field(default_factory=dict)  # of a subscription, as told: window, used (per cent), until
     began: float = 0.0
     ended: float = 0.0
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from trued.budget import Budget, Wanted
+from trued.budget import Budget, Wanted, Window
 from trued.errors import LimitReached
 from trued.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.types import Limit, Rate, RunRecord, Settings, Spending
@@ -176,3 +176,16 @@ def test_a_journal_of_the_first_version_learns_to_reserve(tmp_path: Path) -> Non
 
 def test_a_rate_is_what_a_million_tokens_cost() -> None:
     assert Spending().ceiling == Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # docs/guide/limits.md states it
+
+
+@pytest.mark.spec("RUN-6")
+async def test_a_subscriptions_window_that_is_nearly_used_up_lets_nobody_begin(journal: SqliteJournal) -> None:
+    house = budget(journal, quota=90)
+    later = time.time() + 3600
+    await called(house, "a#1", paid(0.1), quota={"window": "five_hour", "used": 89.0, "until": later})
+    await called(house, "a#2", paid(0.1), quota={"window": "five_hour", "used": 93.0, "until": later})
+    with pytest.raises(LimitReached, match=r"claude: 93 % of its five-hour window is used, and the limit is 90 %"):
+        await called(house, "a#3", paid(0.1))
+    await called(budget(journal), "a#3", paid(0.1))  # without that limit, the provider says when it is enough
+    house.know({"claude": Window("five_hour", 93.0, time.time() - 1)})
+    await called(house, "a#4", paid(0.1))

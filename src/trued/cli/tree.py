@@ -1,7 +1,8 @@
 """The tree of a run as lines: scopes, in them calls and checks, under them what they waited for and used."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from rich.text import Text
 
@@ -98,11 +99,19 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
         else "",
         tokens(used, estimated=estimated),
         money(seen.cost_usd, seen.cost),
+        *(
+            f"{line(kind, 20)} {one.get('used', 0):.0f}% of its {window(one)} window"
+            for kind, one in seen.quotas.items()
+        ),
         duration(now - seen.began) if seen.began else "",
     ]
     waits = waiting(seen, now) if at_work else ""
     lines = [Text(waits, style="bold")] if waits else []
     return [*lines, Text(" · ".join(part for part in parts if part), style="dim")]
+
+
+def window(told: Mapping[str, Any]) -> str:
+    return line(str(told.get("window") or "quota").replace("_", "-"), 20)
 
 
 def waiting(seen: Progress, now: float | None = None) -> str:

@@ -195,13 +195,15 @@ class Engine:
     def _kit(self, record: RunRecord, inputs: Inputs, spool: Spool, workspace: GitWorkspace) -> Kit:
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal = self._of(record)
+        budget = Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings))
+        budget.know(limits.windows(self, record.id))
         return Kit(
             run=record.id,
             folder=self.folder(record.id),
             journal=journal,
             workspace=workspace,
             runtime=self.runtime or spool,
-            budget=Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings)),
+            budget=budget,
             capabilities=self._capabilities,
             settings=inputs.settings,
             roles=inputs.roles,

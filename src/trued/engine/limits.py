@@ -3,10 +3,11 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from ..budget import Window, kind_of
 from ..errors import BadInput
 from ..prices import price_of
 from ..runtimes import agent_of
-from ..spending import WHOLE, Given, changed, limit_of
+from ..spending import QUOTA, WHOLE, Given, changed, limit_of
 from ..types import RunRecord, Settings, Spending
 from ..wire import Price
 
@@ -25,7 +26,7 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
     """A person's word, recorded with the name. Whatever is not more than before is refused, and nothing is written."""
     limits = in_force(engine, record.id)
     for scope, what, number in given:
-        before = getattr(limit_of(limits, scope), what)
+        before = limits.quota if what == QUOTA else getattr(limit_of(limits, scope), what)
         if scope and scope != "task" and scope not in engine.inputs(record.id).roles:
             known = ", ".join(sorted(engine.inputs(record.id).roles))
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
@@ -36,6 +37,12 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
     for scope, what, number in given:
         engine.journal.raise_limit(record.id, scope, what, number, who)
         engine.journal.of(record.id, engine.listen).tell("limit raised", scope=scope, what=what, to=number, who=who)
+
+
+def windows(engine: "Engine", run_id: str) -> dict[str, Window]:
+    """What agents told last of the user's subscriptions."""
+    told = [event.data for event in engine.journal.events(run_id) if event.kind == "quota"]
+    return {kind_of(str(one["agent"])): Window.of(one) for one in told}
 
 
 def prices(settings: Settings) -> Callable[[str, str], Price]:

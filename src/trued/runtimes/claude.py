@@ -56,6 +56,8 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
         heard.refused(str(event.get("error")), status=event.get("error_status") or 0, final=False)
     elif kind == "system" and sub == "compact_boundary":
         heard.compacted((event.get("compact_metadata") or {}).get("pre_tokens", 0))
+    elif kind == "rate_limit_event":
+        _window(event["rate_limit_info"], heard)
     elif kind == "assistant":
         _said(event["message"], heard)
     elif kind == "user" and isinstance(event["message"]["content"], list):
@@ -64,6 +66,14 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
                 heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
     elif kind == "result":
         _ended(event, heard)
+
+
+def _window(told: dict[str, Any], heard: Heard) -> None:
+    """Of a subscription: the window that it speaks of, and all of them where it tells."""
+    name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
+    heard.window(name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected")
+    for each, window in (told.get("unifiedWindows") or {}).items():
+        heard.window(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
 
 
 def _said(message: dict[str, Any], heard: Heard) -> None:

@@ -44,6 +44,7 @@ class Spending(Limit):
 
     task: Limit = Limit()
     roles: dict[str, Limit] = {}
+    quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, where the agent tells; 0: all
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call that nobody knows yet
     call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests of a full context
     ceiling: Rate = Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # of a model whose price nobody knows

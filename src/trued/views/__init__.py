@@ -45,7 +45,8 @@ def shown(
     seen = Progress(events)
     at_work = state_of(record, driver) == "running"
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
-    return {**listed(record, driver), "questions": asks, "calls": [_called(one, at_work=at_work) for one in seen.calls]}
+    more = {"questions": asks, "quotas": seen.quotas}
+    return {**listed(record, driver), **more, "calls": [_called(one, at_work=at_work) for one in seen.calls]}
 
 
 def _called(call: Call, *, at_work: bool) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from ..types import Event, Grade
 
@@ -86,6 +86,7 @@ class Progress:
         self.requirements = 0
         self.served: set[str] = set()  # requirements that a sealed check stands for
         self.on_base: Counter[str] = Counter()  # how the cases stood there
+        self.quotas: dict[str, dict[str, Any]] = {}  # kind of agent → what it told last of its subscription's window
         self.question: tuple[str, str] | None = None  # key, text
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
         self.last_scope = ""  # where something happened last
@@ -359,6 +360,11 @@ def _approved(seen: Progress, event: Event) -> None:
     seen.remark(event, f"{data.get('who')} approved {what}: {data.get('why')}")
 
 
+def _quota(seen: Progress, event: Event) -> None:
+    told = dict(event.data)
+    seen.quotas[str(told.pop("agent", "")).partition(":")[0]] = told
+
+
 def _raised(seen: Progress, event: Event) -> None:
     data = event.data
     whose = f"{data['scope']}: " if data.get("scope") else ""
@@ -405,6 +411,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
     "tried to start an agent": _warned("tried to start an agent: refused"),
     "limit raised": _raised,
+    "quota": _quota,
     "resumed": _resumed,
     "ended": _ended,
 }

@@ -29,6 +29,7 @@ class Heard:
     finished: bool = False  # it said itself that its turn is over
     running: set[str] = field(default_factory=set)  # its tools at work
     stop: Stop | None = None
+    quota: dict[str, Any] = field(default_factory=dict)  # of the user's subscription, where the agent tells
     last: str = ""  # the message that was heard last, for agents that tell one in pieces
 
     def session(self, native: str) -> None:
@@ -88,6 +89,14 @@ class Heard:
             why = f"it has used {usage.tokens_in + usage.tokens_out} tokens, and {allowed.tokens} were reserved for it"
             self.stop = self.stop or Stop("budget", why)
 
+    def window(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
+        """A subscription's window: how much of it is used, in per cent, and when it begins anew. The fullest counts."""
+        full = 100.0 if closed else used
+        if full is None or full < (self.quota.get("used") or 0.0):
+            return
+        self.quota = {"window": name, "used": round(full, 1), "until": until}
+        self.tell("quota", **self.quota)
+
     def priced(self) -> Usage:
         """With a cost: the agent's own figure, or one by the price of its model."""
         return priced(self.usage, self.order.price)
@@ -108,6 +117,8 @@ class Heard:
             else refusal(text, now=time.time(), status=status, headers=headers or {})
         )
         found = known or Refusal("other", 0.0, text[:SHOWN])
+        if found.kind == "rate" and not found.until and self.quota.get("used") == 100.0:
+            found = replace(found, until=float(self.quota["until"]))
         self.tell("refused", failure=found.kind, why=found.why, until=found.until, final=final)
         if final:
             self.refusal = found
