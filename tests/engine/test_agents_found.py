@@ -1,11 +1,12 @@
 """Who is proposed for which role, by what could begin."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from trued.engine.agents import Seen, chosen, played, proposed, roles_of
+from trued.engine.agents import Seen, chosen, played, proposed, roles_of, seen_as
 from trued.errors import BadInput
 from trued.protocols import Capabilities
 from trued.runtimes.driving.agent import Agent
@@ -76,3 +77,12 @@ def test_only_roles_that_nobody_plays_are_given_to_what_is_found(machine: dict[s
     with pytest.raises(BadInput, match="has no subscription to log in with") as caught:
         chosen(Settings(workflow="solo", login={"*": "subscription", "codex": "key"}), machine)
     assert "or set ANTHROPIC_API_KEY" in str(caught.value)
+
+
+@pytest.mark.spec("AGT-1", "USE-7")
+def test_a_missing_extra_is_named_with_the_line_that_brings_it(machine: dict[str, str]) -> None:
+    agent = Agent("Some agent", Capabilities(), program="claude", extra="more", modules=("no_such_module_here",))
+    one = seen_as("some", agent, Settings(), machine)
+    assert (one.missing, one.to_do) == ("takes the extra trued[more]", "pip install 'trued[more]'")
+    both = seen_as("some", replace(agent, program="nowhere", install="npm install x"), Settings(), machine)
+    assert both.to_do == "npm install x, then pip install 'trued[more]'"

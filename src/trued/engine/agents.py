@@ -5,13 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from pathlib import Path
 
 from ..config import user_home
 from ..errors import BadInput
 from ..runtimes import agent_of, described, kinds
 from ..runtimes.driving.agent import Agent
-from ..runtimes.driving.installed import Found, found, version
+from ..runtimes.driving.installed import found, version
 from ..runtimes.driving.login import Means, means
 from ..types import Settings
 from ..workflows import WORKFLOWS
@@ -37,6 +36,7 @@ class Seen:
     version: str = ""
     login: Means = field(default_factory=lambda: Means("", ""))
     missing: str = ""  # what is not there; empty: it can be started
+    installs: tuple[str, ...] = ()  # what brings it
 
     @property
     def ready(self) -> bool:
@@ -49,8 +49,7 @@ class Seen:
     @property
     def to_do(self) -> str:
         """The shortest way to make it ready; empty: it is."""
-        steps = [self.agent.install or f"pip install 'trued[{self.agent.extra}]'"] if self.missing else []
-        return ", then ".join([*steps, *([self.agent.login.how] if not self.login.ready else [])])
+        return ", then ".join([*self.installs, *([self.agent.login.how] if not self.login.ready else [])])
 
 
 def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[Seen]:
@@ -67,18 +66,15 @@ def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = Fal
 def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> Seen:
     home = user_home(environ)
     login = means(agent.login, settings.login_of(name), environ, home, time.time())
-    place, missing = _place(agent, environ, home)
-    return Seen(name, agent, place.path if place else "", login=login, missing=missing)
-
-
-def _place(agent: Agent, environ: Mapping[str, str], home: Path) -> tuple[Found | None, str]:
-    lacking = [name for name in agent.modules if find_spec(name) is None]
-    if lacking:
-        return None, f"takes the extra {agent.extra}"
-    if not agent.program:
-        return None, ""
-    place = found(agent.program, environ.get("PATH", ""), str(home))
-    return place, "" if place else f"is not installed: there is no program {agent.program} on PATH"
+    place = found(agent.program, environ.get("PATH", ""), str(home)) if agent.program else None
+    missing, installs = "", list[str]()
+    if agent.program and place is None:
+        missing = f"is not installed: there is no program {agent.program} on PATH"
+        installs.append(agent.install)
+    if any(find_spec(module) is None for module in agent.modules):
+        missing = missing or f"takes the extra trued[{agent.extra}]"
+        installs.append(f"pip install 'trued[{agent.extra}]'")
+    return Seen(name, agent, place.path if place else "", login=login, missing=missing, installs=tuple(installs))
 
 
 def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
