@@ -111,6 +111,10 @@ def _recorded(line: dict[str, Any], heard: Heard) -> None:
     if line["type"] == "compacted":
         heard.compacted()
     elif line["type"] == "event_msg" and line["payload"]["type"] == "token_count":
+        for window in map((line["payload"].get("rate_limits") or {}).get, ("primary", "secondary")):
+            if window:  # of a subscription
+                name = f"{window.get('window_minutes')} min"
+                heard.window(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
         counted(_usage(line["payload"]["info"]["last_token_usage"]), heard)
 
 

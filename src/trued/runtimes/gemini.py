@@ -16,7 +16,7 @@ from .driving.heard import Heard
 from .driving.installed import Found
 from .driving.program import Program, Stop
 
-SETTINGS, POLICY, OAUTH = ".gemini/of-the-role.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
+SETTINGS, POLICY, OAUTH = ".gemini/settings.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
 CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"
 TOOLS = {
     "read": ("read_file", "read_many_files", "list_directory"),
@@ -54,15 +54,12 @@ ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRed
 def begin(order: Order, found: Found) -> Program:
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
-    words += ["--admin-policy", str(Path(order.home, POLICY))]
+    words += ["--policy", str(Path(order.home, POLICY))]
     words += ["--resume" if order.resume else "--session-id", order.session]
     if model := model_of(order, MODELS):
         words += ["--model", model]
-    variables = {
-        "GEMINI_CLI_NO_RELAUNCH": "true",
-        "GEMINI_CLI_SYSTEM_SETTINGS_PATH": str(Path(order.home, SETTINGS)),  # these go before all others
-        "GEMINI_CLI_TRUST_WORKSPACE": "false",  # settings, commands, servers and .env of the project stay out
-    }
+    # Not trusted: settings, commands, servers and .env of the project stay out.
+    variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
     diary = Diary(order, CHAT, _recorded, order.session)
     brief = _literal(order.brief).encode()
     program = Program(tuple(words), brief, variables=variables, overheard=_overheard, look=diary)
