@@ -13,7 +13,7 @@ from trued.wire import Order, Usage
 
 from .heard import Heard
 from .inside import acp_client
-from .program import Program
+from .program import Program, Stop
 from .refusals import refusal
 
 # The protocol's kinds of tools by our names for them. Thinking is nobody's business.
@@ -104,6 +104,8 @@ def _said(update: dict[str, Any], heard: Heard) -> None:
         _spoken(heard)
         heard.last = message
     heard.text += (update.get("content") or {}).get("text") or ""
+    if len(heard.text) > (most := heard.order.limits.output_bytes):
+        heard.stop = Stop("output", f"it said more than {most} characters in one message, and was ended")
     if usage := (update.get("_meta") or {}).get("usage"):
         heard.request(_usage(usage))
 

@@ -71,8 +71,7 @@ class Client:
             self._beats()
             return
         if kind in ("tool_call", "tool_call_update"):
-            known = self._tools.setdefault(str(update.get("toolCallId")), {})
-            known.update({name: value for name, value in update.items() if value})
+            self._known(update)
         kept = {name: _cut(value) for name, value in update.items() if name not in BULKY}
         if kind == "agent_message_chunk":
             kept["content"] = update.get("content")
@@ -83,13 +82,16 @@ class Client:
             self._beat = now
             tell("thinks")
 
+    def _known(self, tool: dict[str, Any]) -> dict[str, Any]:
+        """All that was told of this tool so far."""
+        known = self._tools.setdefault(str(tool.get("toolCallId")), {})
+        known.update({name: _cut(tool[name]) for name in ("kind", "title", "rawInput") if tool.get(name)})
+        return known
+
     def _permitted(self, given: dict[str, Any]) -> dict[str, Any]:
-        tool = given.get("toolCall") or {}
-        known = {**self._tools.get(str(tool.get("toolCallId")), {}), **{k: v for k, v in tool.items() if v}}
-        allowed = known.get("kind") in self._kinds
-        tell(
-            "permission", allowed=allowed, tool={name: _cut(known.get(name)) for name in ("kind", "title", "rawInput")}
-        )
+        tool = self._known(given.get("toolCall") or {})
+        allowed = tool.get("kind") in self._kinds
+        tell("permission", allowed=allowed, tool=tool)
         order = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         options = {option.get("kind"): option.get("optionId") for option in reversed(given.get("options") or [])}
         for kind in order:
@@ -127,16 +129,17 @@ class Told:
             whole = file.read(LINE).rpartition(b"\n")[0]
         self._read += len(whole) + 1 if whole else 0
         for line in whole.splitlines():
-            self._hear(json.loads(line))
+            with contextlib.suppress(
+                ValueError, KeyError, TypeError
+            ):  # its HOME is the agent's: anything may stand there
+                self._hear(json.loads(line))
 
     def _hear(self, event: dict[str, Any]) -> None:
         if event["event"] == "trouble":
-            self._trouble = event
-        elif event["event"] == "waits":
-            wait = event["until"] - time.time()
-            if wait > PATIENCE_S:
-                raise Refused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
-        else:
+            self._trouble = {"status": event["status"], "headers": event["headers"]}
+        elif event["event"] == "waits" and (wait := event["until"] - time.time()) > PATIENCE_S:
+            raise Refused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
+        elif event["event"] in ("request", "compacted"):
             tell(**event)
 
     async def caught_up(self) -> None:
@@ -149,8 +152,7 @@ class Told:
         """With the provider's own status, if it was told."""
         if not said.told.get("waits"):
             await self.caught_up()
-        if self._trouble:
-            said.told |= {"status": self._trouble.get("status"), "headers": self._trouble.get("headers")}
+        said.told |= self._trouble
         return said
 
 
