@@ -17,6 +17,7 @@ class Row:
     program: str = ""  # in PROGRAMS; empty: it comes with trued
     absolute: bool = False  # its tools take no relative paths
     quiet_s: float = 12.0  # the longest that it says nothing while all is well, on a busy machine
+    tries_s: float = 60.0  # the longest that it tries again by itself before it tells of a rate limit
 
     @property
     def kind(self) -> str:
@@ -44,6 +45,7 @@ ROWS = (
         program="qwen",
         absolute=True,
         quiet_s=30.0,
+        tries_s=180.0,  # seven times with growing pauses, in silence; nothing of that can be set
     ),
     Row(
         "coder:anthropic:claude-sonnet-4-5",
