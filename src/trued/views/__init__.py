@@ -4,7 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..types import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
-from .progress import Call, Checks, Progress, Remark, Row, label_of, scope_of, sentence, waits_for
+from .progress import Progress, label_of, scope_of, sentence, waits_for
+from .rows import Call, Checks, Remark, Row
 
 __all__ = [
     "Call",
