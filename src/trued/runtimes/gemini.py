@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from .driving.diary import Diary, counted
 from .driving.heard import Heard
 from .driving.installed import Found
 from .driving.program import Program, Stop
+from .driving.refusals import Refusal
 
 SETTINGS, POLICY, OAUTH = ".gemini/settings.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
 CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"
@@ -111,11 +113,10 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
 def _overheard(line: str, heard: Heard) -> None:
     """It waits as long as it is told to, and says so here alone."""
     if FAILED.match(line):
-        heard.last = line
+        heard.refused(line, final=False)
     if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
-        heard.refused(f"{heard.last} {line}")
-        if heard.refusal:
-            heard.stop = heard.stop or Stop(heard.refusal.kind, heard.refusal.why)
+        heard.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
+        heard.stop = heard.stop or Stop("rate", line)
 
 
 def _recorded(line: dict[str, Any], heard: Heard) -> None:
