@@ -182,6 +182,21 @@ async def test_tokens_that_are_used_up_end_it_before_the_next_request(desk: Desk
     assert (report.state, report.kind) == ("failed", "budget"), report.why
     spent = [one.usage.both for one in desk.server.seen]
     assert sum(spent[:-1]) <= 5000 < sum(spent)
+    assert report.usage.tokens_in + report.usage.tokens_out == sum(spent)
+
+
+@every_dialect
+async def test_a_key_that_is_not_there_is_said_before_anything_is_sent(desk: Desk) -> None:
+    report = await desk.world.runtime().work(desk.order(), desk.world.tell)
+    assert (report.state, report.kind) == ("failed", "auth"), report.why
+    assert desk.server.seen == []
+
+
+async def test_a_model_that_nobody_knows_is_said(desk: Desk) -> None:
+    desk.plays(DONE, faults=(Fault(404, times=9, message="The model `gpt-nobody` does not exist"),))
+    report = await desk.works()
+    assert (report.state, report.kind) == ("failed", "crashed")
+    assert "gpt-nobody" in report.why
 
 
 @pytest.mark.spec("AGT-2", "PUR-4")

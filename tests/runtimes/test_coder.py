@@ -93,7 +93,7 @@ def heard(tmp_path: Path, *events: dict[str, Any], **changes: Any) -> tuple[Hear
 def test_what_it_tells_is_understood(tmp_path: Path) -> None:
     found, kinds = heard(
         tmp_path,
-        {"type": "session", "id": "s"},
+        {"type": "session", "native": "s"},
         {"type": "alive"},
         {"type": "says", "text": "I look."},
         {"type": "usage", "sent": 100, "said": 10, "cached": 60},

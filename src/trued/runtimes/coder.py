@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,25 +46,23 @@ def begin(order: Order, _found: Found) -> Program:
 
 
 def fold(event: dict[str, Any], heard: Heard) -> None:
-    match event.pop("type"):
-        case "session":
-            heard.session(event["id"])
-        case "says":
-            heard.says(event["text"])
-        case "tool":
-            heard.tool(**event)
-        case "tool ended":
-            heard.tool_ended(**event)
-        case "denied":
-            heard.denied(**event)
-        case "usage":
-            heard.request(Usage(event["sent"], event["said"], event["cached"]))
-        case "compacted":
-            heard.compacted()
-        case "refused":
-            heard.refused(**event)
-        case "finished":
-            heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
+    """Its events were made for this: most are a word of `Heard` with its arguments."""
+    words: dict[str, Callable[..., None]] = {
+        "session": heard.session,
+        "says": heard.says,
+        "tool": heard.tool,
+        "tool ended": heard.tool_ended,
+        "denied": heard.denied,
+        "compacted": heard.compacted,
+        "refused": heard.refused,
+    }
+    kind = event.pop("type")
+    if kind in words:
+        words[kind](**event)
+    elif kind == "usage":
+        heard.request(Usage(event["sent"], event["said"], event["cached"]))
+    elif kind == "finished":
+        heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
 
 
 def named(rest: str) -> Agent:

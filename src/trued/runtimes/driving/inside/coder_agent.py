@@ -29,6 +29,7 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelResponse, TextPart, repair_messages
+from pydantic_ai.usage import RequestUsage
 from pydantic_ai_harness.compaction import ClearToolResults
 from pydantic_ai_harness.filesystem import FileSystem
 from pydantic_ai_harness.repair_tool_arguments import RepairToolArguments
@@ -48,6 +49,7 @@ SILENCE_S = 24 * 3600.0  # whoever started us watches over hangs
 FULL = 0.7  # of the model's context: old results of tools are forgotten then
 SHOWN = 4000
 LOST, TAKEN = "there is no session", "there is already a session"
+VARIABLE = "environment variable"  # what a provider says that it misses
 DUMPABLE, DEATH_SIGNAL = 4, 1  # of prctl(2)
 
 
@@ -62,9 +64,8 @@ def order_in_secret() -> dict[str, Any]:
     this process' memory, not in the file that came as stdin and that others have open, too."""
     kernel = ctypes.CDLL(None)
     kernel.prctl(DUMPABLE, 0, 0, 0, 0)
-    kernel.prctl(
-        DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0
-    )  # our environment, by which we would be found, is hidden now, too
+    # Our environment, by which we would be found, is hidden now, too: so the kernel ends us with our parent.
+    kernel.prctl(DEATH_SIGNAL, signal.SIGKILL, 0, 0, 0)
     order: dict[str, Any] = json.loads(sys.stdin.buffer.read())
     with contextlib.suppress(OSError):
         os.ftruncate(0, 0)
@@ -78,7 +79,7 @@ class Turn:
     def __init__(self, order: dict[str, Any], events: Any) -> None:
         self._order, self._events = order, events
         self._file = Path.home() / ".trued-coder" / f"{order['session']}.json"
-        self._beat = 0.0
+        self._beat, self._tokens = 0.0, 0
         self._agent: Agent[Any, Any]
 
     def tell(self, what: str, /, **data: Any) -> None:
@@ -90,12 +91,12 @@ class Turn:
             words = LOST if self._order["resume"] else TAKEN
             print(f"{words} {self._order['session']}", file=sys.stderr)
             return 3
-        self.tell("session", id=self._order["session"])
+        self.tell("session", native=self._order["session"])
         try:
             self._agent = agent_for(self._order, self)
             await self._asked()
         except UserError as error:  # a model or provider that nobody knows, a key that is not there
-            self.tell("refused", text=str(error)[:SHOWN], kind="auth" if "API_KEY" in str(error) else "other")
+            self.tell("refused", text=str(error)[:SHOWN], kind="auth" if VARIABLE in str(error) else "other")
         except UsageLimitExceeded as error:
             self.tell("refused", text=str(error)[:SHOWN], kind="budget")
         except ModelAPIError as error:
@@ -118,13 +119,14 @@ class Turn:
                 await asyncio.sleep(pause)
 
     async def _run(self) -> None:
-        limits = UsageLimits(request_limit=None, total_tokens_limit=self._order["tokens"] or None)
-        async with self._agent.iter(message_history=self._history(), usage_limits=limits) as run:
+        unlimited = UsageLimits(request_limit=None)
+        async with self._agent.iter(message_history=self._history(), usage_limits=unlimited) as run:
             async for node in run:
                 if Agent.is_model_request_node(node):
                     self._keep([*run.all_messages(), node.request])
                     async with node.stream(run.ctx) as answer:
                         await self._alive(answer)
+                        self._used(answer.response.usage)
                 elif Agent.is_call_tools_node(node):
                     self._keep(run.all_messages())
                     self._said(node.model_response)
@@ -144,8 +146,13 @@ class Turn:
         for part in response.parts:
             if isinstance(part, TextPart):
                 self.tell("says", text=part.content[:SHOWN])
-        used = response.usage
-        self.tell("usage", sent=used.input_tokens, said=used.output_tokens, cached=used.cache_read_tokens)
+
+    def _used(self, usage: RequestUsage) -> None:
+        """Told before anything else is made of an answer: it is paid for, whatever it is worth."""
+        self.tell("usage", sent=usage.input_tokens, said=usage.output_tokens, cached=usage.cache_read_tokens)
+        self._tokens += usage.input_tokens + usage.output_tokens
+        if 0 < self._order["tokens"] < self._tokens:
+            raise UsageLimitExceeded(f"it has used {self._tokens} tokens, and {self._order['tokens']} were reserved")
 
     async def _worked(self, events: AsyncIterable[Any]) -> None:
         async for event in events:
