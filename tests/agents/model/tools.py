@@ -95,6 +95,8 @@ def _shell(turn: Turn, command: str) -> Called:
     key = _spelled("command", known)
     if (known.get(key) or {}).get("type") == "array":
         called.arguments[key] = ["bash", "-c", command]
+    if "yield_time_ms" in known:  # Codex goes on without a command that takes longer
+        called.arguments["yield_time_ms"] = 30_000
     return called
 
 
