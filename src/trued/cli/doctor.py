@@ -128,5 +128,5 @@ def _space(home: Path) -> Found:
 def _browser() -> Found:
     where = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if where:
-        return Found("chromium", "ok", f"{where} (for looking at pages; no check uses it in this version)")
-    return Found("chromium", "missing", "not found; no check uses it in this version", "apt install chromium")
+        return Found("chromium", "ok", f"{where} (for checks of pages)")
+    return Found("chromium", "missing", "not found: checks of pages cannot be judged", "apt install chromium")
