@@ -147,13 +147,13 @@ class Budget:
                 self._at_work.add((wanted.call, wanted.attempt))
                 return row
             assert short is not None  # noqa: S101  (one or the other)
-            if not short.reserved or (looked and not self._at_work):
-                raise LimitReached(self._sentence(wanted, short))
-            if self._at_work:
+            if self._at_work:  # they may leave something; and what is being paid for is not broken off
                 await self._freed.wait()
-            else:  # reserved before a crash: whoever it was is about to come back
+            elif short.reserved and not looked:  # before a crash: whoever it was is about to come back
                 looked = True
                 await asyncio.sleep(GRACE_S)
+            else:
+                raise LimitReached(self._sentence(wanted, short))
 
     def _tried(self, wanted: Wanted) -> tuple[Spend | None, Short | None]:
         usual = self._usual(wanted) if any(self._limit(scope) != Amount() for scope in wanted.scopes()) else Amount()

@@ -196,3 +196,19 @@ async def test_who_finds_all_reserved_waits_for_those_at_work_and_is_not_refused
 
     await asyncio.gather(call("a"), call("b"))
     assert order == ["a begins with 2.00", "b begins with 1.50"]
+
+
+async def test_a_limit_that_is_reached_breaks_off_nobody_who_is_at_work(journal: SqliteJournal) -> None:
+    budget = Budget(journal.of(RUN), Settings(limits=Spending(calls=1)), RUN)
+    ended: list[str] = []
+
+    async def call(name: str) -> None:
+        async with budget.reserved(Wanted(name, 1, name, "role", "agent")) as reserved:
+            for _ in range(20):
+                await asyncio.sleep(0)
+            reserved.settled(Report(name, 1, "done", usage=Usage(cost_usd=0.5, cost="reported"), ended=time.time()))
+            ended.append(name)
+
+    with pytest.raises(LimitReached):
+        await asyncio.gather(call("a"), call("b"))
+    assert ended == ["a"]
