@@ -31,6 +31,7 @@ KEPT_OUT = {
     "memory": {"enableManagedAutoMemory": False},
     "model": {"generationConfig": {"maxRetries": 0}},  # waiting is the engine's: it frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
+    "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
 FAILED = "[API Error:"  # in place of a text of the model's
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
