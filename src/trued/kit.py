@@ -56,6 +56,7 @@ class Line:
     shown: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
     fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # failing set of a subject, and how long so
+    changed: set[tuple[str, str]] = field(default_factory=set)  # role and agent of everybody who changed something
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were answered blind again
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     live: bool = False  # a step has really happened in this process; before that, all is remembered

@@ -252,7 +252,7 @@ class Run:
 
     async def _proven(self, name: str, subject: Task | Plan, objections: tuple[Finding, ...]) -> Verdict:
         key, head = self.steps.key(name), self.line.head
-        contract = self._contract(key)
+        contract = await self._weighed(self._contract(key))
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
         ids = tuple(one.id for one in serving)
         inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], self.line.contract_hash)
@@ -275,6 +275,20 @@ class Run:
         verdict = Verdict.model_validate_json(await self.steps.once(key, inputs, step))
         self.line.known.extend(verdict.evidence)
         return verdict
+
+    async def _weighed(self, contract: Contract) -> Contract:
+        """Whoever checks and has mended something is an implementer: its vendor's cases prove no more by themselves."""
+        agents = {agent for role, agent in self.line.changed if role in sealing.MENDERS}
+        weaker = sealing.weakened(self.kit, contract, {self.kit.capabilities(one).vendor for one in agents})
+        if weaker != contract:
+            steps = Steps(self.kit, self.line, "mended/")
+
+            async def step() -> str:
+                return weaker.model_dump_json()
+
+            await steps.once(steps.key("sealed anew"), digest(weaker.undecided), step)
+            self._in_force(weaker)
+        return weaker
 
     def _contract(self, key: str = "") -> Contract:
         """The contract in force; from the first step on that an amendment did not find there, the amended one."""

@@ -224,6 +224,39 @@ async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_
 
 
 @pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8")
+@pytest.mark.parametrize(("mends", "ends"), [(False, (0, Grade.PROVEN)), (True, (3, Grade.EXAMINED))])
+async def test_a_reviewer_of_the_examiners_vendor_is_an_implementer_once_it_has_mended_something(
+    ground: Ground, *, mends: bool, ends: tuple[int, Grade]
+) -> None:
+    plan = "# Numbers\n\n| Chunk | Scope |\n| --- | --- |\n| 1A | `double(x)` returns twice its argument |\n"
+    ground.write("PLAN.md", plan)
+    ground.commit()
+    words = "`double(x)` returns twice its argument"
+
+    def script(order: Order) -> dict[str, Any]:
+        if order.role == "examiner":
+            found = {"interface": ["tiny:double(x)"], "cases": []}
+            ids = [line.removeprefix("- id: ") for line in order.brief.splitlines() if line.startswith("- id: ")]
+            cases = [case("double", one, 2 * one, words, name) for name in ids for one in (21, 5)]
+            return {**found, "cases": cases}
+        if order.role == "second-examiner":
+            return {"answers": [{"number": 1, "returns": 42}, {"number": 2, "returns": 10}]}
+        if order.role == "purple-team-a":
+            return built(order)
+        if mends:
+            (Path(order.folder) / "notes.txt").write_text("mended\n")
+        return {"result": "PASS", "steel_man": ["fine"], "gaps": [], "fixed": ["a note"] if mends else []}
+
+    runtime = ScriptedRuntime(script)
+    engine = Vendors(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}, runtime=runtime)
+    ground.stack.enter_context(closing(engine))
+    agents = {"*": "scripted:acme", "purple-team-b": "scripted:bolt", "examiner": "scripted:bolt"}
+    record = await ground.run(engine, required=False, agents=agents)
+    assert (record.code, record.grade) == ends, record.why
+
+
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_a_second_examiner_of_no_known_vendor_agrees_and_proves_no_more(ground: Ground) -> None:
     engine, record, _ = await solo(ground, playing(second=ALIKE), agents=TWO)

@@ -4,8 +4,10 @@ from .anew import disputed, failing, replaced, signature, written_by_agents
 from .examine import Examination, examined
 from .guards import guarded
 from .hidden import held_out
+from .vendors import MENDERS, weakened
 
 __all__ = [
+    "MENDERS",
     "Examination",
     "disputed",
     "examined",
@@ -14,5 +16,6 @@ __all__ = [
     "held_out",
     "replaced",
     "signature",
+    "weakened",
     "written_by_agents",
 ]

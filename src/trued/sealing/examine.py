@@ -14,9 +14,10 @@ from ..types import Author, Check, ExamplesCheck, Finding, HttpCase, Requirement
 from .blind import alike, questions, shown_by
 from .guards import SUITE
 from .replies import Answers, Examined, Proposed
+from .vendors import EXAMINERS, implementers, independent
 from .weigh import Scale, Weighed, is_open, said, settled_rests
 
-EXAMINER, SECOND = "examiner", "second-examiner"
+EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all that are looked at for names
 _CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
 _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
@@ -190,20 +191,10 @@ class Examining:
         return checks
 
     def _author(self, *, agreed: bool) -> Author:
-        by = [self.first.agent, *([self.second.agent] if self.second and agreed else [])]
-        vendors = [self.kit.capabilities(agent).vendor for agent in by]
-        others = {
-            self.kit.capabilities(agent).vendor
-            for role, agent in self.kit.settings.agents.items()
-            if role not in (EXAMINER, SECOND)
-        }
-        return Author(
-            role=EXAMINER,
-            agent=self.first.agent,
-            vendor=vendors[0],
-            agreed=tuple(by[1:]),
-            independent=any(independent(vendor, others) for vendor in vendors),
-        )
+        first, second = self.first.agent, [self.second.agent] if self.second and agreed else []
+        vendor = self.kit.capabilities(first).vendor
+        author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
+        return author.model_copy(update={"independent": independent(self.kit, author, implementers(self.kit))})
 
     def _caps(self, weighed: Weighed, made: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:
         caps = {name: tuple(why) for name, why in weighed.caps.items()}
@@ -228,11 +219,6 @@ class Examining:
             tests = f" {', '.join(each.tests)}" if each.tests else ""
             words.append(f"{each.requirement}: proposed for a person to decide: {each.what}{tests} {each.why}".rstrip())
         return tuple(dict.fromkeys((*self.said, *words)))
-
-
-def independent(vendor: str, others: set[str]) -> bool:
-    """Of another vendor than planner and implementers; whose vendor nobody knows is no other."""
-    return bool(vendor) and bool(others) and "" not in others and vendor not in others
 
 
 def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:

@@ -1,0 +1,37 @@
+"""Whose word stands behind an agent's cases: that of another vendor than everybody's who writes code."""
+
+from collections.abc import Set
+
+from ..kit import Kit
+from ..types import Author, Contract
+
+EXAMINERS = ("examiner", "second-examiner")
+MENDERS = frozenset({"purple-team-b"})  # they check; one that has mended something is an implementer from then on
+
+
+def implementers(kit: Kit) -> set[str]:
+    """The vendors of all who plan and build."""
+    agents = kit.settings.agents.items()
+    return {kit.capabilities(agent).vendor for role, agent in agents if role not in (*EXAMINERS, *MENDERS)}
+
+
+def independent(kit: Kit, author: Author, others: Set[str]) -> bool:
+    """One of those who wrote or answered the cases is of another vendor; whose vendor nobody knows is no other."""
+    vendors = {kit.capabilities(agent).vendor for agent in (author.agent, *author.agreed)} - {""}
+    return bool(others) and "" not in others and bool(vendors - others)
+
+
+def weakened(kit: Kit, contract: Contract, mended: Set[str]) -> Contract:
+    """The contract when agents of these vendors have written code, too. Nobody becomes independent by it."""
+    others = implementers(kit) | mended
+    fallen = {
+        name: one.model_copy(update={"independent": False})
+        for name, one in contract.authors.items()
+        if one.independent and not independent(kit, one, others)
+    }
+    if not fallen:
+        return contract
+    said = f"{', '.join(sorted(mended))} mended code: cases of its examiner are no other vendor's any more"
+    return contract.model_copy(
+        update={"authors": {**contract.authors, **fallen}, "undecided": (*contract.undecided, said)}
+    )
