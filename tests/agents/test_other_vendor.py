@@ -1,4 +1,4 @@
-"""From a sentence to `proven` with nobody there: Codex writes the cases, Claude Code the code, neither sees the other's."""
+"""From a sentence to `proven` with nobody there: Codex writes the cases, Claude Code the code."""
 
 import json
 import os
