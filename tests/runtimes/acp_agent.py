@@ -1,12 +1,14 @@
 """A small agent that speaks ACP: what it does stands in the prompt, line by line.
 
 Words that it knows: says TEXT · thinks · writes FILE · runs SECONDS · asks KIND · requests IN OUT · counts IN OUT ·
-used TOKENS DOLLARS · spawns SECONDS · fails CODE WORDS · stops REASON · hangs · dies. Sessions are files in its HOME.
+used TOKENS DOLLARS · spawns SECONDS · fails CODE WORDS · stops REASON · hangs · dies · killed.
+Sessions are files in its HOME.
 It has no library of the protocol in it, so that a test of it takes no second longer than it must.
 """
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -100,6 +102,10 @@ class Agent:
         allowed = outcome == {"outcome": "selected", "optionId": "yes"}
         Path(f"{kind}-{'allowed' if allowed else 'refused'}").touch()
         self.tell("tool_call_update", toolCallId=tool, status="completed" if allowed else "failed")
+
+    def killed(self, _: str) -> None:
+        if (BOOKS / self.session).read_text().count("\n") == 1:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     def begins(self, kind: str, given: dict[str, str], status: str = "in_progress") -> str:
         self.tools += 1

@@ -112,6 +112,13 @@ async def test_whoever_refuses_or_dies_says_why(world: World) -> None:
     assert "ended without an answer to session/prompt" in died.why
 
 
+@pytest.mark.spec("RUN-2")
+async def test_an_agent_that_is_killed_goes_on_with_its_session(world: World) -> None:
+    report = await work(world, "killed", DONE)
+    assert (report.state, report.native) == ("done", "own-1")
+    assert told(world, "agent died")
+
+
 @pytest.mark.slow
 async def test_an_agent_that_hangs_is_ended_and_a_tool_at_work_is_no_hang(world: World) -> None:
     hung = await work(world, "hangs", limits=Limits(idle_s=4.0, wall_s=60))

@@ -208,7 +208,7 @@ async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> i
         code = 1
     except Gone as gone:
         print(gone, file=sys.stderr)
-        code = 1
+        code = await _code(agent)
     finally:
         with contextlib.suppress(ConnectionError):
             await link.close()
@@ -290,6 +290,14 @@ async def _asked(link: Any, method: str, params: dict[str, Any], within: float |
     except TimeoutError as error:
         raise Refused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
     return answer if isinstance(answer, dict) else {}
+
+
+async def _code(agent: asyncio.subprocess.Process) -> int:
+    """As the agent ended, so do we: whoever killed it is not the same as a fault of its own."""
+    with contextlib.suppress(TimeoutError):
+        code = await asyncio.wait_for(agent.wait(), GRACE_S)
+        return 128 - code if code < 0 else code or 1
+    return 1
 
 
 async def _ended(agent: asyncio.subprocess.Process) -> None:
