@@ -59,7 +59,7 @@ async def test_a_provider_that_is_down_for_a_moment_is_no_failure_of_the_agent(s
 @pytest.mark.spec("RUN-7")
 async def test_a_provider_that_stays_down_is_told_as_that(stage: Stage) -> None:
     stage.plays(*WORK, faults=(Fault(503, times=99, message="The model is overloaded. Please try again later."),))
-    report = await stage.works()
+    report = await stage.works(limits=Limits(idle_s=stage.row.tries_s, wall_s=300))
     assert (report.state, report.kind) == ("failed", "overloaded"), report.why
 
 
