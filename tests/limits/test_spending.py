@@ -109,7 +109,7 @@ def test_a_models_price_is_found_by_the_name_its_agent_knows(
 
 @pytest.mark.spec("RUN-6", "AGT-6")
 def test_an_unknown_price_is_the_ceiling_and_the_users_own_wins_over_all() -> None:
-    for agent in ("codex", "command:my-agent", "codex:gpt-5-of-tomorrow", "acp:their-agent --acp"):
+    for agent in ("qwen", "command:my-agent", "codex:gpt-5-of-tomorrow", "acp:their-agent --acp"):
         assert price_of(agent, "", own={}, ceiling=CEILING).source == "ceiling"
     own = {"gpt-5": Rate(usd_in=1, usd_out=2, usd_cached=0.1), "command": Rate(usd_in=0, usd_out=0, usd_cached=0)}
     assert price_of("codex:gpt-5", "", own=own, ceiling=CEILING).usd_out == 2
