@@ -29,7 +29,7 @@ TOOLS = {
     "browser": (),
 }
 STARTERS = ("invoke_agent",)
-FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d+)ms")
+FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
 PATIENCE_MS = 20_000  # longer waits are the engine's: it frees the slot and shows the time
 AT_SIGN = re.compile(r"(?<!\\)@")
 MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}

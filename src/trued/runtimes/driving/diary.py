@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -15,7 +16,9 @@ from .heard import Heard
 
 MOST = 16 * 1024 * 1024  # bytes at a look; a longer line is none that we know
 OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent may have put anything there
-ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # a line of another shape than it ever had
+# a line of another shape than it ever had
+ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+NAME = re.compile(r"[\w-]+", re.ASCII)  # any other would be a pattern, or lead out of HOME
 
 Fold = Callable[[dict[str, Any], Heard], None]
 
@@ -37,7 +40,7 @@ class Diary:
                 self._fold(json.loads(line), heard)
 
     def _found(self, session: str) -> Path | None:
-        return next(self._home.glob(self._pattern.format(session)), None) if session else None
+        return next(self._home.glob(self._pattern.format(session)), None) if NAME.fullmatch(session) else None
 
     def _lines(self) -> Iterator[bytes]:
         with contextlib.suppress(OSError):

@@ -1,5 +1,6 @@
 """What an agent has told of one call so far."""
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,9 @@ from .program import Stop
 from .refusals import Refusal, refusal
 
 SHOWN = 2000  # characters of a text or a tool's argument that are worth an event
+# A tool can write into its agent's stream, and an agent can say what it likes: what cannot be is not believed.
+MOST = 10**11  # tokens or dollars of one call, or seconds of the epoch
+SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may stand on a command line
 
 
 @dataclass
@@ -35,6 +39,8 @@ class Heard:
     def session(self, native: str) -> None:
         """As soon as it is known: whoever comes after a crash goes on with it."""
         if native and native != self.native:
+            if not SESSION.fullmatch(native):
+                raise ValueError("that is no name of a session")
             self.native = native
             self.tell("session", id=native)
 
@@ -71,6 +77,8 @@ class Heard:
 
     def used(self, usage: Usage) -> None:
         """All of this call so far; more than was reserved for it ends it."""
+        if not all(0 <= figure <= MOST for figure in (usage.tokens_in, usage.tokens_out, usage.peak, usage.cost_usd)):
+            raise ValueError("such figures cannot be")
         self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
         with_cost = self.priced()
         self.tell(
@@ -92,9 +100,9 @@ class Heard:
     def window(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
         """A subscription's window: how much of it is used, in per cent, and when it begins anew. The fullest counts."""
         full = 100.0 if closed else used
-        if full is None or full < (self.quota.get("used") or 0.0):
+        if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
             return
-        self.quota = {"window": name, "used": round(full, 1), "until": until}
+        self.quota = {"window": name, "used": round(full, 1), "until": until if 0 <= until < MOST else 0.0}
         self.tell("quota", **self.quota)
 
     def priced(self) -> Usage:

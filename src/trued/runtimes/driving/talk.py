@@ -20,7 +20,8 @@ from .refusals import refusal
 DEATHS = 2  # of one agent by the machine's hand: a third would come, too
 SIGNALS = (6, 9, 11, 15)
 LOGGED = 2000  # characters of a line that is no event
-ODD = (AttributeError, IndexError, KeyError, TypeError, ValueError)  # an event of another shape than it ever had
+# an event of another shape than it ever had
+ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 
 
 class Talking:
@@ -100,7 +101,7 @@ class _Ear:
         self._look(self._heard)
         try:
             event = json.loads(line) if line.startswith("{") else None
-        except ValueError:
+        except (ValueError, RecursionError):
             event = None
         if isinstance(event, dict) and self._fold is not None:
             try:
