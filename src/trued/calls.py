@@ -55,6 +55,7 @@ class Answered(Value):
     clone: str = ""  # where it worked: dropped only after this has been recorded
     native: str = ""
     usage: Usage = Usage()
+    thread: Usage | None = None  # all of the session that it ended in: one that was lost does not count
 
 
 @dataclass
@@ -71,6 +72,22 @@ class Exchange:
     refusals: int = 0
     row: int = 0  # refusals without any work between them
     questions: int = 0
+    answers: list[str] = field(default_factory=list)
+    died: int = 0  # attempts of which nothing is left: whoever comes next has a clone and a session of its own
+    thread: Usage = field(default_factory=Usage)  # of the session that it is in
+    found: bool = False  # the last report was there before this process came
+
+    def whole(self, ask: Ask) -> str:
+        """For an agent that knows of nothing."""
+        return "\n\n".join([ask.anew or ask.brief, *self.answers])
+
+    def count(self, report: Report) -> None:
+        lost = bool(report.native) and not report.resumed
+        self.spent, self.thread = total(self.spent, report.usage), total(Usage() if lost else self.thread, report.usage)
+
+    def begins_anew(self) -> None:
+        self.died, self.thread = self.died + 1, Usage()
+        self.resume, self.native, self.interrupted = False, "", False
 
     def goes_on(self, report: Report, name: str, brief: str, *, interrupted: bool) -> None:
         self.native = report.native or self.native
@@ -84,6 +101,7 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
     kit.journal.tell("asked", ask.key, **who, brief=brief, chars=len(brief), resume=ask.resume)
     report, clone, exchange = await _exchanged(kit, line, ask)
     report = replace(report, reply=kit.redact(report.reply), why=kit.redact(report.why), usage=exchange.spent)
+    report = replace(report, attempt=exchange.died + 1)
     taken = await _taken(kit, line, ask, report, clone)
     _tell_answer(kit, ask, report, taken)
     failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"
@@ -98,27 +116,30 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
         clone=clone,
         native=report.native or exchange.native,
         usage=report.usage,
+        thread=exchange.thread,
     )
 
 
 async def _exchanged(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str, Exchange]:
     call = folder_name(ask.key)
-    exchange = Exchange(call, ask.brief, ask.resume, ask.native)
+    exchange = Exchange(call, ask.brief, ask.resume, ask.native, thread=ask.before)
     while True:
         report, clone = await _reported(kit, line, ask, exchange)
-        exchange.spent = total(exchange.spent, report.usage)
+        exchange.count(report)
         if question := report.question or str((report.reply or {}).get("question") or ""):
             exchange.questions += 1
             if exchange.questions > QUESTIONS:
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await told(kit, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {kit.redact(question)}")
+            exchange.answers.append(answer)
             exchange.goes_on(report, f"{call}.q{exchange.questions}", answer, interrupted=False)
         elif report.state == "failed" and report.kind in LATER:
             await _later(kit, ask, report, exchange)
             exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
-            if not kit.budget.raised(exchange.name):
+            # An agent's own budget is nothing that we can raise; but who resumes has done something about it.
+            if not kit.budget.raised(exchange.name) and not exchange.found:
                 raise LimitReached(f"{ask.key}: {report.why}; `trued resume {kit.run} --limit …` goes on with more")
             exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         else:
@@ -148,15 +169,18 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
 
     def tell(kind: str, /, **data: object) -> None:
         nonlocal deaths
+        exchange.found = kind == "report found"
         deaths += kind == "died"  # attempts of earlier resumes that ended badly do not count again
         kit.journal.tell(kind, ask.key, **data)
 
     for attempt in count(1):
-        clone = ask.clone if attempt == 1 else f"{ask.clone}.{attempt}"
+        clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
         wanted = Wanted(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
         async with kit.budget.reserved(wanted) as reserved:
             # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
-            work, home = await kit.workspace.clone(clone, line.head, token=f"{folder_name(ask.key)}.{attempt}")
+            work, home = await kit.workspace.clone(
+                clone, line.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
+            )
             order = _order(kit, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
             report = reserved.settled(await kit.runtime.work(order, tell))
@@ -165,6 +189,7 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
         if report.state != "died":
             return report, clone
         exchange.spent = total(exchange.spent, report.usage)
+        exchange.begins_anew()
         if deaths >= DEATHS:
             raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine ends it")
         await kit.workspace.drop(clone, f"attempt {attempt} died")
@@ -173,7 +198,7 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
 
 
 def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
-    first, settings = reserved.wanted.attempt == 1, kit.settings
+    settings = kit.settings
     return Order(
         run=kit.run,
         key=ask.key,
@@ -181,18 +206,18 @@ def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
         attempt=reserved.wanted.attempt,
         role=ask.role.name,
         agent=ask.agent,
-        brief=exchange.brief,
+        brief=exchange.brief if exchange.resume else exchange.whole(ask),
         schema=ask.reply_schema,
         session=ask.session,
-        resume=exchange.resume and first,
+        resume=exchange.resume,
         folder="",
         home="",
         tools=ask.role.tools,
         model=ask.model,
-        native=exchange.native if first else "",
-        interrupted=exchange.interrupted and first,
-        anew=ask.anew,
-        before=total(ask.before, exchange.spent),
+        native=exchange.native,
+        interrupted=exchange.interrupted,
+        anew=exchange.whole(ask) if exchange.resume else "",
+        before=exchange.thread,
         bring=ask.agent.partition(":")[0] in settings.bring,
         login=settings.login_of(ask.agent),
         prompts=settings.prompts,

@@ -90,7 +90,8 @@ class Session(Generic[R]):
 
         inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
         got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
-        self.turns, self.native, self.used = self.turns + 1, got.native or self.native, total(self.used, got.usage)
+        self.turns, self.native = self.turns + 1, got.native or self.native
+        self.used = total(self.used, got.usage) if got.thread is None else got.thread
         if got.changed:
             line.changed.add((self.role.name, self.agent))
         line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)

@@ -25,6 +25,7 @@ __all__ = ["SUPERVISOR", "Spool", "events"]
 SUPERVISOR = (sys.executable, "-m", "trued.supervise")
 SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk
 UNWRITTEN = 74  # the supervisor's exit code when the disk took no report
+REFUSED = ("rate", "overloaded", "budget")  # no failures
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: each agent has its own
 
 
@@ -75,10 +76,12 @@ class Spool:
         return sum([await reap(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
-        """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt."""
+        """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt. One that was
+        only refused for a while has been gone on with since: what its agent did is still in there."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
-                if load(Report, file.read_bytes()).state == "failed":
+                report = load(Report, file.read_bytes())
+                if report.state == "failed" and report.kind not in REFUSED:
                     durable.write(file.parent / "dead", "it failed, and is tried again", sync=False)
                     file.replace(file.with_name("report.failed.json"))
 

@@ -1,0 +1,158 @@
+"""An exchange that breaks off: whoever goes on has the work, the facts and the answers that were there."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import Ground, events, saying
+from trued.engine import Engine
+from trued.kit import Person
+from trued.protocols import Capabilities, Tell
+from trued.spool import Spool
+from trued.types import RunRecord
+from trued.wire import Order, Report, Usage, dump
+
+GOAL = "double(x) returns twice its argument"
+BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
+CASES = [{"call": "tiny:double", "args": [21], "returns": 42}, {"call": "tiny:double", "args": [5], "returns": 10}]
+REQUIRED = [{"id": "double", "text": GOAL, "covers": [GOAL], "checks": [{"kind": "examples", "cases": CASES}]}]
+USED = Usage(100, 10, estimated=False)
+
+Turn = Callable[[Order], Report]
+
+
+def built(order: Order) -> Report:
+    (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return x + x\n")
+    return Report(order.call, order.attempt, "done", reply=BUILT, native="n1", resumed=order.resume, usage=USED)
+
+
+def nothing(order: Order) -> Report:
+    return Report(order.call, order.attempt, "done", reply=BUILT, native="n1", usage=USED)
+
+
+def died(order: Order) -> Report:
+    return Report(order.call, order.attempt, "died", why="its supervisor ended without a report", usage=USED)
+
+
+def refused(order: Order) -> Report:
+    (Path(order.folder) / "half.txt").write_text("half of the work")
+    return Report(order.call, order.attempt, "failed", kind="rate", why="429", until=1.0, native="n2", usage=USED)
+
+
+def asks(order: Order) -> Report:
+    return Report(order.call, order.attempt, "asks", question="adding or shifting?", native="n1", usage=USED)
+
+
+def asks_without_a_session(order: Order) -> Report:
+    return replace(asks(order), native="")
+
+
+def own_budget(order: Order) -> Report:
+    return Report(order.call, order.attempt, "failed", kind="budget", why="Budget has been exceeded", native="n1")
+
+
+class Played:
+    """Plays one turn after another, and knows its orders; a turn that was played before is found again."""
+
+    def __init__(self, *turns: Turn, before: "Played | None" = None) -> None:
+        self.turns, self.orders = list(turns), list[Order]()
+        self.known: dict[tuple[str, int], Report] = dict(before.known) if before else {}
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return Capabilities(resume=True)
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        if known := self.known.get((order.call, order.attempt)):
+            tell("report found", state=known.state)
+            return known
+        self.orders.append(order)
+        report = self.known[order.call, order.attempt] = self.turns.pop(0)(order)
+        return report
+
+
+class Place:
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        ground.require(REQUIRED)
+
+    def engine(self, played: Played, person: Person | None = None) -> Engine:
+        more = {"person": person} if person else {}
+        return self.ground.stack.enter_context(closing(Engine(self.ground.home, {}, runtime=played, **more)))  # type: ignore[arg-type]
+
+    async def run(self, *turns: Turn, person: Person | None = None) -> tuple[Engine, RunRecord, Played]:
+        played = Played(*turns)
+        engine = self.engine(played, person)
+        given: dict[str, Any] = {"agents": {"solo": "scripted:inside"}, "workflow": "solo"}
+        return engine, await self.ground.run(engine, GOAL, **given), played
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    with ExitStack() as stack:
+        yield Place(Ground(tmp_path, stack))
+
+
+@pytest.mark.spec("RUN-2", "RUN-6", "RUN-7")
+async def test_a_second_attempt_that_is_refused_goes_on_where_it_was(place: Place) -> None:
+    engine, record, played = await place.run(died, refused, built)
+    _, second, third = played.orders
+    assert (third.folder, third.home) == (second.folder, second.home)
+    assert (third.resume, third.native) == (True, "n2")
+    assert place.ground.file(record, "half.txt") == "half of the work"
+    (answered,) = events(engine, record, "answered")
+    assert (answered.data["attempts"], answered.data["tokens"]["in"]) == (2, 300)
+    # Some agents count their whole session: what a lost one had used is not taken off the next one's count.
+    assert [one.before.tokens_in for one in played.orders] == [0, 0, 100]
+
+
+@pytest.mark.spec("RUN-2", "RUN-8")
+async def test_whoever_dies_after_an_answer_is_told_the_goal_and_the_answer_again(place: Place) -> None:
+    _, _, played = await place.run(asks, died, own_budget, person=saying(("by adding", "")))
+    _, second, third = played.orders
+    assert (second.resume, second.native) == (True, "n1")
+    assert GOAL not in second.brief
+    assert GOAL in second.anew  # for a session that is lost
+    assert not third.resume
+    assert GOAL in third.brief
+    assert "ann answers: by adding" in third.brief
+
+
+@pytest.mark.spec("RUN-8")
+async def test_an_agent_without_memory_is_told_all_with_the_answer(place: Place) -> None:
+    _, _, played = await place.run(asks_without_a_session, own_budget, person=saying(("by adding", "")))
+    _, second = played.orders
+    assert GOAL in second.brief
+    assert "ann answers: by adding" in second.brief
+
+
+@pytest.mark.spec("RUN-2")
+async def test_a_later_turn_that_dies_is_tried_again_with_all_facts(place: Place) -> None:
+    _, _, played = await place.run(nothing, died, own_budget)
+    _, second, third = played.orders
+    assert second.resume
+    assert not third.resume
+    assert GOAL in third.brief
+    assert len(third.brief) > len(second.brief)
+
+
+@pytest.mark.spec("RUN-6")
+async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(place: Place) -> None:
+    _, record, played = await place.run(own_budget)
+    assert (record.state, record.code) == ("limited", 4)
+    record = await place.engine(Played(built, before=played)).resume(record.id)
+    assert (record.state, record.code) == ("done", 0)
+
+
+@pytest.mark.spec("RUN-2", "RUN-7")
+def test_a_run_that_failed_tries_again_what_failed_and_not_what_was_refused(tmp_path: Path) -> None:
+    for call, kind in (("a", "rate"), ("a.w1", "overloaded"), ("a.w2", "budget"), ("a.w3", "crashed")):
+        (tmp_path / f"{call}.1").mkdir()
+        (tmp_path / f"{call}.1" / "report.json").write_text(dump(Report(call, 1, "failed", kind=kind)))
+    Spool(tmp_path).retire_failed()
+    assert [file.parent.name for file in sorted(tmp_path.glob("*/dead"))] == ["a.w3.1"]
+    assert [file.parent.name for file in sorted(tmp_path.glob("*/report.json"))] == ["a.1", "a.w1.1", "a.w2.1"]
