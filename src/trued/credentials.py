@@ -12,7 +12,9 @@ from pathlib import Path
 from typing import Any
 
 LONGEST = 256 * 1024  # of a file of credentials; a longer one is none
+DEEPEST = 20  # and so is one that is nested more than this
 MILLISECONDS = 1e11  # a later time in seconds is after the year 5000
+FARTHEST = 1e15  # and what is later in milliseconds, too, is no time
 NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNORECASE)  # what a renewal changes
 SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
@@ -34,12 +36,13 @@ def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
 
 
 def parsed(content: bytes | None) -> dict[str, Any] | None:
-    """The JSON object that it is; None for anything else."""
+    """The JSON object that it is, and that any other program would read alike; None for anything else."""
     try:
-        value = json.loads(content or b"")
+        value = json.loads((content or b"").decode(), object_pairs_hook=_once, parse_constant=_no_number)
+        deep = any(len(path) > DEEPEST for path, _ in _paths(value))
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) else None
+    return value if isinstance(value, dict) and not deep else None
 
 
 def strings(value: Any) -> Iterator[str]:
@@ -90,6 +93,16 @@ def no_successor(old: dict[str, Any], new: dict[str, Any]) -> str:
     return ""
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    if len(value := dict(pairs)) != len(pairs):
+        raise ValueError("a key stands there twice")
+    return value
+
+
+def _no_number(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON")
+
+
 def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
     for path, item in _paths(value):
         yield next((part for part in reversed(path) if not part.isdigit()), ""), item
@@ -110,14 +123,14 @@ def _paths(value: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, 
 def _time(name: str, item: Any) -> float:
     named = re.search(r"expir|^exp$|last_?refresh", name, re.IGNORECASE)
     if named and isinstance(item, int | float) and not isinstance(item, bool):
-        return float(item) / 1000 if item > MILLISECONDS else float(item)
+        return (item / 1000 if item > MILLISECONDS else float(item)) if abs(item) < FARTHEST else 0.0
     if named and isinstance(item, str):
         with contextlib.suppress(ValueError):
             at = datetime.fromisoformat(item)
             return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
     if isinstance(item, str) and name.lower() == "access_token" and item.count(".") == 2:
         middle = item.split(".")[1]
-        with contextlib.suppress(ValueError, AttributeError, TypeError):
+        with contextlib.suppress(ValueError, AttributeError, TypeError, OverflowError, RecursionError):
             claims = json.loads(base64.urlsafe_b64decode(middle + "=" * (-len(middle) % 4)))
             return float(claims.get("exp") or 0)
     return 0.0

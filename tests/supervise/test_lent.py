@@ -1,6 +1,7 @@
 """A login that several agents hold copies of: what goes back to the user, and what does not."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -124,6 +125,40 @@ def test_what_is_not_the_login_renewed_is_dropped_and_said(lender: Lender, left:
     told = lender.settle("one")
     assert [kind for kind, _ in told] == (["login not taken back"] if len(left) < 300_000 else [])
     assert lender.file.read_bytes() == login()
+
+
+def with_time(digits: str) -> bytes:
+    return login("planted-access-2").replace(b"2000000000000", digits.encode())
+
+
+@pytest.mark.spec("AGT-4", "USE-6")
+@pytest.mark.parametrize(
+    "left",
+    [
+        with_time("1" + "0" * 400),
+        with_time("NaN"),
+        with_time("2" + "0" * 4500),
+        login("planted-access-2", 2_000_000_009_000).decode().encode("utf-16"),
+        b'{"claudeAiOauth": {}, ' + login("planted-access-2", 2_000_000_009_000)[1:],
+        b'{"a": ' * 900 + b"1" + b"}" * 900,
+        login("planted-access-2", access_token=f"a.{'W1tb' * 2000}.c"),
+    ],
+    ids=["endless time", "no time", "digits", "another encoding", "a key twice", "deep", "deep claims"],
+)
+def test_what_other_programs_could_not_read_never_reaches_the_user(lender: Lender, left: bytes) -> None:
+    lender.lend("one").write_bytes(left)
+    assert lender.follow("one") == []
+    assert [kind for kind, _ in lender.settle("one")] == ["login not taken back"]
+    assert lender.file.read_bytes() == login()
+
+
+@pytest.mark.spec("RUN-2", "RUN-5")
+def test_what_a_crash_left_beside_the_users_file_is_in_nobodys_way(lender: Lender) -> None:
+    aside = lender.file.with_name(f".{lender.file.name}.trued-{os.getpid()}")
+    aside.write_bytes(b"half of a log")
+    lender.lend("one").write_bytes(new := login("planted-access-2", 2_000_000_009_000))
+    assert lender.settle("one") == [("login refreshed", {"file": FILE})]
+    assert (lender.file.read_bytes(), aside.exists()) == (new, False)
 
 
 @pytest.mark.spec("AGT-4", "USE-6")

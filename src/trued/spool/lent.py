@@ -134,6 +134,7 @@ def _written(path: Path, content: bytes) -> str:
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
     try:
+        aside.unlink(missing_ok=True)  # of a process of this number that was killed right here
         with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
             file.write(content)
             file.flush()
