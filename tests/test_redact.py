@@ -1,6 +1,7 @@
 """Hostile text, made safe to keep and to show."""
 
 import base64
+import json
 from urllib.parse import quote
 
 import pytest
@@ -165,3 +166,15 @@ def test_secrets_are_known_by_their_names() -> None:
     found = {"OPENAI_API_KEY": "abcdefghij", "GH_TOKEN": "abcdefghij", "DB_PASSWORD": "abcdefghij"}
     others = {"SSH_AUTH_SOCK": "/run/agent.1", "KEYBOARD": "abcdefghij", "A_TOKEN": "short", "PATH": "/usr/bin:/bin"}
     assert secrets_in(found | others) == found
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize("end", ["", "…", "…. Shall it?"])
+def test_half_a_secret_at_the_end_of_a_text_that_was_cut_is_a_secret(end: str) -> None:
+    secret = "planted-and-never-told-0123456789"
+    redact = Redactor({"login": secret, "other": "planted-and-never-seen-0123456789"})
+    for length in range(8, len(secret) + 1):
+        assert secret[:8] not in redact(f"it said {secret[:length]}{end}"), length
+        assert redact(json.dumps({"text": "it said " + secret})[: 18 + length] + end).count("planted") == 0, length
+    assert redact(f"planted-and-sown{end} in the garden") == f"planted-and-sown{end} in the garden"
+    assert redact(f"plan{end}") == f"plan{end}"

@@ -3,6 +3,7 @@
 import base64
 import codecs
 import json
+import os.path
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -89,12 +90,28 @@ class Redactor:
         longest_first = sorted(self._names, key=len, reverse=True)
         self._exact = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self.overlap = max([OVERLAP, *map(len, longest_first)])
+        self._begun: dict[str, list[str]] = {}
+        for form in longest_first:
+            self._begun.setdefault(form[:SHORTEST], []).append(form)
+        self._half = re.compile(f"(?=({'|'.join(map(re.escape, self._begun))}))")
 
     def __call__(self, text: str) -> str:
         if self._exact is not None:
             text = self._exact.sub(lambda match: f"[redacted {self._names[match[0]]}]", text)
+            text = self._without_halves(text)
         text = _PRIVATE_KEY.sub("[redacted private key]", text)
         return _SHAPES.sub("[redacted key]", text)
+
+    def _without_halves(self, text: str) -> str:
+        """Whoever cut a text knew no secrets: one may have been parted at its end, or before an ellipsis."""
+        for match in reversed([*self._half.finditer(text)]):
+            for form in self._begun[match[1]]:
+                start = match.start()
+                end = start + len(os.path.commonprefix([form, text[start : start + len(form)]]))
+                if text[end : end + 1] in ("", "…"):
+                    text = f"{text[:start]}[redacted {self._names[form]}]{text[end:]}"
+                    break
+        return text
 
     def cut(self, text: str, at: int) -> int:
         """The last place up to `at` where the text may be parted without parting a secret."""

@@ -13,6 +13,7 @@ from .program import Stop
 from .refusals import Refusal, refusal
 
 SHOWN = 2000  # characters of a text or a tool's argument that are worth an event
+ASKED = 500  # of those that a person is asked about
 # A tool can write into its agent's stream, and an agent can say what it likes: what cannot be is not believed.
 MOST = 10**11  # tokens or dollars of one call, or seconds of the epoch
 SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may stand on a command line
@@ -60,7 +61,8 @@ class Heard:
         """It wanted to do what its role does not allow."""
         self.tell("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
         if self.order.prompts == "ask" and not self.question:
-            self.question = f"{self.order.role} wants to use {tool}{f': {what[:500]}' if what else ''}. Shall it?"
+            shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
+            self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Shall it?"
             self.stop = Stop("question", self.question)
 
     def started_agent(self, name: str) -> None:
