@@ -1,5 +1,6 @@
 """How long a refused call waits: by tables."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
@@ -18,7 +19,7 @@ from trued.patience import (
     got_further,
     patience,
 )
-from trued.wire import Report
+from trued.wire import Report, Usage
 
 NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
 HOUR = 3600.0
@@ -100,8 +101,15 @@ def test_waits_that_were_told_do_not_use_up_the_hour_of_guessing() -> None:
 
 
 def test_an_agent_that_worked_before_it_was_refused_has_got_further() -> None:
-    assert got_further(refused(worked=WORKED_S))
-    assert not got_further(refused(worked=WORKED_S - 1))
+    said = Usage(100, 10, estimated=False)
+    assert got_further(replace(refused(worked=WORKED_S), usage=said))
+    assert not got_further(replace(refused(worked=WORKED_S - 1), usage=said))
+
+
+@pytest.mark.spec("RUN-7")
+@pytest.mark.parametrize("usage", [Usage(), Usage(100, 10), Usage(100, 0, estimated=False)])
+def test_an_agent_that_only_tried_again_in_silence_has_not(usage: Usage) -> None:
+    assert not got_further(replace(refused(worked=2 * WORKED_S), usage=usage))
 
 
 @given(

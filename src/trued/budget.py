@@ -230,7 +230,7 @@ class Budget:
                 seconds=row.spent.seconds + now.seconds,
             )
             state = report.state if report.state in ("done", "died") else "failed"
-            return replace(row, state=state, spent=spent, cost=usage.cost)
+            return replace(row, state=state, spent=spent, cost=usage.cost, at=report.ended)
 
         self._journal.spend(decide)
 

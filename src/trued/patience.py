@@ -33,7 +33,10 @@ class GiveUp:
 
 def got_further(report: Report) -> bool:
     """The agent had worked before it was refused: this is no refusal in a row."""
-    return report.ended - report.began >= WORKED_S
+    counted = (
+        report.usage.tokens_out > 0 and not report.usage.estimated
+    )  # else it may only have tried again, in silence
+    return counted and report.ended - report.began >= WORKED_S
 
 
 def patience(

@@ -108,6 +108,17 @@ async def test_a_call_asked_for_again_after_a_crash_has_what_it_had_and_is_paid_
     assert (row.state, row.spent.usd, row.held.usd) == ("done", 0.5, 0.5)
 
 
+@pytest.mark.spec("RUN-6", "RUN-2")
+async def test_a_report_found_again_after_the_clock_was_set_back_is_paid_once(tmp_path: Path) -> None:
+    now = time.time()
+    with closing(SqliteJournal(tmp_path / "journal.db", clock=lambda: now - 3600)) as journal:
+        for _ in range(2):
+            async with budget(journal, usd=5.0).reserved(wanted("a#1")) as reserved:
+                reserved.settled(Report("a#1", 1, "done", usage=paid(0.5), began=now - 1, ended=now))
+        (row,) = journal.spends(RUN)
+    assert row.spent.usd == 0.5
+
+
 @pytest.mark.spec("RUN-6")
 async def test_an_attempt_that_died_is_paid_and_the_next_one_reserves_again(journal: SqliteJournal) -> None:
     house = budget(journal, usd=5.0)

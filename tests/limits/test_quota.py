@@ -1,5 +1,6 @@
 """What Claude Code tells of a subscription: events as its users have seen them."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +9,7 @@ from trued.runtimes.claude import fold
 from trued.runtimes.driving.heard import Heard
 from trued.types import Event
 from trued.views import Progress
-from trued.wire import Order
+from trued.wire import Order, Price
 
 SOON = 1784283600
 
@@ -35,6 +36,13 @@ def test_the_fullest_window_counts_and_one_that_tells_no_figure_does_not(heard: 
     }
     fold(told(status="allowed", resetsAt=SOON, rateLimitType="five_hour", unifiedWindows=windows), heard)
     assert heard.quota == {"window": "seven_day", "used": 91.0, "until": SOON + 9}
+
+
+@pytest.mark.spec("RUN-6", "AGT-6")
+def test_a_cost_of_nothing_for_many_tokens_is_a_price_that_it_does_not_know(heard: Heard) -> None:
+    heard.order = replace(heard.order, price=Price(3.0, 15.0, 0.3, "ceiling"))
+    fold({"type": "result", "usage": {"input_tokens": 1_000_000}, "total_cost_usd": 0, "result": "x"}, heard)
+    assert (heard.priced().cost_usd, heard.priced().cost) == (3.0, "ceiling")
 
 
 @pytest.mark.spec("RUN-7")

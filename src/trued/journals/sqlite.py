@@ -294,7 +294,7 @@ class RunJournal:
             decided = decide([_spend(row) for row in cursor.fetchall()])
             if decided is None:
                 return None
-            decided = replace(decided, at=self.journal.clock())
+            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
             row = {"run": self.run, **_columns(decided)}
             marks = ", ".join("?" * len(row))
             db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608

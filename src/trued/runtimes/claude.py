@@ -103,7 +103,7 @@ def _ended(event: dict[str, Any], heard: Heard) -> None:
             peak or usage.tokens_in + usage.tokens_out,
             cost or 0.0,
             estimated=False,
-            cost="reported" if cost is not None else "",
+            cost="reported" if cost else "",  # nothing for many tokens is a price that it does not know
             requests=requests,
         )
     )
