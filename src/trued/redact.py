@@ -3,7 +3,6 @@
 import base64
 import codecs
 import json
-import os.path
 import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
@@ -105,12 +104,10 @@ class Redactor:
     def _without_halves(self, text: str) -> str:
         """Whoever cut a text knew no secrets: one may have been parted at its end, or before an ellipsis."""
         for match in reversed([*self._half.finditer(text)]):
-            for form in self._begun[match[1]]:
-                start = match.start()
-                end = start + len(os.path.commonprefix([form, text[start : start + len(form)]]))
-                if text[end : end + 1] in ("", "…"):
-                    text = f"{text[:start]}[redacted {self._names[form]}]{text[end:]}"
-                    break
+            half = text[match.start() : match.start() + self.overlap].partition("…")[0]
+            if whole := next((form for form in self._begun[match[1]] if form.startswith(half)), ""):
+                end = match.start() + len(half)
+                text = f"{text[: match.start()]}[redacted {self._names[whole]}]{text[end:]}"
         return text
 
     def cut(self, text: str, at: int) -> int:
