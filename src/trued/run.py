@@ -86,7 +86,10 @@ class Run:
                 return await session.tolerant(subject, **context)
 
         names = list(roles)
-        return Cluster(dict(zip(names, await asyncio.gather(*map(one, names)), strict=True)))
+        notes = await asyncio.gather(*map(one, names), return_exceptions=True)  # nobody who works is broken off
+        if end := next((note for note in notes if isinstance(note, BaseException)), None):
+            raise end
+        return Cluster({name: note for name, note in zip(names, notes, strict=True) if isinstance(note, Note | None)})
 
     # -- plan and contract ---------------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """An exchange that breaks off: whoever goes on has the work, the facts and the answers that were there."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from dataclasses import replace
@@ -10,10 +11,13 @@ import pytest
 
 from tests.workflows.conftest import Ground, events, saying
 from trued.engine import Engine
+from trued.errors import Waiting
 from trued.kit import Person
 from trued.protocols import Capabilities, Tell
+from trued.run import Run
+from trued.runtimes.scripted import ScriptedRuntime
 from trued.spool import Spool
-from trued.types import RunRecord
+from trued.types import RunRecord, Task
 from trued.wire import Order, Report, Usage, dump
 
 GOAL = "double(x) returns twice its argument"
@@ -156,3 +160,25 @@ def test_a_run_that_failed_tries_again_what_failed_and_not_what_was_refused(tmp_
     Spool(tmp_path).retire_failed()
     assert [file.parent.name for file in sorted(tmp_path.glob("*/dead"))] == ["a.w3.1"]
     assert [file.parent.name for file in sorted(tmp_path.glob("*/report.json"))] == ["a.1", "a.w1.1", "a.w2.1"]
+
+
+@pytest.mark.spec("RUN-2", "RUN-8", "RUN-9")
+async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Place) -> None:
+    ended: list[str] = []
+
+    async def beside(order: Order) -> dict[str, Any]:
+        note: dict[str, Any] = {"findings": []}
+        if order.role == "solo":
+            return {**note, "question": "which one?"}
+        await asyncio.sleep(0.5)
+        ended.append(order.role)
+        return note
+
+    engine = place.ground.stack.enter_context(closing(Engine(place.ground.home, {}, runtime=ScriptedRuntime(beside))))
+    flags: dict[str, Any] = {"workflow": "solo", "plan_only": True}
+    record = await place.ground.run(engine, GOAL, **flags)
+    inputs = engine.inputs(record.id)
+    run = Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+    with pytest.raises(Waiting):
+        await run.cluster(("solo", "planner"), Task(id="1A", title="double"))
+    assert ended == ["planner"]
