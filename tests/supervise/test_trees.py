@@ -150,6 +150,25 @@ async def test_an_agent_that_starts_a_known_agent_is_refused(confined: World) ->
     assert {"kind": "tried to start an agent", "program": "codex"}.items() <= confined.events()[-2].items()
 
 
+@pytest.mark.spec("PUR-4")
+async def test_a_known_agent_is_known_by_its_package_behind_options_and_by_its_real_name(world: World) -> None:
+    """As `npx` and paths into node_modules start them; what only has such a name in it is let be."""
+    body = """
+        import subprocess
+        def made(name):
+            Path(name).parent.mkdir(parents=True, exist_ok=True)
+            Path(name).write_text("#!/bin/sh\\nsleep 2\\n"); Path(name).chmod(0o755)
+            return name
+        package = made("node_modules/@qwen-code/qwen-code/cli.js")
+        started = [["sh", package], ["sh", "-e", made("gemini.js")], [made("./claude.exe")], ["dash", made("codex")]]
+        started += [["sh", "-c", "sleep 2; true", "codex"], ["sh", made("of-codex/tests.sh")]]
+        running = [subprocess.Popen(words) for words in started]
+        print(json.dumps({"summary": str([one.wait() for one in running])}))
+        """
+    report = await world.runtime().work(world.order(world.program(body)), world.tell)
+    assert report.reply == {"summary": "[-9, -9, -9, -9, 0, 0]"}
+
+
 @pytest.mark.spec("PUR-4", "AGT-7")
 async def test_a_known_agent_that_the_user_named_is_the_agent(world: World) -> None:
     body = """

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import errno
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -28,7 +29,16 @@ LAST_LINES = 12
 BUSY = (errno.EAGAIN, errno.ENOMEM)
 PIPE_READS = 64  # more than a pipe can hold
 AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
-RUNNERS = frozenset({"node", "bun", "deno", "env", "sh", "bash", "python", "python3", "npx"})
+PACKAGES = {
+    "@anthropic-ai/claude-code": "claude",
+    "@openai/codex": "codex",
+    "@google/gemini-cli": "gemini",
+    "opencode-ai": "opencode",
+    "@qwen-code/qwen-code": "qwen",
+}
+PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
+WORDS = 8  # of a command line: a program stands behind no more options
+RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
 
 
 class Launcher:
@@ -272,8 +282,12 @@ def _started_agent(pid: int, agent: str) -> str:
 
 
 def _agent_name(pid: int) -> str:
-    words = [Path(word).name.removesuffix(".js") for word in processes.command_line(pid)[:3]]
-    name = words[0] if words and words[0] not in RUNNERS else next(iter(words[1:2]), "")
+    program, *words = [*processes.command_line(pid)[:WORDS], ""]
+    if RUNNERS.fullmatch(Path(program).name):
+        program = next((word for word in words if not word.startswith("-") or word == "-c"), "")
+        if package := PACKAGE.search(program):
+            return PACKAGES[package[1]]
+    name = Path(program).name.removesuffix(".js").removesuffix(".exe")
     return name if name in AGENTS else ""
 
 
