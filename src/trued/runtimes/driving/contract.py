@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.protocols import Tell
-from trued.wire import Order, Report, total
+from trued.wire import Order, Report, Usage, total
 
 from .program import failed
 
@@ -99,7 +99,7 @@ async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report
         anew=f"{order.anew or order.brief}\n\n{_again(wrong)}",
         attempt=order.attempt + 1,
         native=report.native or order.native,
-        before=total(order.before, report.usage),
+        before=total(order.before if report.resumed else Usage(), report.usage),
     )
     second = await ask(again)
     asked = replace(

@@ -36,21 +36,22 @@ class Talking:
 
     async def work(self, order: Order, tell: Tell) -> Report:
         """Ask; an agent that is killed from outside goes on with its session, and what it had used is counted."""
-        asked, spent = order, Usage()
+        asked, spent, lost = order, Usage(), False
         order = replace(order, brief=_interrupted(order.brief)) if order.interrupted and order.resume else order
         for death in count(1):
             order, heard, ended = await self._answered(order, tell)
             report = _report(order, heard, ended)
-            spent = total(spent, report.usage)
+            spent, lost = total(spent, report.usage), lost or (asked.resume and not order.resume)
             if not _killed(heard, ended) or death > DEATHS or not self.capabilities.resume:
-                return replace(report, usage=spent)
+                return replace(report, usage=spent, resumed=report.resumed and not lost)
             tell("agent died", why=report.why)
+            goes_on = order.resume or bool(heard.native)
             order = replace(
                 asked,
-                brief=_interrupted(asked.brief),
-                resume=order.resume or bool(heard.native),
+                brief=_interrupted(asked.brief if goes_on else asked.anew or asked.brief),
+                resume=goes_on,
                 native=heard.native or order.native,
-                before=total(asked.before, spent),
+                before=total(order.before, report.usage),
             )
         raise AssertionError("it dies only so often")
 
@@ -60,7 +61,7 @@ class Talking:
         said = f"{ended.stderr}\n{heard.refusal.why if heard.refusal else ''}"
         if order.resume and _is_in(self._agent.lost, said):
             tell("session lost", session=order.native or order.session)
-            order = replace(order, brief=order.anew or order.brief, resume=False, native="")
+            order = replace(order, brief=order.anew or order.brief, resume=False, native="", before=Usage())
             heard, ended = await self._heard(order, tell)
         elif not order.resume and _is_in(self._agent.taken, said):
             tell("session was begun before", session=order.session)
