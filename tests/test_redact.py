@@ -178,3 +178,18 @@ def test_half_a_secret_at_the_end_of_a_text_that_was_cut_is_a_secret(end: str) -
         assert redact(json.dumps({"text": "it said " + secret})[: 18 + length] + end).count("planted") == 0, length
     assert redact(f"planted-and-sown{end} in the garden") == f"planted-and-sown{end} in the garden"
     assert redact(f"plan{end}") == f"plan{end}"
+
+
+@pytest.mark.spec("USE-6")
+def test_a_password_in_an_address_and_the_values_of_headers_are_secrets() -> None:
+    found = secrets_in(
+        {
+            "ANTHROPIC_CUSTOM_HEADERS": "X-Team: blue\nAuthorization: Bearer planted-in-a-header",
+            "OPENAI_BASE_URL": "https://ann:planted-in-an-address@models.example.org/v1",
+            "HTTPS_PROXY": "http://[broken:planted@x",
+            "HOMEPAGE": "https://example.org/",
+        }
+    )
+    redact = Redactor(found)
+    assert "planted" not in redact("Bearer planted-in-a-header, planted-in-a-header, ann:planted-in-an-address@models")
+    assert redact("blue https://example.org/ models.example.org") == "blue https://example.org/ models.example.org"

@@ -34,6 +34,8 @@ _SHAPES = re.compile(
     re.VERBOSE,
 )
 _SECRET_NAME = re.compile(r"(?:^|_)(?:API_?KEY|KEY|TOKEN|SECRET|PASS(?:WORD|WD)?|CREDENTIALS?|AUTH)(?:$|_)", re.I)
+_PASSWORD = re.compile(r"://[^/@:\s]{0,200}:([^/@\s]{1,400})@")  # in an address
+_HEADER = re.compile(r"^[\w-]+:(?:.*[ \t])?([^ \t\n]+)[ \t]*$", re.MULTILINE)
 _PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
 _KEY_LINES = 200  # a private key is shorter; what never ends is let go
 
@@ -55,11 +57,17 @@ def plain(text: str) -> str:
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:
-    """Those that are secrets by their name: what an engine holds without having been told."""
+    """Those that are secrets by their name, or have one in them: what an engine holds without having been told."""
+    within = {
+        f"{name}{number or ''}": secret
+        for name, value in variables.items()
+        for number, secret in enumerate((_HEADER if name.endswith("_HEADERS") else _PASSWORD).findall(value))
+    }
+    named = {name: value for name, value in variables.items() if _SECRET_NAME.search(name)}
     return {
         name: value
-        for name, value in variables.items()
-        if _SECRET_NAME.search(name) and len(value) >= SHORTEST and not value.startswith("/")
+        for name, value in {**within, **named}.items()
+        if len(value) >= SHORTEST and not value.startswith("/")
     }
 
 
