@@ -241,7 +241,7 @@ class Budget:
         held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
         spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
         scope = f"{short.scope}:" if short.scope else ""
-        more = f"{NAMES[short.what]}={_written(short.what, 2 * short.limit)}"
+        more = f"{NAMES[short.what]}={_written(short.what, 2 * max(short.limit, short.spent))}"
         return (
             f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
             f"go on with more: trued resume {self._run} --limit {scope}{more}"
@@ -286,7 +286,7 @@ def _generous(past: Sequence[float]) -> float:
 
 def _said(what: str, number: float) -> str:
     if what == "usd":
-        return f"${number:.2f}"
+        return f"${number:.{_digits(number)}f}"
     if what == "seconds":
         return f"{number / 60:.0f} min" if number >= 120 else f"{number:.0f} s"
     return f"{number:,.0f} {what}" if what == "tokens" else f"{number:.0f}"
@@ -295,4 +295,8 @@ def _said(what: str, number: float) -> str:
 def _written(what: str, number: float) -> str:
     if what == "seconds":
         return f"{number / 60:g}m" if number >= 60 else f"{number:g}s"
-    return f"{number:.2f}".rstrip("0").rstrip(".") if what == "usd" else f"{number:.0f}"
+    return f"{number:.{_digits(number)}f}".rstrip("0").rstrip(".") if what == "usd" else f"{number:.0f}"
+
+
+def _digits(usd: float) -> int:
+    return 2 if usd >= 0.1 or not usd else 6

@@ -12,6 +12,7 @@ import pytest
 from trued.budget import Budget, Wanted, Window
 from trued.errors import LimitReached
 from trued.journals.sqlite import MIGRATIONS, SqliteJournal
+from trued.spending import changes
 from trued.types import Limit, Rate, RunRecord, Settings, Spending
 from trued.wire import Amount, Price, Report, Usage
 
@@ -69,6 +70,19 @@ async def test_a_limit_stops_before_the_call_that_would_break_it_and_says_how_to
     assert said in str(end.value)
     assert str(end.value).endswith(f"go on with more: trued resume {RUN} --limit {more}")
     assert len(journal.spends(RUN)) == calls
+
+
+@pytest.mark.spec("RUN-6")
+@pytest.mark.parametrize(("limit", "spent", "enough"), [(0.01, 5.0, 10.0), (0.001, 0.001, 0.002)])
+async def test_what_it_says_to_go_on_with_is_more_than_was_spent(
+    journal: SqliteJournal, limit: float, spent: float, enough: float
+) -> None:
+    house = budget(journal, usd=limit)
+    await called(house, "a#1", paid(spent))
+    with pytest.raises(LimitReached) as end:
+        await called(house, "a#2", paid(1.0))
+    ((_, _, number),) = changes([str(end.value).rpartition("--limit ")[2]])
+    assert number == enough
 
 
 @pytest.mark.spec("RUN-6")
