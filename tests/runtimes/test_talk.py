@@ -12,7 +12,7 @@ import pytest
 
 from tests.supervise.world import World, wait_for
 from trued.runtimes import agent_of, kinds
-from trued.wire import Amount, Limits, Order, Price, Report, Usage
+from trued.wire import Amount, Limits, Order, Price, Report, Usage, load
 
 SUMMARY = {"summary": "done"}
 
@@ -210,7 +210,7 @@ async def test_an_agent_that_starts_the_same_agent_by_a_shell_is_refused(world: 
 async def test_a_killed_supervisor_is_followed_by_one_that_goes_on_with_the_session(world: World) -> None:
     slow = order(world, play(**{"turn 1": {"sleeps": 60}, "turn 2": {"reply": SUMMARY}}), limits=Limits(idle_s=90))
     engine = world.engine(slow)
-    wait_for(lambda: "tool" in kinds_of(world), "the agent's first tool")
+    wait_for(lambda: "usage" in kinds_of(world), "the agent's first request")
     os.kill(world.supervisor(), signal.SIGKILL)
     assert engine.wait(60) == 0
     said = engine.stdout.read() if engine.stdout else ""
@@ -221,6 +221,8 @@ async def test_a_killed_supervisor_is_followed_by_one_that_goes_on_with_the_sess
     turns = [json.loads(line) for line in file.read_text().splitlines()]
     assert [("--resume" in turn["argv"]) for turn in turns] == [False, True]
     assert "interrupted" in turns[1]["brief"]
+    (left,) = world.top.rglob("report.json")
+    assert load(Report, left.read_bytes()).usage.tokens_in == 200  # what the first one was heard to use was spent
     assert not world.left()
 
 

@@ -14,7 +14,8 @@ from ..redact import Redactor, plain
 from ..runtimes import agent_of, runtime_of
 from ..runtimes.driving.contract import kept
 from ..runtimes.driving.program import failed
-from ..wire import Order, Report, dump, load
+from ..spool.folder import used
+from ..wire import Order, Report, dump, load, total
 from .launch import Launcher
 from .login import logged_in
 from .record import Record
@@ -42,7 +43,8 @@ class Stopwatch:
 
 async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
     """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
-    order = load(Order, (folder / "order.json").read_bytes())
+    order, earlier = load(Order, (folder / "order.json").read_bytes()), used(folder)
+    order = replace(order, before=total(order.before, earlier))  # of starts that died: spent, and of the same session
     record, watch = Record(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
@@ -61,7 +63,8 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     reply, redact = record.redactor.within(report.reply), record.redactor
     why, question = redact(plain(report.why)), redact(plain(report.question))
     report = replace(report, reply=reply, why=why, question=question)
-    return replace(report, attempt=order.attempt, began=watch.began, ended=watch.ended)
+    usage = total(earlier, report.usage)
+    return replace(report, attempt=order.attempt, usage=usage, began=watch.began, ended=watch.ended)
 
 
 async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, variables: Mapping[str, str]) -> Report:
