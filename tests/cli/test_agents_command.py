@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Each, git
+from tests.cli.conftest import Each, Trued, git
 from tests.cli.test_command_line import one_sentence
 
 SYSTEM = "/usr/local/bin:/usr/bin:/bin"
@@ -137,3 +137,20 @@ def test_what_cannot_be_started_is_refused_before_a_run_is_stored(
         said = one_sentence(done)
         assert not [part for part in parts if part not in said], said
     assert json.loads(listed.stdout) == []
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize("entry", ["", ".", "node_modules/.bin"], ids=["empty", "dot", "relative"])
+def test_a_program_of_the_repository_is_no_agent_and_is_not_run(
+    trued: Trued, project: Path, installed: Installed, entry: str
+) -> None:
+    """An empty entry of PATH, a colon too many, means the working folder."""
+    for name in ("codex", "git"):
+        file = project / entry / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"#!/bin/sh\ntouch {project}/ran\necho 1.0\n")
+        file.chmod(0o755)
+    user = installed(OPENAI_API_KEY="planted-key-1")
+    rows = as_rows(trued("agents", "--json", cwd=project, variables={**user, "PATH": f"{entry}:{user['PATH']}"}))
+    assert not (project / "ran").exists()
+    assert not rows["codex"]["ready"]

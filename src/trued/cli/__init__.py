@@ -130,10 +130,17 @@ def _streams() -> None:
             stream.reconfigure(errors="backslashreplace")
 
 
+def _path() -> None:
+    """Without entries that mean the working folder: a repository would bring its own git, and its own agents."""
+    if path := os.environ.get("PATH", ""):
+        os.environ["PATH"] = ":".join(entry for entry in path.split(":") if entry.startswith("/")) or os.defpath
+
+
 def main() -> None:
     """The process: whatever goes wrong becomes one sentence and an exit code."""
     try:
         _streams()
+        _path()
         get_command(app).main(prog_name="trued")
     except TruedError as error:
         from .terminal import complain
