@@ -1,6 +1,8 @@
 """A session that is lost in mid-work: the next one has all facts, and is charged for itself alone."""
 
+import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +13,7 @@ from trued.runtimes.driving.contract import kept
 from trued.runtimes.driving.heard import Heard
 from trued.runtimes.driving.program import Ended, Line, Program
 from trued.runtimes.driving.talk import Talking
+from trued.spool.folder import used
 from trued.wire import Order, Report, Usage
 
 ORDER = Order(
@@ -79,3 +82,12 @@ async def test_asked_again_in_the_new_one_the_lost_one_is_not_counted() -> None:
 
     assert (await kept(ORDER, ask, quiet, remembers=True)).asks == 2
     assert asked[1].before.tokens_in == 50
+
+
+@pytest.mark.spec("RUN-6")
+@pytest.mark.parametrize("between", ["began", "contract broken", "agent died", "session lost"])
+def test_whoever_dies_in_the_second_ask_had_used_the_first_too(tmp_path: Path, between: str) -> None:
+    told = [{"kind": "usage", "tokens_in": 60}, {"kind": "usage", "tokens_in": 100}, {"kind": between}]
+    lines = [json.dumps(event) for event in (*told, {"kind": "usage", "tokens_in": 50})]
+    (tmp_path / "events.jsonl").write_text("\n".join(lines))
+    assert used(tmp_path).tokens_in == 150

@@ -31,6 +31,9 @@ PATIENCE_S = 10.0  # for a supervisor that was asked to end: it has an agent to 
 _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "session", "tools", "model")
 
 
+_ANEW = ("began", "contract broken", "agent died", "session lost")  # after these an agent's usage is counted from 0
+
+
 class Call:
     """One order and its folder."""
 
@@ -150,7 +153,7 @@ def used(folder: Path) -> Usage:
     for event in events(folder):
         if event.get("kind") == "usage" and not event.get("simulated"):
             last = event
-        elif event.get("kind") == "began" and last:
+        elif event.get("kind") in _ANEW and last:
             spent, last = total(spent, _told(last)), {}
     return total(spent, _told(last)) if last else spent
 
