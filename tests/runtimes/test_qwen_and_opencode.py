@@ -36,8 +36,9 @@ def qwens(order: Order, **given: str) -> list[str]:
 @pytest.mark.spec("AGT-2", "PUR-4")
 def test_qwen_has_the_tools_of_its_role_and_none_that_starts_agents() -> None:
     words = qwens(replace(ORDER, tools=("read", "execute")))
-    start, end = words.index("--core-tools"), words.index("--exclude-tools")
-    assert words[start + 1 : end] == ["read_file", "list_directory", "run_shell_command", "structured_output"]
+    start, middle, end = (words.index(f"--{which}-tools") for which in ("core", "allowed", "exclude"))
+    assert words[start + 1 : middle] == ["read_file", "list_directory", "run_shell_command", "structured_output"]
+    assert words[middle + 1 : end] == words[start + 1 : middle]
     assert {"agent", "send_message"} <= set(words[end + 1 : words.index("--allowed-mcp-server-names")])
 
 
@@ -55,10 +56,12 @@ def test_qwen_begins_a_session_by_our_name_and_goes_on_with_it() -> None:
 @pytest.mark.spec("AGT-4")
 def test_settings_above_all_others_keep_hooks_and_instructions_out_of_qwen() -> None:
     program = qwen.begin(ORDER, FOUND)
-    ((name, content),) = program.files.items()
+    (name, content), (_, trust) = program.files.items()
+    assert json.loads(trust) == {ORDER.folder: "DO_NOT_TRUST"}  # or its settings and .env could send the key elsewhere
     assert program.variables["QWEN_CODE_SYSTEM_SETTINGS_PATH"] == f"/home/{name}"
     settings = json.loads(content)
     assert settings["disableAllHooks"] is True
+    assert settings["security"]["folderTrust"]["enabled"] is True
     assert settings["context"]["fileName"] == ["none"]
 
 

@@ -1,6 +1,7 @@
 """Qwen Code, by its stream of JSON events: any model behind an OpenAI-compatible address, or Qwen's own log-in."""
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -23,7 +24,7 @@ TOOLS = {
 ANSWER = "structured_output"
 STARTERS = ("agent", "send_message")  # tools that would begin another agent
 NEVER = (*STARTERS, "task_stop", "skill", "tool_search", "ask_user_question", "exit_plan_mode")
-SETTINGS = ".qwen/ours.json"  # above those of user and project: nothing of theirs is taken
+SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # above those of the user: nothing of theirs is taken
 KEPT_OUT = {
     "context": {"fileName": ["none"]},  # the project's instructions come with the brief, as text
     "disableAllHooks": True,
@@ -31,29 +32,29 @@ KEPT_OUT = {
     "memory": {"enableManagedAutoMemory": False},
     "model": {"generationConfig": {"maxRetries": 0}},  # waiting is the engine's: it frees the slot and shows the time
     "privacy": {"usageStatisticsEnabled": False},
+    "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
     "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
 }
 FAILED = "[API Error:"  # in place of a text of the model's
-CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 PLAIN = "Model produced plain text"  # in place of the answer's tool: it is read all the same
+CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 
 def begin(order: Order, found: Found) -> Program:
-    tools = [name for tool in order.tools for name in TOOLS[tool]]
-    words = [found.path, "--output-format", "stream-json", "--approval-mode", "yolo"]
-    words += ["--core-tools", *tools, ANSWER, "--exclude-tools", *NEVER]
-    words += ["--allowed-mcp-server-names", "none", "--extensions", "none"]
+    tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
+    words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
+    words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
     words += ["--resume" if order.resume else "--session-id", order.session]
     words += ["--json-schema", json.dumps(order.schema)] if order.schema else []
-    if model := model_of(order, {}):
-        words += ["--model", model]
+    words += ["--model", model] if (model := model_of(order, {})) else []
     quiet = {"QWEN_CODE_SYSTEM_SETTINGS_PATH": f"{order.home}/{SETTINGS}"}
-    files = {SETTINGS: json.dumps(KEPT_OUT).encode()}
+    trust = {os.path.realpath(order.folder): "DO_NOT_TRUST"}
+    files = {SETTINGS: json.dumps(KEPT_OUT).encode(), TRUST: json.dumps(trust).encode()}
     program = Program(tuple(words), order.brief.encode(), variables=quiet, files=files)
 
     def adapted(given: Mapping[str, str]) -> Program:
-        login = "openai" if "OPENAI_API_KEY" in given else "qwen-oauth"
-        return replace(program, argv=(*program.argv, "--auth-type", login))
+        login = ("--auth-type", "openai" if "OPENAI_API_KEY" in given else "qwen-oauth")
+        return replace(program, argv=(*program.argv, *login))
 
     return replace(program, adapted=adapted)
 
