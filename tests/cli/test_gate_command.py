@@ -4,6 +4,7 @@ import json
 import os
 import pty
 import select
+import shlex
 import subprocess
 import sys
 import time
@@ -15,6 +16,7 @@ import pytest
 from tests.gate.warm import Warm, warm
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.proof.trial import bare_interpreter
+from trued.cli.gate import _command
 from trued.processes import descendants, identity
 
 
@@ -311,3 +313,10 @@ def test_meddling_is_seen(yard: Yard) -> None:
     assert [("settings.json" in one, "pre-push" in one) for one in troubles] == [(True, False), (False, True)]
     assert "changed or removed" in yard.stop()["systemMessage"]
     assert yard.stop(hook_event_name="ConfigChange", source="project_settings")["decision"] == "block"
+
+
+@pytest.mark.spec("USE-6")
+def test_the_command_of_a_gate_loads_no_module_of_the_repository(tmp_path: Path) -> None:
+    (tmp_path / "typer.py").write_text("open('ran', 'w')\n")
+    done = subprocess.run([*shlex.split(_command()), "--help"], cwd=tmp_path, capture_output=True, check=False)
+    assert (done.returncode, (tmp_path / "ran").exists()) == (0, False)

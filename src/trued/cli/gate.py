@@ -323,7 +323,7 @@ def _command() -> str:
     """This very program, as a shell starts it later, with the same private state."""
     found = shutil.which("trued")
     same = found is not None and Path(found).resolve() == Path(sys.argv[0]).resolve()
-    words = ["trued"] if same else [sys.executable, "-m", "trued"]
+    words = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]  # -P: nothing of the repository is imported
     given = os.environ.get("TRUED_HOME")
     place = f"TRUED_HOME={shlex.quote(str(home()))} " if given else ""
     return place + shlex.join(words)
