@@ -128,7 +128,7 @@ async def _exchanged(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str, Excha
         exchange.count(report)
         if question := report.question or str((report.reply or {}).get("question") or ""):
             exchange.questions += 1
-            if exchange.questions > QUESTIONS:
+            if exchange.questions > QUESTIONS and not exchange.found:  # who resumes wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
             answer = await told(kit, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {kit.redact(question)}")
             exchange.answers.append(answer)

@@ -152,6 +152,15 @@ async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(pla
     assert (record.state, record.code) == ("done", 0)
 
 
+@pytest.mark.spec("RUN-8")
+async def test_whoever_resumes_after_too_many_questions_answers_the_last_one(place: Place) -> None:
+    person = saying(*[("by adding", "")] * 6)
+    _, record, played = await place.run(*[asks] * 6, person=person)
+    assert (record.state, record.code) == ("failed", 5)
+    record = await place.engine(Played(built, before=played), person).resume(record.id)
+    assert (record.state, record.code) == ("done", 0)
+
+
 @pytest.mark.spec("RUN-2", "RUN-7")
 def test_a_run_that_failed_tries_again_what_failed_and_not_what_was_refused(tmp_path: Path) -> None:
     for call, kind in (("a", "rate"), ("a.w1", "overloaded"), ("a.w2", "budget"), ("a.w3", "crashed")):
