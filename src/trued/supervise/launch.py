@@ -7,9 +7,10 @@ import os
 import re
 import shlex
 import signal
+import socket
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -56,7 +57,7 @@ class Launcher:
         placed(Path(order.home), program.files)
         argv, environment = self._confined(order, program)
         try:
-            agent = await _begun(argv, environment, order.folder, program.stdin)
+            agent = await _begun(argv, environment, order.folder, program)
         except OSError as error:
             kind = "crashed" if error.errno in BUSY else "missing"
             return Ended(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
@@ -150,35 +151,37 @@ class Launcher:
         return processes.reap(self._marker, below=os.getpid())
 
 
-async def _begun(argv: list[str], environment: dict[str, str], folder: str, stdin: bytes) -> "_Agent":
+async def _begun(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_Agent":
     """A machine that has no process or memory to spare at the moment may have some in the next."""
     for pause in (0.1, 0.4, 1.0, 2.0):
         try:
-            return _Agent(argv, environment, folder, stdin)
+            return _Agent(argv, environment, folder, program)
         except OSError as error:
             if error.errno not in BUSY:
                 raise
         await asyncio.sleep(pause)
-    return _Agent(argv, environment, folder, stdin)
+    return _Agent(argv, environment, folder, program)
 
 
 class _Agent:
     """The program's own process and its two streams; read without ever blocking, kept within bounds."""
 
-    def __init__(self, argv: list[str], environment: dict[str, str], folder: str, stdin: bytes) -> None:
+    def __init__(self, argv: list[str], environment: dict[str, str], folder: str, program: Program) -> None:
         self.out, self.err = bytearray(), bytearray()
         self.beats, self.flooded = 0, False
         self.stop: Stop | None = None
         self._streams: dict[int, Callable[[bytes], None]] = {}
         given = os.memfd_create("order")
+        # The events of an agent come by a socket: a pipe could be opened by its tools, too, by way of /proc.
+        ours, theirs = _pair() if program.listener else (None, None)
         try:
             with os.fdopen(os.dup(given), "wb") as file:
-                file.write(stdin)
+                file.write(program.stdin)
             os.lseek(given, 0, os.SEEK_SET)
             self._process = subprocess.Popen(  # in the main thread: some sandboxes die with the thread that began them
                 argv,
                 stdin=given,
-                stdout=subprocess.PIPE,
+                stdout=theirs.fileno() if theirs else subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 env=environment,
                 cwd=folder,
@@ -186,6 +189,9 @@ class _Agent:
             )
         finally:
             os.close(given)
+            if theirs is not None:
+                theirs.close()
+        self._pipes = (ours or self._process.stdout, self._process.stderr)
         self.pid = self._process.pid
 
     @property
@@ -209,7 +215,7 @@ class _Agent:
             del self.err[: -2 * TAIL_BYTES]
             err(piece)
 
-        for stream, take in ((self._process.stdout, take_out), (self._process.stderr, take_err)):
+        for stream, take in zip(self._pipes, (take_out, take_err), strict=True):
             if stream is not None:
                 os.set_blocking(stream.fileno(), False)
                 self._streams[stream.fileno()] = take
@@ -244,7 +250,7 @@ class _Agent:
 
     def drained(self) -> None:
         """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
-        for stream in (self._process.stdout, self._process.stderr):
+        for stream in self._pipes:
             if stream is not None:
                 for _ in range(PIPE_READS):
                     if not self._ready(stream.fileno()):
@@ -264,6 +270,12 @@ class _Agent:
     def _kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.pid, signal.SIGKILL)
+
+
+def _pair() -> Iterator[socket.SocketIO]:
+    for one in socket.socketpair():
+        with one:
+            yield one.makefile("rwb", 0)
 
 
 def _started_agent(pid: int, agent: str) -> str:
