@@ -273,12 +273,12 @@ def _said(seen: Progress, event: Event) -> None:
     seen.remark(event, f"{data.get('who') or 'somebody'} said {data.get('answer')}{comment}")
 
 
-def _warned(text: str) -> "Callable[[Progress, Event], None]":
+def _warned(text: str, *, warning: bool = True) -> "Callable[[Progress, Event], None]":
     def fold(seen: Progress, event: Event) -> None:
         facts = {
             name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in event.data.items()
         }
-        seen.remark(event, text.format(**{"why": "", "files": "", "role": "", **facts}), warning=True)
+        seen.remark(event, text.format(**{"why": "", "files": "", "role": "", **facts}), warning=warning)
 
     return fold
 
@@ -341,7 +341,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "question": _question,
     "said": _said,
     "approved": _approved,
-    "agents found": _warned("nobody named an agent; found: {says}"),
+    "agents found": _warned("nobody named an agent; found: {says}", warning=False),
     "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
     "role of another tool": _warned("{role} works by {origin}, not by the packaged role"),
     "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),
