@@ -241,7 +241,8 @@ class Budget:
         held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
         spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
         scope = f"{short.scope}:" if short.scope else ""
-        more = f"{NAMES[short.what]}={_written(short.what, 2 * max(short.limit, short.spent))}"
+        base = short.limit if short.spent < 1.5 * short.limit else short.spent
+        more = f"{NAMES[short.what]}={_written(short.what, 2 * base)}"
         return (
             f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
             f"go on with more: trued resume {self._run} --limit {scope}{more}"
