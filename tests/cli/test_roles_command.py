@@ -49,6 +49,7 @@ def test_another_tools_role_is_listed_when_it_is_trusted_with_what_is_not_used(t
 
 
 @pytest.mark.spec("AGT-2", "USE-6")
+@pytest.mark.slow
 def test_a_role_file_is_chosen_for_a_run_by_name_and_only_when_it_is_trusted(trued: Trued, project: Path) -> None:
     (project / "PLAN.md").write_text(PLAN)
     put(project, "my-reviewer")
@@ -62,6 +63,7 @@ def test_a_role_file_is_chosen_for_a_run_by_name_and_only_when_it_is_trusted(tru
 
 
 @pytest.mark.spec("AGT-2", "TIC-14")
+@pytest.mark.slow
 def test_roles_are_exported_and_nothing_of_anybodys_is_lost(trued: Trued, project: Path) -> None:
     done = trued("roles", "export", "--to", "claude", "--json", cwd=project)
     rows = json.loads(done.stdout)

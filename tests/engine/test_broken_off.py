@@ -127,6 +127,7 @@ async def test_whoever_dies_after_an_answer_is_told_the_goal_and_the_answer_agai
 
 
 @pytest.mark.spec("RUN-8")
+@pytest.mark.slow
 async def test_an_agent_without_memory_is_told_all_with_the_answer(place: Place) -> None:
     _, _, played = await place.run(asks_without_a_session, own_budget, person=saying(("by adding", "")))
     _, second = played.orders
@@ -135,6 +136,7 @@ async def test_an_agent_without_memory_is_told_all_with_the_answer(place: Place)
 
 
 @pytest.mark.spec("RUN-2")
+@pytest.mark.slow
 async def test_a_later_turn_that_dies_is_tried_again_with_all_facts(place: Place) -> None:
     _, _, played = await place.run(nothing, died, own_budget)
     _, second, third = played.orders
@@ -145,6 +147,7 @@ async def test_a_later_turn_that_dies_is_tried_again_with_all_facts(place: Place
 
 
 @pytest.mark.spec("RUN-6")
+@pytest.mark.slow
 async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(place: Place) -> None:
     _, record, played = await place.run(own_budget)
     assert (record.state, record.code) == ("limited", 4)
@@ -153,6 +156,7 @@ async def test_an_agents_own_budget_ends_the_run_and_whoever_resumes_goes_on(pla
 
 
 @pytest.mark.spec("RUN-8")
+@pytest.mark.slow
 async def test_whoever_resumes_after_too_many_questions_answers_the_last_one(place: Place) -> None:
     person = saying(*[("by adding", "")] * 6)
     _, record, played = await place.run(*[asks] * 6, person=person)
@@ -172,6 +176,7 @@ def test_a_run_that_failed_tries_again_what_failed_and_not_what_was_refused(tmp_
 
 
 @pytest.mark.spec("RUN-2", "RUN-8", "RUN-9")
+@pytest.mark.slow
 async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Place) -> None:
     ended: list[str] = []
 

@@ -84,6 +84,7 @@ async def test_a_rate_limit_is_waited_for_and_the_same_session_goes_on(yard: Yar
 
 
 @pytest.mark.spec("RUN-7", "USE-3")
+@pytest.mark.slow
 async def test_whoever_does_not_want_to_wait_resumes_later(yard: Yard) -> None:
     engine = yard.engine()
     record = await yard.run(engine, flags={"wait": False}, turn_1=LATER, turn_2={"reply": BUILT, "writes": DOUBLE})

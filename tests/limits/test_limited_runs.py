@@ -82,6 +82,7 @@ def handed_over(engine: Engine, record: RunRecord) -> Path:
 
 
 @pytest.mark.spec("RUN-7")
+@pytest.mark.slow
 async def test_no_progress_ends_with_a_hand_over_too(ground: Ground) -> None:
     def lazy(order: Order) -> dict[str, Any]:
         return built(order, {}) if order.role == "purple-team-a" else PASSED

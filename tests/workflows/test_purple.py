@@ -77,6 +77,7 @@ async def test_a_lying_pair_is_stopped_after_three_rounds_and_the_gaps_are_liste
 
 
 @pytest.mark.spec("PUR-5")
+@pytest.mark.slow
 async def test_the_number_of_rounds_can_be_set(ground: Ground) -> None:
     engine, runtime = ground.engine(lazy(99))
     await ground.run(engine, rounds=1)
