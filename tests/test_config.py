@@ -256,3 +256,15 @@ def test_a_mistake_in_the_environment_of_checks_is_named_with_its_line(
     with pytest.raises(BadInput) as caught:
         load_settings({}, {}, places[0], None)
     assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+@pytest.mark.spec("USE-6")
+def test_a_repository_does_not_open_the_network_that_its_user_has_closed(tmp_path: Path) -> None:
+    user, project = tmp_path / "user", tmp_path / "project"
+    for folder, network in ((user, "none"), (project, "host")):
+        folder.mkdir()
+        (folder / "trued.toml").write_text(f'network = "{network}"\n')
+    assert load_settings({}, {}, project, user).network == "none"
+    assert load_settings({}, {}, project, None).network == "host"
+    assert load_settings({"network": "loopback"}, {}, project, user).network == "loopback"
+    assert load_settings({}, {}, None, None).network == "host"

@@ -18,6 +18,7 @@ from .wire import Limits, Order, Report, Usage, total
 
 DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
 QUESTIONS = 5  # of one call: an agent that asks more is not working
+PIECE_S = 30.0  # of a wait: then the clock is looked at again
 LATER = ("rate", "overloaded")  # the provider's word for "not now": neither a failure nor an attempt
 
 
@@ -159,7 +160,8 @@ async def _later(kit: Kit, ask: Ask, report: Report, exchange: Exchange) -> None
     if left <= 0:  # it was waited for before we came back
         return
     kit.journal.tell("waits", ask.key, until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
-    await asyncio.sleep(left)
+    while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited, too)
+        await asyncio.sleep(min(still, PIECE_S))
     exchange.waits.append(Waited(left, told=bool(report.until)))
     kit.journal.tell("waited", ask.key, seconds=round(left, 1))
 

@@ -41,6 +41,7 @@ ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "log
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 LOGINS = ("auto", "key", "subscription", "none")
 ALL_ROLES = "*"
+NETWORKS = ("none", "loopback", "host")  # the narrowest first
 
 
 def home(environ: Mapping[str, str]) -> Path:
@@ -91,9 +92,17 @@ def load_settings(
         roles = {**merged.get("roles", {}), **layer.get("roles", {})}
         merged = {**merged, **layer, "agents": agents, "roles": roles}
     merged["login"], merged["limits"] = _logins(*layers), _limits(*layers)
+    merged["network"] = _network(*layers)
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
+
+
+def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> str:
+    """The narrower of both files: a repository does not open what its user has closed."""
+    files = [layer["network"] for layer in (user, project) if "network" in layer]
+    named = [layer["network"] for layer in above if "network" in layer]
+    return str(named[-1] if named else min(files, key=NETWORKS.index, default="host"))
 
 
 def _logins(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> dict[str, str]:

@@ -174,6 +174,13 @@ def priced(usage: Usage, price: Price) -> Usage:
     return replace(usage, cost_usd=cost / 1_000_000, cost=kind)
 
 
+def rest(allowed: Amount, used: Usage) -> Amount:
+    """What is left of it. What is used up is next to nothing: 0 would be no limit."""
+    usd = max(allowed.usd - used.cost_usd, 0.0001) if allowed.usd else 0.0
+    tokens = max(allowed.tokens - used.tokens_in - used.tokens_out, 1) if allowed.tokens else 0
+    return replace(allowed, usd=usd, tokens=tokens)
+
+
 def dump(record: Any) -> str:
     """Canonical JSON: the same record is the same bytes."""
     return json.dumps(asdict(record), sort_keys=True, ensure_ascii=False, separators=(",", ":"))

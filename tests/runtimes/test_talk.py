@@ -12,7 +12,7 @@ import pytest
 
 from tests.supervise.world import World, wait_for
 from trued.runtimes import agent_of, kinds
-from trued.wire import Amount, Limits, Order, Price, Report, Usage, load
+from trued.wire import Amount, Limits, Order, Price, Report, Usage, load, rest
 
 SUMMARY = {"summary": "done"}
 
@@ -106,6 +106,24 @@ async def test_more_than_was_reserved_ends_it(world: World) -> None:
     assert (report.state, report.kind) == ("failed", "budget")
     assert report.usage.cost == "ceiling"
     assert report.usage.cost_usd > 0.5
+
+
+@pytest.mark.spec("RUN-6")
+def test_what_is_left_of_an_allowance_is_never_no_limit() -> None:
+    assert rest(Amount(usd=2.0, tokens=500), Usage(100, 50, cost_usd=0.5)) == Amount(usd=1.5, tokens=350)
+    used_up = rest(Amount(usd=2.0, tokens=500), Usage(900, 50, cost_usd=3.0))
+    assert 0 < used_up.usd < 0.001
+    assert used_up.tokens == 1
+    assert rest(Amount(), Usage(900, 50, cost_usd=3.0)) == Amount()
+
+
+@pytest.mark.spec("RUN-6", "AGT-3")
+async def test_a_re_ask_and_a_second_life_have_what_is_left(world: World) -> None:
+    turns = {"turn 1": {"reply": {"summary": 5}, "cost": 0.3}, "turn 2": {"reply": SUMMARY, "cost": 0.1}}
+    await work(world, play(**turns), allowance=Amount(usd=0.5))
+    (file,) = (world.top / "home").rglob("*.jsonl")
+    given = [json.loads(line)["argv"] for line in file.read_text().splitlines()]
+    assert [words[words.index("--max-budget-usd") + 1] for words in given] == ["0.5000", "0.2000"]
 
 
 @pytest.mark.spec("RUN-5")

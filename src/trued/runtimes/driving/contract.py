@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.protocols import Tell
-from trued.wire import Order, Report, Usage, total
+from trued.wire import Order, Report, Usage, rest, total
 
 from .program import failed
 
@@ -100,6 +100,7 @@ async def kept(order: Order, ask: Ask, tell: Tell, *, remembers: bool) -> Report
         attempt=order.attempt + 1,
         native=report.native or order.native,
         before=total(order.before if report.resumed else Usage(), report.usage),
+        allowance=rest(order.allowance, report.usage),
     )
     second = await ask(again)
     asked = replace(

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from trued.protocols import Capabilities, Tell
-from trued.wire import Order, Report, Usage, total
+from trued.wire import Order, Report, Usage, rest, total
 
 from .agent import Agent
 from .contract import Broken, parsed_at_end
@@ -52,6 +52,7 @@ class Talking:
                 resume=goes_on,
                 native=heard.native or order.native,
                 before=total(order.before, report.usage),
+                allowance=rest(asked.allowance, spent),
             )
         raise AssertionError("it dies only so often")
 
