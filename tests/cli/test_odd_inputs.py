@@ -77,6 +77,7 @@ def shell(world: World, line: str, *args: str) -> subprocess.CompletedProcess[st
     )
 
 
+@pytest.mark.slow
 def test_closed_streams_are_as_good_as_nobody_there(world: World) -> None:
     done = shell(world, 'exec "$@" <&-', "run", *world.work)
     assert done.returncode == 3, done.stderr

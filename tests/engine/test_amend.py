@@ -30,6 +30,7 @@ def by_ann(**more: Any) -> Change:
 
 
 @pytest.mark.spec("LAW-3", "LAW-9")
+@pytest.mark.slow
 async def test_an_ended_run_is_judged_anew_by_the_amended_contract_and_no_agent_is_called(ground: Ground) -> None:
     engine, runtime = ground.engine()
     record = await ground.run(engine)

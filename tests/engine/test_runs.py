@@ -238,6 +238,7 @@ def fill(path: Path) -> None:
 
 
 @pytest.mark.spec("RUN-2", "USE-7")
+@pytest.mark.slow
 def test_a_full_disk_ends_in_one_sentence_and_the_run_goes_on_when_there_is_room(small_disk: World) -> None:
     small_disk.make_slow(1.0)
     process, run = begun(small_disk)

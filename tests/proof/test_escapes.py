@@ -133,6 +133,7 @@ async def test_a_file_is_frozen_by_what_was_collected_from_it(tmp_path: Path, co
     assert only(await trial.prove(contract, await trial.head({"kit/slug.py": GOOD}))).grade is Grade.TESTED
 
 
+@pytest.mark.slow
 async def test_doctests_in_modules_are_not_counted_and_freeze_nothing(tmp_path: Path) -> None:
     told = '"""\n>>> 1 + 1\n3\n"""\n'
     base = {**BASE, "kit/slug.py": told + TODO, "kit/broken.py": "import kit.nowhere\n"}
@@ -144,6 +145,7 @@ async def test_doctests_in_modules_are_not_counted_and_freeze_nothing(tmp_path: 
     assert any("doctests in modules were not counted" in one for one in verdict.undecided)
 
 
+@pytest.mark.slow
 async def test_a_product_module_that_is_named_like_a_test_is_the_heads(tmp_path: Path) -> None:
     base = {**BASE, "stats/__init__.py": "", "stats/t_test.py": "def t_test(a, b):\n    raise NotImplementedError\n"}
     work: Change = {
@@ -158,6 +160,7 @@ async def test_a_product_module_that_is_named_like_a_test_is_the_heads(tmp_path:
 
 @pytest.mark.spec("LAW-4", "LAW-6")
 @pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.many(1)
 async def test_a_frozen_file_of_any_kind_is_put_back_before_each_check(tmp_path: Path, keep: bool) -> None:
     base = {**BASE, "kit/slug.py": GOOD + "# TODO\n", "check.sh": "! grep -q TODO kit/slug.py\n"}
     command = {"kind": "command", "command": "sh check.sh", "files": ["check.sh"]}
@@ -211,6 +214,7 @@ def test_drivers_are_read_from_the_command_line(command: str, expected: set[str]
 
 
 @pytest.mark.spec("LAW-5")
+@pytest.mark.slow
 async def test_junk_and_thrown_away_changes_are_no_kept_work(tmp_path: Path) -> None:
     base = {**BASE, "kit/slug.py": GOOD, "check.sh": "exit 0\n"}
     command = {"kind": "command", "command": "sh check.sh", "files": ["check.sh"]}
@@ -223,6 +227,7 @@ async def test_junk_and_thrown_away_changes_are_no_kept_work(tmp_path: Path) -> 
 
 
 @pytest.mark.spec("LAW-6")
+@pytest.mark.slow
 async def test_a_skip_that_the_head_raises_is_no_pass(tmp_path: Path) -> None:
     marked = "import pytest\n\n\n@pytest.mark.skip\ndef test_marked():\n    pass\n\n\ndef test_x():\n    slug('x')\n"
     base: dict[str, str | None] = {"kit/__init__.py": "", "tests/test_slug.py": TEST + "\n\n" + marked}

@@ -217,6 +217,7 @@ async def test_the_project_is_found_in_src_and_where_its_path_says(tmp_path: Pat
     assert success(await other.verdict({"lib/deep/more.py": DONE}))
 
 
+@pytest.mark.slow
 async def test_an_interpreter_with_plugins_of_its_own_is_used_with_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ async def judged(place: Path, head: str) -> Judged:
 
 
 @pytest.mark.spec("LAW-6")
+@pytest.mark.slow
 async def test_a_test_that_hangs_on_the_date_is_not_counted_and_said(tmp_path: Path) -> None:
     local = (
         "import datetime\n\nWRONG = False\n\n\ndef day():\n    return datetime.date.today().isoformat()\n\n\n"
@@ -53,6 +54,7 @@ async def test_a_test_that_passes_once_is_refuted(tmp_path: Path) -> None:
 
 @pytest.mark.spec("LAW-6")
 @pytest.mark.parametrize("here", ["socket.gethostname() == 'localhost'", "os.environ['HOME'].endswith('home')"])
+@pytest.mark.many(1)
 async def test_a_test_that_passes_on_one_machine_only_is_refuted(tmp_path: Path, here: str) -> None:
     local = (
         "import datetime\nimport os\nimport socket\n\nWRONG = False\n\n\n"

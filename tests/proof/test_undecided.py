@@ -92,6 +92,7 @@ def asked(name: str, function: str, value: int) -> dict[str, object]:
 
 
 @pytest.mark.spec("LAW-6", "LAW-8")
+@pytest.mark.slow
 async def test_a_broken_test_is_charged_to_the_requirement_that_names_it(tmp_path: Path) -> None:
     trial = Trial(tmp_path, SUITE, [asked("a", "one", 1), asked("b", "two", 2)])
     sealed = await trial.seal()

@@ -304,6 +304,7 @@ CHUNK: dict[str, Any] = {
 
 
 @pytest.mark.spec("LAW-7", "PUR-7")
+@pytest.mark.slow
 async def test_after_two_fruitless_rounds_one_case_is_disclosed_and_replaced(ground: Ground) -> None:
     ground.write("PLAN.md", PLAN)
     ground.commit()

@@ -102,6 +102,7 @@ async def test_no_progress_ends_the_rounds_early_and_says_so(ground: Ground) -> 
     ],
     ids=["a gap", "no gap named", "PASS over a missing requirement"],
 )
+@pytest.mark.many(1)
 async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, review: dict[str, Any]) -> None:
     engine, _ = ground.engine(lambda order: built(order) if order.role == "purple-team-a" else review)
     record = await ground.run(engine, rounds=1)
@@ -367,6 +368,7 @@ async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(gro
 
 
 @pytest.mark.spec("PUR-7", "LAW-8")
+@pytest.mark.slow
 async def test_an_objection_that_the_engine_found_true_stays_until_its_case_passes(ground: Ground) -> None:
     """Team B may fall silent; what its case showed does not."""
     case = {"call": "tiny:double", "args": [-1.5], "returns": 3.0}  # nobody but B asks for this
@@ -425,6 +427,7 @@ async def test_a_run_that_somebody_began_to_cancel_is_cancelled_and_not_driven_o
 
 
 @pytest.mark.spec("USE-6")
+@pytest.mark.slow
 async def test_instructions_that_are_a_link_out_of_the_repository_are_not_the_projects(ground: Ground) -> None:
     (ground.folder / "credentials").write_text("hunter2 is the password")
     (ground.repository / "AGENTS.md").symlink_to(ground.folder / "credentials")
