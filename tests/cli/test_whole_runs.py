@@ -164,6 +164,7 @@ def test_a_finished_run_stays_as_it_is(finished: Finished) -> None:
 
 
 @pytest.mark.spec("USE-3", "RUN-8", "PUR-8", "LAW-7")
+@pytest.mark.slow
 def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World) -> None:
     asked = world.trued("run", *world.work)
     assert asked.returncode == 3

@@ -32,6 +32,7 @@ def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(all_kills: bo
 
 @pytest.mark.timeout(3600)
 @pytest.mark.spec("RUN-2")
+@pytest.mark.slow
 def test_killed_at_random_also_while_it_recovers_a_run_ends_as_if_nobody_had_killed_it(all_kills: bool) -> None:
     number = 240 if all_kills else 6
     assert len(sweep("--workers", "3", "--kills", "", "--random", str(number))) == number

@@ -85,6 +85,7 @@ async def test_the_number_of_rounds_can_be_set(ground: Ground) -> None:
 
 
 @pytest.mark.spec("PUR-5")
+@pytest.mark.slow
 async def test_no_progress_ends_the_rounds_early_and_says_so(ground: Ground) -> None:
     engine, runtime = ground.engine(lazy(99))
     record = await ground.run(engine, rounds=9)
