@@ -1,6 +1,6 @@
 """The nouns. Frozen values, no behaviour beyond what a reader would compute in their head."""
 
-from .asked import Criterion, Environment, Goal, Plan, Ready, Requirement, Requirements, Serve, Source, Task
+from .asked import Criterion, Environment, Goal, Plan, Ready, Requirement, Requirements, Serve, Source, Task, Ticket
 from .checks import (
     BrowserCheck,
     CallCase,
@@ -66,6 +66,7 @@ __all__ = [
     "Status",
     "Task",
     "TestsCheck",
+    "Ticket",
     "Tried",
     "Value",
     "Verdict",

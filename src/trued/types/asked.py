@@ -1,7 +1,12 @@
 """What the user asked: their words, verbatim, and how they are to be shown."""
 
+import re
+from typing import Literal
+
 from .checks import Check
 from .scales import Value
+
+SLUG_LIMIT = 40
 
 
 class Source(Value):
@@ -107,5 +112,29 @@ class Plan(Value):
     unread: tuple[Criterion, ...] = ()  # words that are neither task, criterion nor background: nothing is lost
     context: str = ""  # problem, goals, non-goals: what every agent may know
     source: Source = Source()
+    requirements: tuple[Requirement, ...] = ()  # that the workflow brings with their checks: features of a list
     text: str = ""  # the whole source, byte for byte
     contract: str = ""  # hash of the sealed contract; empty before sealing
+
+
+class Ticket(Value):
+    """A ticket, read: the user's words in their places, and what it does not say."""
+
+    key: str
+    summary: str
+    kind: Literal["fix", "feat"] = "feat"
+    requirements: tuple[Criterion, ...] = ()
+    acceptance: tuple[Criterion, ...] = ()
+    areas: tuple[str, ...] = ()  # of the repository, as hints
+    pictures: tuple[str, ...] = ()  # of the expected behaviour: paths or addresses
+    preview: str = ""
+    text: str  # the whole of it, verbatim
+    source: Source = Source()
+    missing: tuple[str, ...] = ()  # what it does not say, in words
+
+    @property
+    def branch(self) -> str:
+        """`fix/KEY-words` or `feat/KEY-words`."""
+        words = re.sub(r"[^a-z0-9]+", "-", self.summary.lower()).strip("-")[:SLUG_LIMIT].strip("-")
+        key = re.sub(r"[^A-Za-z0-9_]+", "-", self.key).strip("-") or "ticket"
+        return f"{self.kind}/{key}-{words}" if words else f"{self.kind}/{key}"

@@ -1,0 +1,1 @@
+"""Forges: where pull requests are offered, one file each."""

@@ -1,0 +1,1 @@
+"""Trackers: where tickets are held, one file each."""
