@@ -10,7 +10,7 @@ from ..budget import Budget
 from ..config import user_home
 from ..documents.plan import parse_plan
 from ..documents.ticks import ticked
-from ..errors import BadInput, Busy, Cancelled, Waiting
+from ..errors import Busy, Cancelled, Waiting
 from ..journals.sqlite import RunJournal, SqliteJournal
 from ..kit import Kit, Person
 from ..protocols import Capabilities, Runtime
@@ -21,12 +21,13 @@ from ..spending import Given
 from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
 from ..spool.lent import NOTE
-from ..types import Approval, Contract, Event, Grade, Outcome, Question, RunRecord, Verdict
+from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, open_repository
 from ..workspaces.sandbox import LevelState, probe
 from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
+from .approving import answered, approvals, approve
 from .drive import End, driven
 from .handing import handed_over
 from .start import Inputs, Request, new_record, prepared
@@ -34,7 +35,6 @@ from .start import Inputs, Request, new_record, prepared
 __all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
 
 FINISHED = ("done", "not proven", "stopped", "cancelled")
-REGRADED = ("done", "not proven", "waiting", "unjudged")
 CANCEL_S = 30.0  # for a driver to end its agents
 
 
@@ -286,10 +286,8 @@ class Engine:
         return amended[-1] if amended else (Verdict.model_validate_json(final) if final else None)
 
     def approvals(self, run_id: str) -> list[Approval]:
-        """What people said. Who approved a contract has not approved another one."""
-        contract = self.contract(run_id)
-        name = proof.contract_hash(contract) if contract else ""
-        return [one for one in self.journal.approvals(run_id) if one.requirement != "*" or one.contract in ("", name)]
+        """What people said, and what of it stands."""
+        return approvals(self, run_id)
 
     def _so_far(self, run_id: str) -> Verdict | None:
         """The newest verdict on each requirement."""
@@ -302,56 +300,15 @@ class Engine:
 
     def approve(self, run_id: str, requirement: str | None, *, who: str, why: str) -> RunRecord:
         """A person's word: for one requirement, or for the contract. Grades follow at once; no agent is called."""
-        record = self.journal.run(run_id)
-        contract = self._approvable(record, requirement)
-        given = Approval(requirement=requirement or "*", who=who, why=why, contract=proof.contract_hash(contract))
-        self.journal.approve(record.id, given)
-        self._of(record).tell("approved", requirement=given.requirement, who=who, why=why)
-        verdict = self.verdict(record.id) if self.journal.step(record.id, "finish#1") else None
-        if verdict is None or record.state not in REGRADED:
-            return record
-        return self._concluded(record, proof.concluded(verdict, self.inputs(record.id).settings.accept))
+        return approve(self, run_id, requirement, who=who, why=why)
 
     async def amend(self, run_id: str, change: Change) -> RunRecord:
         """A person's change of the contract; a run that goes on does so by the new one."""
         return await amend(self, run_id, change)
 
-    def _approvable(self, record: RunRecord, requirement: str | None) -> Contract:
-        contract, verdict = self.contract(record.id), self.verdict(record.id)
-        if contract is None:
-            raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
-        known = [one.id for one in contract.requirements]
-        if requirement and requirement not in known:
-            raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(known)}")
-        self._spoken_by_a_person(record)
-        if verdict and any(one.id == requirement and one.grade is Grade.REFUTED for one in verdict.requirements):
-            what = f"{requirement} is refuted by a check"
-            raise BadInput(what, then="mend the work, or start anew with another requirement")
-        return contract
-
-    def _spoken_by_a_person(self, record: RunRecord) -> None:
-        """No word is taken while an agent could give it: one that nothing confines, and that is at work."""
-        at_work = any(held(folder) for folder in (self.folder(record.id) / "spool").glob("*"))
-        if self.inputs(record.id).level == "none" and at_work:
-            what = f"run {record.id} is at work without a sandbox: its agents could speak for you"
-            raise BadInput(what, then="wait until they have ended, or cancel the run")
-
     def answer(self, run_id: str, answer: str, *, comment: str, who: str) -> Question:
         """Answer the open question of a run; `resume` goes on from there."""
-        record = self.journal.run(run_id)
-        questions = self.journal.questions(record.id, only_open=True)
-        if not questions:
-            raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` tells where it stands")
-        question = questions[0]
-        if question.options and answer not in question.options:
-            raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
-        if not answer.strip():
-            raise BadInput("the answer is empty", then="say it in your own words")
-        self._spoken_by_a_person(record)
-        if not self._of(record).answer(question.key, answer, comment, who):
-            raise BadInput(f"the question of run {record.id} has just been answered by somebody else")
-        self._of(record).tell("said", question.key, answer=answer, comment=comment, who=who)
-        return question.model_copy(update={"answer": answer, "comment": comment, "who": who})
+        return answered(self, run_id, answer, comment=comment, who=who)
 
     def close(self) -> None:
         self.journal.close()

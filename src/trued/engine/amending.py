@@ -14,6 +14,7 @@ from ..protocols import Tell
 from ..steps import owned_beside
 from ..types import Contract, Goal, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
+from .approving import spoken_by_a_person
 from .start import Inputs, blobs_of
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
     if not change.what:
         raise BadInput("nothing is to be amended", then="name --requirements, --add, --remove, --keep or --supersedes")
     _known(contract, record, change)
-    engine._spoken_by_a_person(record)
+    spoken_by_a_person(engine, record)
     with engine.journal.claim(record.id):
         inputs = engine.inputs(record.id)
         workspace, journal = engine._workspace(record, inputs), engine._of(record)
