@@ -1,9 +1,9 @@
 """The three things that can be swapped: who works, where, and what remembers."""
 
 import socket
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, TypeAlias
 
@@ -61,6 +61,7 @@ class Taken:
 
     commit: str
     changed: tuple[str, ...]  # paths, against the head that the clone began with
+    undone: Mapping[str, bytes | None] = field(default_factory=dict)  # what it wrote where nothing is the agent's
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class Workspace(Protocol):
     """Where agents work and checks run. The user's repository is read; only the run's branch in it is moved."""
 
     base: str
+    start: str  # where clones begin: the base, or the head of a branch that the run goes on from
     kept: Path | None  # where facts and environments outlive the run; None: they do not
 
     async def begin(self) -> None:
@@ -140,8 +142,15 @@ class Workspace(Protocol):
         adopted, or looked at again after a crash, finds its clone as its agent left it."""
         ...
 
-    async def take(self, name: str, head: str, *, author: str, message: str, when: float) -> Taken:
-        """Commit what the agent left, take the commit into the store by hash. The same clone gives the same commit."""
+    async def take(
+        self, name: str, head: str, *, author: str, message: str, when: float, fixed: Collection[str] = ()
+    ) -> Taken:
+        """Commit what the agent left, take the commit into the store by hash. The same clone gives the same commit.
+        What it changed in `fixed` paths is undone there, and told."""
+        ...
+
+    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
+        """Run a command in a clone that is there, confined as its agent is."""
         ...
 
     async def drop(self, name: str, why: str) -> None:
@@ -152,8 +161,18 @@ class Workspace(Protocol):
         """The engine's own commit on top of `head`: these files and nothing else."""
         ...
 
-    async def publish(self, head: str) -> str:
-        """Move the run's branch to `head`. Returns "" or why it could not be moved."""
+    async def squash(
+        self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
+    ) -> str:
+        """All that `head` has beyond `onto` as one commit on it, without what was changed in `owned` files."""
+        ...
+
+    async def publish(self, head: str, branch: str = "") -> str:
+        """Move the run's branch, or one beside it, to `head`. Returns "" or why it could not be moved."""
+        ...
+
+    async def push(self, remote: str, commit: str, ref: str) -> str:
+        """Push in the user's name, never by force. Returns "" or why it could not be done."""
         ...
 
     async def read(self, commit: str, path: str) -> bytes | None: ...

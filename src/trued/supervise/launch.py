@@ -19,9 +19,9 @@ from ..redact import Stream
 from ..runtimes.driving.program import Ended, Line, Listener, Program, Stop
 from ..wire import Order
 from ..workspaces.confine import confine
+from ..workspaces.toolchains import toolchains, visible
 from .placed import placed
 from .record import TAIL_BYTES, Record
-from .toolchains import toolchains, visible
 
 LOOK_S = 0.5  # how often limits and descendants are looked at
 GRACE_S = 1.0  # between the request to end and the end

@@ -14,6 +14,7 @@ import re
 import secrets
 import shutil
 import time
+from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -179,22 +180,25 @@ class Clones:
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
-    async def take(self, name: str, head: str, author: Author, message: str) -> Taken:
+    async def take(self, name: str, head: str, author: Author, message: str, fixed: Collection[str] = ()) -> Taken:
+        """What the agent left, as a commit; its changes to `fixed` paths are undone there, and told."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
             raise StateFailed(f"the clone {name} is not at {head[:12]}: nothing can be taken from it")
-        tree = await self._tree_of(clone)
+        left = await self._tree_of(clone)
+        tree, undone = await self.store.restored(left, head, fixed, clone.folder) if fixed else (left, {})
         if tree == state.tree:
-            return Taken(head, ())
+            clone.took(left)
+            return Taken(head, (), undone)
         own = await commits.subjects(self.store, clone.git, head)
         text = message if not own else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {one}" for one in own)
         commit, changed = await asyncio.gather(
             self.store.commit(tree, [head], author, text), self.store.changed(state.tree, tree)
         )
         await self.store.keep(f"taken/{commit}", commit)
-        clone.took(tree)
-        return Taken(commit, changed)
+        clone.took(left)
+        return Taken(commit, changed, undone)
 
     async def _tree_of(self, clone: Clone) -> str:
         async with self.store.index(clone.folder) as aside:

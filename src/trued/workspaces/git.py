@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -19,19 +19,21 @@ from . import quota
 from .brought import bring
 from .clones import Clones
 from .execution import Ended, Launch, run
-from .gitcall import SENT, Git
+from .publishing import publish
+from .pushing import push
 from .removal import remove
 from .repository import Repository, open_repository
 from .sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
 from .serving import Served, forwarded
 from .setting import Setting, differences, free_ports, setting
 from .setting import variables as surroundings
-from .store import Author, Store, older
+from .store import Author, Store
+from .toolchains import toolchains, visible
 
 __all__ = ["GitWorkspace", "Repository", "open_repository"]
 
 LOOPBACK = "loopback"
-STALE_S = 60.0  # moving one branch takes no minute: whoever still locks it is dead
+SET_UP_BYTES = 1 << 20  # of what a set-up may print
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
 
@@ -44,6 +46,7 @@ class GitWorkspace:
 
     def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
+        self.start = base  # where clones begin: another commit for a run that goes on from a branch
         self.kept: Path | None = None
         self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
@@ -61,6 +64,8 @@ class GitWorkspace:
         with _writing(self.folder):
             (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
             await self.store.begin(self.base)
+            if self.start != self.base:
+                await self.store.bring(await self.store.source(), self.start, "start")
             await self._sweep()
             quota.sweep()
 
@@ -74,9 +79,30 @@ class GitWorkspace:
             clone = await self.clones.provide(folder_name(name), head, token)
         return clone.work, clone.home
 
-    async def take(self, name: str, head: str, *, author: str, message: str, when: float) -> Taken:
+    async def take(
+        self, name: str, head: str, *, author: str, message: str, when: float, fixed: Collection[str] = ()
+    ) -> Taken:
         with _writing(self.folder):
-            return await self.clones.take(folder_name(name), head, Author(author, when), message)
+            return await self.clones.take(folder_name(name), head, Author(author, when), message, fixed)
+
+    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
+        """Run a command in a clone, confined as its agent is."""
+        clone = self.clones[folder_name(name)]
+        path, own = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
+        tools = toolchains(path, own)
+        sight = replace(
+            self._agents,
+            readable=(*self._agents.readable, *tools),
+            writable=(*self._agents.writable, str(clone.work), str(clone.home)),
+        )
+        seen = visible(path, (*sight.readable, str(clone.work))) if sight.level != "none" else path
+        variables = {"HOME": str(clone.home), "PATH": seen}
+        argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
+        gentle = sight.level != BUBBLEWRAP
+        ended = await _run(
+            Launch(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle), channel=False
+        )
+        return _ran(ended, describe(sight.level, sight.network))
 
     async def drop(self, name: str, why: str) -> None:
         with _writing(self.folder):
@@ -114,40 +140,19 @@ class GitWorkspace:
         found = await self.store.entries(commit)
         return {path: blob for path, (_, blob) in found.items() if path.startswith(prefix)}
 
-    async def publish(self, head: str) -> str:
-        """Fast-forward the run's branch in the user's repository, and touch nothing else there."""
-        async with self._publishing:
-            return await self._published(head)
+    async def squash(
+        self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
+    ) -> str:
+        return await self.store.squash(head, onto, owned, Author(author, when), message, self.folder)
 
-    async def _published(self, head: str) -> str:
-        ref, mine = f"refs/heads/{self.branch}", self.store.ref("published")
-        user = Git(Path(await self.store.source()), self.store.git.lock)
-        self.store.mend("published", "head")
-        _, found, _ = await user.attempt("rev-parse", "--verify", "--quiet", ref)
-        now = found.decode().strip()
-        if now == head:
-            return ""
-        # `head` is set before the branch is moved and `published` after it: one of them is what we left there
-        ours = await self.store.refs("published", "head")
-        if now and len(ours) < 2:  # lost with the power: then whatever was made here is ours
-            ours |= await self.store.refs("record/", "taken/")
-        if now and now not in (*ours.values(), self.base):
-            return f"somebody else moved {self.branch} to {now[:12]}; what was done here is {head[:12]}"
-        await self.store.git("update-ref", self.store.ref("head"), head)
-        lock = user.folder / f"{ref}.lock"
-        if older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and here is only this one
-            lock.unlink(missing_ok=True)
-        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
-        settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")
-        code, _, said = await user.attempt(
-            *("fetch", *quiet, "--no-prune", "--refmap=", str(self.store.folder), f"{self.store.ref('head')}:{ref}"),
-            settings=settings,
-            variables={"GIT_CONFIG_GLOBAL": str(self.store.folder / "trusting")},
-        )
-        if code != 0:
-            return _why_not(self.branch, said, lock)
-        await self.store.git("update-ref", mine, head)
-        return ""
+    async def publish(self, head: str, branch: str = "") -> str:
+        """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""
+        began = (self.base, self.start)
+        async with self._publishing:
+            return await publish(self.store, branch or self.branch, head, began=began, side=bool(branch))
+
+    async def push(self, remote: str, commit: str, ref: str) -> str:
+        return await push(self.repo, self.store.folder / "objects", remote, commit, ref)
 
     # -- evidence ---------------------------------------------------------------------------------------------------
 
@@ -215,17 +220,7 @@ class GitWorkspace:
             channel=command.channel,
             inherited=tuple(command.inherited),
         )
-        out = ended.output
-        return Ran(
-            exit_code=ended.code,
-            stdout=bytes(out.stdout),
-            stderr=bytes(out.stderr),
-            answers=bytes(out.answers),
-            seconds=ended.seconds,
-            timed_out=ended.timed_out,
-            flooded=out.flooded,
-            isolation=describe(sight.level, command.network),
-        )
+        return _ran(ended, describe(sight.level, command.network))
 
     @asynccontextmanager
     async def serving(self, command: Command, port_env: str) -> AsyncIterator[Served]:
@@ -281,6 +276,20 @@ def _writing(folder: Path) -> Iterator[None]:
         raise StateFailed(f"cannot write {where}: {why}; free space or make the folder writable") from error
 
 
+def _ran(ended: Ended, isolation: str) -> Ran:
+    out = ended.output
+    return Ran(
+        exit_code=ended.code,
+        stdout=bytes(out.stdout),
+        stderr=bytes(out.stderr),
+        answers=bytes(out.answers),
+        seconds=ended.seconds,
+        timed_out=ended.timed_out,
+        flooded=out.flooded,
+        isolation=isolation,
+    )
+
+
 async def _run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
     """A sandbox that did not come up is no result of the command."""
     ended = await run(launch, channel=channel, inherited=inherited)
@@ -300,13 +309,3 @@ def folder_name(name: str) -> str:
         return name
     readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60]
     return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"
-
-
-def _why_not(branch: str, said: str, lock: Path) -> str:
-    if lock.exists() or f"{lock.name}': File exists" in said:
-        return f"git could not move {branch}: it is locked; if no git is at work there, delete {lock}"
-    if "checked out" in said or "current branch" in said:
-        return f"{branch} is checked out in a working tree; switch it to another branch"
-    if "rejected" in said or "non-fast-forward" in said:
-        return f"somebody else moved {branch}; it is not overwritten"
-    return f"git could not move {branch}: {(said.strip().splitlines() or ['no message'])[-1]}"

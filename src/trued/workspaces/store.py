@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -200,6 +200,41 @@ class Store:
         await self.keep(f"record/{commit}", commit)
         return commit
 
+    async def restored(
+        self, tree: str, head: str, fixed: Collection[str], scratch: Path
+    ) -> tuple[str, dict[str, bytes | None]]:
+        """The tree with these paths as `head` has them, and what it had there instead (None: nothing)."""
+        wanted, found = await asyncio.gather(self.entries(head, sorted(fixed)), self.entries(tree, sorted(fixed)))
+        changed = [path for path in sorted(fixed) if not _same(path, wanted, found)]
+        if not changed:
+            return tree, {}
+        undone = {path: await self.read(tree, path) if path in found else None for path in changed}
+        below = [path for path in found if path not in fixed]  # a folder where a file should be
+        gone = [*below, *(path for path in changed if path not in wanted)]
+        nothing = "0" * len(tree)
+        lines = [f"0 {nothing}\t{path}\0" for path in gone]
+        lines += [f"{wanted[path][0]} {wanted[path][1]}\t{path}\0" for path in changed if path in wanted]
+        async with self.index(scratch) as index:
+            variables = {"GIT_INDEX_FILE": str(index)}
+            await self.git("read-tree", tree, variables=variables)
+            await self.git(
+                *("update-index", "-z", "--add", "--replace", "--index-info"),
+                stdin="".join(lines).encode(errors="surrogateescape"),
+                variables=variables,
+            )
+            return await self.git.line("write-tree", variables=variables), undone
+
+    async def squash(
+        self, head: str, onto: str, owned: Collection[str], author: Author, message: str, scratch: Path
+    ) -> str:
+        """All that `head` has beyond `onto` as one commit; files that are not part of the work stay as they were."""
+        tree, _ = await self.restored(await self.tree(head), onto, owned, scratch)
+        if tree == await self.tree(onto):
+            return onto
+        commit = await self.commit(tree, [onto], author, message)
+        await self.keep(f"taken/{commit}", commit)
+        return commit
+
     # -- reading ----------------------------------------------------------------------------------------------------
 
     async def entries(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
@@ -230,12 +265,17 @@ class Store:
         code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
         if code == 0:
             return out
-        await self.git("cat-file", "-e", f"{commit}^{{commit}}")  # a commit that is not there is no missing file
+        await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # a commit that is not there is no missing file
         return None
 
     async def changed(self, base: str, head: str) -> tuple[str, ...]:
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
         return tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
+
+
+def _same(path: str, wanted: Mapping[str, tuple[str, str]], found: Mapping[str, tuple[str, str]]) -> bool:
+    nothing_below = not any(one.startswith(f"{path}/") for one in found)
+    return wanted.get(path) == found.get(path) and nothing_below
 
 
 def older(file: Path, seconds: float) -> bool:

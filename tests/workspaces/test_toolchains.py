@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.supervise.toolchains import toolchains, visible
+from trued.workspaces.toolchains import toolchains, visible
 
 
 def made(home: Path, *names: str) -> str:

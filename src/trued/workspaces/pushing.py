@@ -1,0 +1,61 @@
+"""Pushes a commit in the user's name: with their git, their credentials and their hooks, never by force."""
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+WITHIN_S = 300.0
+_SECRET = re.compile(r"(?<=://)[^/@\s]+(?=@)")
+
+
+async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) -> str:
+    """Move `ref` at the remote forward to the commit. Returns "" or why it could not be done, in one sentence.
+
+    `objects` is where the commit lies when the user's repository does not have it.
+    """
+    git = shutil.which("git") or "git"
+    words = [git, "-C", str(repo), "push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}"]
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT},
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+        "GIT_TERMINAL_PROMPT": "0",
+        "LC_ALL": "C",
+    }
+    process = await asyncio.create_subprocess_exec(
+        *words,
+        env=environment,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.PIPE,
+    )
+    try:
+        _, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+    except TimeoutError:
+        return f"git could not push to {_plain(remote)}: no answer within {WITHIN_S:g} s"
+    finally:
+        if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+    return "" if process.returncode == 0 else _why(remote, ref, said.decode(errors="replace"))
+
+
+_KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY", "GIT_CONFIG_GLOBAL")
+
+
+def _why(remote: str, ref: str, said: str) -> str:
+    branch, place = ref.removeprefix("refs/heads/"), _plain(remote)
+    if "non-fast-forward" in said or "fetch first" in said or "[rejected]" in said:
+        return f"{branch} at {place} has other work; it is not overwritten"
+    if "Authentication failed" in said or "could not read Username" in said or "Permission denied" in said:
+        return f"git may not push to {place}: log in with your git first, or check your rights there"
+    last = [line for line in said.strip().splitlines() if line.strip()][-1:] or ["no message"]
+    return f"git could not push {branch} to {place}: {_plain(last[0])}"
+
+
+def _plain(text: str) -> str:
+    """Without a password that somebody wrote into an address, and without control characters."""
+    return _SECRET.sub("…", "".join(one for one in text if one.isprintable()))
