@@ -17,7 +17,7 @@ from .checks import (
     is_node,
 )
 from .claims import Finding, Note, Reply
-from .found import Author, Contract, Evidence, Judged, Outcome, Tried, Verdict
+from .found import Author, Contract, Evidence, Judged, Outcome, Picture, Shot, Tried, Verdict
 from .house import Approval, Event, Limit, Question, Rate, Role, RunRecord, Settings, Spending
 from .scales import Answer, Grade, Outcomes, Severity, Status, Value
 
@@ -48,6 +48,7 @@ __all__ = [
     "Note",
     "Outcome",
     "Outcomes",
+    "Picture",
     "Plan",
     "Question",
     "Rate",
@@ -61,6 +62,7 @@ __all__ = [
     "Serve",
     "Settings",
     "Severity",
+    "Shot",
     "Source",
     "Spending",
     "Status",

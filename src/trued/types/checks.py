@@ -1,10 +1,10 @@
 """Checks and their cases: what is run, and what must come of it."""
 
-from typing import Annotated, Any, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from .scales import Value
+from .scales import Grown, Value
 
 Network: TypeAlias = Literal["none", "loopback"]
 
@@ -80,10 +80,11 @@ class HttpCase(_AsGiven):
 Case: TypeAlias = CallCase | RunCase | HttpCase
 
 
-class TestsCheck(_Aliased):
+class TestsCheck(Grown, _Aliased):
     """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
+    later: ClassVar[tuple[str, ...]] = ("e2e",)
 
     kind: Literal["tests"] = "tests"
     command: str = "python -m pytest -q"
@@ -92,6 +93,7 @@ class TestsCheck(_Aliased):
     report: str = ""  # where the command writes JUnit XML, for runners that the engine does not know
     network: Network = "none"
     within_s: float = 600.0
+    e2e: bool = False  # drives a page in a real Chromium, which the engine supplies; the loopback comes with it
 
 
 class ExamplesCheck(Value):
@@ -101,8 +103,10 @@ class ExamplesCheck(Value):
     cases: tuple[Case, ...] = Field(min_length=1)
 
 
-class BrowserCheck(Value):
+class BrowserCheck(Grown):
     """A page in a real browser: what a person sees on it, and what not."""
+
+    later: ClassVar[tuple[str, ...]] = ("visible",)
 
     kind: Literal["browser"] = "browser"
     page: str
@@ -113,6 +117,7 @@ class BrowserCheck(Value):
     quiet: bool = False  # nothing may be reported as an error on the console
     within_s: float = 20.0
     quotes: str = ""
+    visible: bool = False  # its words stand where the implementer reads them: told when it fails, and `tested` at most
 
 
 class CommandCheck(Value):

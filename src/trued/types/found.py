@@ -1,10 +1,11 @@
 """What the engine found out: evidence, verdicts, contracts, outcomes."""
 
-from typing import Literal, Self
+from collections.abc import Collection
+from typing import ClassVar, Literal, Self
 
 from .asked import Environment, Requirement, Serve
 from .claims import Finding
-from .scales import Grade, Outcomes, Value
+from .scales import Grade, Grown, Outcomes, Value
 
 
 class Tried(Value):
@@ -17,8 +18,32 @@ class Tried(Value):
     seconds: float = 0.0
 
 
-class Evidence(Value):
+class Shot(Value):
+    """A picture that the engine's own browser took: of which page, and how large its window was."""
+
+    name: str  # among the artifacts of its evidence
+    sha256: str
+    page: str  # as it was asked for: a path of the server; of a test where the page was at its end
+    url: str = ""  # where the browser was
+    viewport: str = ""  # 1280x800
+    test: str = ""  # id of the test at whose end it was taken
+    trace: str = ""  # sha256 of the recording: `playwright show-trace`
+
+
+class Picture(Shot):
+    """The same, by itself: of which commit, for which requirement, and whether what was expected was there."""
+
+    commit: str
+    side: Literal["base", "head"]
+    requirement: str
+    passed: bool
+    says: tuple[str, ...] = ()  # what was expected and what was there instead
+
+
+class Evidence(Grown):
     """What happened when the engine, not an agent, ran a check on a commit."""
+
+    later: ClassVar[tuple[str, ...]] = ("pictures",)
 
     id: str
     requirement: str
@@ -39,6 +64,7 @@ class Evidence(Value):
     seconds: float = 0.0
     setting: str = ""  # what was different the second time: order, host name, user, HOME, time zone
     artifacts: dict[str, str] = {}  # name → sha256 of what was kept: a screenshot, a report
+    pictures: tuple[Shot, ...] = ()
     held_out: bool = False
     tainted: bool = False  # taken where held-out cases had run before: what it printed may quote them
     why_void: str = ""  # why this run of the check is worth nothing: a canary that passed, nothing collected, …
@@ -68,6 +94,7 @@ class Verdict(Value):
     tree: str = ""
     requirements: tuple[Judged, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    beside: tuple[Judged, ...] = ()  # what else the same commit was looked at for: it is not what is asked here
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that are no requirement's: a person's comment, an empty diff
     undecided: tuple[str, ...] = ()  # what no check can decide, said and not hidden
@@ -75,6 +102,12 @@ class Verdict(Value):
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
         return cls(subject=subject, remarks=remarks)
+
+    def about(self, ids: Collection[str]) -> Self:
+        """The same commit, asked for these requirements alone; the others stand beside them."""
+        own = tuple(one for one in self.requirements if one.id in ids)
+        others = tuple(one for one in (*self.requirements, *self.beside) if one.id not in ids)
+        return self.model_copy(update={"requirements": own, "beside": others})
 
     @property
     def grade(self) -> Grade:

@@ -1,12 +1,23 @@
 """Value, and the scales that things are placed on."""
 
 from enum import IntEnum, StrEnum
+from typing import Any, ClassVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 
 class Value(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Grown(Value):
+    """Fields that came later are written only where they say something: hashes of what came before them stand."""
+
+    later: ClassVar[tuple[str, ...]] = ()
+
+    @model_serializer(mode="wrap")
+    def _as_before(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: part for name, part in write(self).items() if part or name not in self.later}
 
 
 class Grade(StrEnum):
