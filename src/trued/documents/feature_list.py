@@ -55,7 +55,7 @@ class Feature(Value):
 
     id: Name = Field(default="", max_length=ID_LIMIT, description="its name; made from its place where it has none")
     category: str = Field(default="functional", description="what kind of feature it is, in the project's own words")
-    description: str = Field(min_length=1, description="what must hold, in the user's words")
+    description: str = Field(pattern=r"\S", description="what must hold, in the user's words")
     priority: StrictInt | StrictFloat | str = Field(
         default="medium", description="critical, high, medium or low; or a number, 1 first"
     )
@@ -180,12 +180,11 @@ def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Featu
         problem = error.errors()[0]
         place = tuple(part for part in problem["loc"] if part in given or isinstance(part, int))
         key = str(problem["loc"][0])
-        if problem["type"] == "missing":
-            raise BadInput("a feature has no description", located.where(*spot), "say what must hold") from error
-        what = problem["msg"].replace("Input should be", "it should be").replace("Value error, ", "")
+        if problem["type"] in ("missing", "string_pattern_mismatch"):
+            where = located.where(*spot, "description")
+            raise BadInput("a feature has no description", where, "say what must hold") from error
+        what = problem["msg"].replace("Input should be", "it should be")
         raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *place), "mend the value") from error
-    if not made.description.strip():
-        raise BadInput("a feature has no description", located.where(*spot, "description"), "say what must hold")
     if "\0" in made.test_command:
         where = located.where(*spot, "test_command")
         raise BadInput("test_command has a NUL character in it", where, "leave it out")
