@@ -50,6 +50,7 @@ class Inputs(Value):
     version: str
     dirty: tuple[str, ...] = ()  # uncommitted when it began: the run started from HEAD, without them
     looked: str = ""  # agents that nobody named, in words; empty: all were named
+    onto: str = ""  # the branch that was checked out when it began, and where it lands; "" where none was
 
 
 def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_agent: bool = False) -> Inputs:
@@ -83,6 +84,7 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
         version=version("trued"),
         dirty=repository.dirty[:50],
         looked=looked,
+        onto=repository.branch,
     )
 
 
