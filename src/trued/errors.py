@@ -7,6 +7,7 @@ TruedError
 ├── StateFailed     private state cannot be written: disk full, read-only, corrupted
 ├── Diverged        replay met a step whose inputs are not those of the journal
 ├── AgentFailed     an agent process or provider broke, or never kept its contract
+├── ForgeFailed     a forge or tracker cannot be reached, broke, or answers nonsense
 ├── CannotJudge     the environment of evidence broke: neither pass nor fail
 └── Ended           the run cannot go on now, and that is no error
     ├── Waiting     a person's word is missing
@@ -49,6 +50,10 @@ class Diverged(TruedError):
 
 
 class AgentFailed(TruedError):
+    code = 5
+
+
+class ForgeFailed(TruedError):
     code = 5
 
 

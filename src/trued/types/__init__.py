@@ -18,7 +18,19 @@ from .checks import (
 )
 from .claims import Finding, Note, Reply
 from .found import Author, Contract, Evidence, Judged, Outcome, Picture, Shot, Tried, Verdict
-from .house import Approval, Event, Limit, Question, Rate, Role, RunRecord, Settings, Spending
+from .house import (
+    Approval,
+    Event,
+    ForgeSettings,
+    Limit,
+    Question,
+    Rate,
+    Role,
+    RunRecord,
+    Settings,
+    Spending,
+    TicketSettings,
+)
 from .scales import Answer, Grade, Outcomes, Severity, Status, Value
 
 __all__ = [
@@ -37,6 +49,7 @@ __all__ = [
     "Evidence",
     "ExamplesCheck",
     "Finding",
+    "ForgeSettings",
     "Goal",
     "Grade",
     "HttpCase",
@@ -69,6 +82,7 @@ __all__ = [
     "Task",
     "TestsCheck",
     "Ticket",
+    "TicketSettings",
     "Tried",
     "Value",
     "Verdict",

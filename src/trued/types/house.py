@@ -2,9 +2,10 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from .asked import Environment
+from .claims import Finding
 from .scales import Grade, Value
 
 
@@ -50,6 +51,27 @@ class Spending(Limit):
     ceiling: Rate = Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # of a model whose price nobody knows
 
 
+class ForgeSettings(Value):
+    """Where pull requests go. `url`, `token_env` and `remote` are never a repository's to say."""
+
+    kind: Literal["auto", "github", "local"] = "auto"  # auto: by the address of the remote
+    repository: str = ""  # owner/name; empty: that of the remote
+    url: str = ""  # of the API, for a GitHub of one's own: https://github.example.com/api/v3
+    token_env: str = "GITHUB_TOKEN"  # noqa: S105 (a variable's name)
+    remote: str = "origin"
+
+
+class TicketSettings(Value):
+    """Where tickets are held. `url`, `token_env` and `user_env` are never a repository's to say."""
+
+    kind: Literal["auto", "file", "github", "jira"] = "auto"  # auto: by the look of a ticket's name
+    url: str = ""  # of the tracker: https://example.atlassian.net
+    project: str = ""  # owner/name on GitHub, the letters before the number on Jira
+    token_env: str = ""  # empty: GITHUB_TOKEN, or JIRA_TOKEN
+    user_env: str = "JIRA_USER"  # a token without a user is a personal access token of Jira Server
+    acceptance: tuple[str, ...] = ("Acceptance criteria",)  # fields of the tracker that hold criteria, by name or id
+
+
 class Settings(Value):
     """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
 
@@ -77,6 +99,8 @@ class Settings(Value):
     limits: Spending = Spending()
     prices: dict[str, Rate] = {}  # the user's own, by model or agent
     environment: Environment = Environment()  # of checks, where the requirements file names none
+    forge: ForgeSettings = ForgeSettings()
+    tickets: TicketSettings = TicketSettings()
 
     def login_of(self, agent: str) -> str:
         kind = agent.partition(":")[0]
@@ -108,13 +132,28 @@ class Event(Value):
 
 
 class Approval(Value):
-    """A person's word: for the whole contract (requirement "*"), or for one requirement."""
+    """A person's word: for the whole contract (requirement "*"), or for one requirement at one commit."""
 
     requirement: str
     who: str
     why: str
     at: float = 0.0
     contract: str = ""  # hash of what was approved
+    commit: str = ""  # what the person saw; "" in words from before this was kept
+    accepted: bool = True  # else rejected
+    stale: str = ""  # why it does not stand any more; found out, never kept
+
+    @model_serializer(mode="wrap")
+    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """What later versions added is left out where it says nothing: receipts of before keep their bytes."""
+        added = {"commit": "", "accepted": True, "stale": ""}
+        return {name: value for name, value in dump(self).items() if name not in added or value != added[name]}
+
+    @property
+    def gap(self) -> Finding:
+        """What the implementer is told of a rejection."""
+        what = f"{self.who} rejected {self.requirement}: {self.why}"
+        return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
 
 
 class RunRecord(Value):
