@@ -59,7 +59,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     trial = _Trial(contract, due, objections)
     if distinct(due) or trial.runnable:
         trial.declares = await changes(workspace, contract.base, commit)
-        await trial.hold(workspace, commit, await _same_interpreter(workspace, contract), tell)
+        await trial.hold(workspace, commit, await same_interpreter(workspace, contract), tell)
     kept = await _worst(workspace, contract, commit, trial)
     evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
@@ -107,7 +107,7 @@ async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "
     return kept
 
 
-async def _same_interpreter(workspace: Workspace, contract: Contract) -> Interpreter:
+async def same_interpreter(workspace: Workspace, contract: Contract) -> Interpreter:
     interpreter = await trusted()
     if contract.interpreter not in ("", interpreter.identity):
         interpreter = (await environment(workspace, contract.base, contract.environment.packages)).interpreter
