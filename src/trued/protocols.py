@@ -5,9 +5,12 @@ from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from .wire import Confinement, Order, Report, Spend
+
+if TYPE_CHECKING:
+    from .types import Approval
 
 Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): one event
 
@@ -230,6 +233,14 @@ class Journal(Protocol):
 
     def spend(self, decide: Decide) -> Spend | None:
         """One synced transaction: `decide` sees all that the run has reserved and spent, and says what is written."""
+        ...
+
+    def approvals(self) -> "list[Approval]":
+        """What people said of the run, oldest first."""
+        ...
+
+    def approve(self, approval: "Approval", *, instead: bool = False) -> bool:
+        """The first word on a requirement at a commit stands, unless this one comes instead; whether it does."""
         ...
 
     def past(self, role: str, agent: str) -> list[Spend]:

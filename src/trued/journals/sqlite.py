@@ -41,6 +41,10 @@ MIGRATIONS = (
     create index spend_of_role on spend (role, agent, at);
     create table raised (run text, scope text, what text, amount real, who text, at real);
     """,
+    """
+    alter table approval add column seen text default '';
+    alter table approval add column rejected integer default 0;
+    """,
 )
 
 
@@ -202,14 +206,30 @@ class SqliteJournal:
         every = [Question(**{name: value for name, value in row.items() if name != "run"}) for row in fields]
         return [one for one in every if not (only_open and one.answer)]
 
-    def approve(self, run: str, approval: Approval) -> None:
-        values = (run, approval.requirement, approval.who, approval.why, self.clock(), approval.contract)
-        self._write("insert into approval (run, requirement, who, why, at, contract) values (?, ?, ?, ?, ?, ?)", values)
+    def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
+        """The first word on a requirement at a commit stands, unless this one comes instead; whether it does."""
+        row = {
+            "run": run,
+            "requirement": approval.requirement,
+            "contract": approval.contract,
+            "seen": approval.commit,
+            "who": approval.who,
+            "why": approval.why,
+            "rejected": approval.rejected,
+        }
+        same = "run = :run and requirement = :requirement and contract = :contract and seen = :seen"
+        with self.writing(self._synced) as db:
+            if not instead and db.execute(f"select 1 from approval where {same}", row).fetchone():  # noqa: S608
+                return False
+            names = ", ".join(row)
+            marks = ", ".join(f":{name}" for name in row)
+            db.execute(f"insert into approval ({names}, at) values ({marks}, :at)", {**row, "at": self.clock()})  # noqa: S608
+            return True
 
     def approvals(self, run: str) -> list[Approval]:
-        rows = self._rows(
-            "select requirement, who, why, at, contract from approval where run = ? order by rowid", (run,)
-        )
+        """What people said, oldest first."""
+        columns = 'requirement, who, why, at, contract, seen as "commit", rejected'
+        rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
         return [Approval(**dict(row)) for row in rows]
 
     def spends(self, run: str) -> list[Spend]:
@@ -302,6 +322,12 @@ class RunJournal:
 
     def past(self, role: str, agent: str) -> list[Spend]:
         return self.journal.past(role, agent)
+
+    def approvals(self) -> list[Approval]:
+        return self.journal.approvals(self.run)
+
+    def approve(self, approval: Approval, *, instead: bool = False) -> bool:
+        return self.journal.approve(self.run, approval, instead=instead)
 
 
 _AMOUNTS = ("usd", "tokens", "seconds")

@@ -2,11 +2,11 @@
 
 from typing import Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from .asked import Environment
 from .claims import Finding
-from .scales import Grade, Value
+from .scales import Grade, Grown, Value
 
 
 class Role(Value):
@@ -131,8 +131,10 @@ class Event(Value):
     data: dict[str, Any] = {}
 
 
-class Approval(Value):
+class Approval(Grown):
     """A person's word: for the whole contract (requirement "*"), or for one requirement at one commit."""
+
+    later = ("commit", "rejected", "stale")
 
     requirement: str
     who: str
@@ -140,14 +142,8 @@ class Approval(Value):
     at: float = 0.0
     contract: str = ""  # hash of what was approved
     commit: str = ""  # what the person saw; "" in words from before this was kept
-    accepted: bool = True  # else rejected
-    stale: str = ""  # why it does not stand any more; found out, never kept
-
-    @model_serializer(mode="wrap")
-    def _brief(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """What later versions added is left out where it says nothing: receipts of before keep their bytes."""
-        added = {"commit": "", "accepted": True, "stale": ""}
-        return {name: value for name, value in dump(self).items() if name not in added or value != added[name]}
+    rejected: bool = False
+    stale: str = ""  # why it does not stand any more; found out, never kept in the journal
 
     @property
     def gap(self) -> Finding:
