@@ -23,7 +23,7 @@ from trued.types import (
 from .baseline import Baseline
 from .checks.examples import bounded
 from .deceit import deceit
-from .gaps import DATA
+from .gaps import DATA, secret
 from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
 from .own_tests import own_tests
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
@@ -81,6 +81,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         undecided=tuple(
             dict.fromkeys([*contract.undecided, *trial.undecided, *undecided(contract, due, judged, seen)])
         ),
+        owned=owned,
     )
 
 
@@ -152,7 +153,7 @@ class _Trial:
         # What is visible comes first: once a held-out case ran in the room, nothing printed there is told to agents.
         # Tests that came with the contract come last: what they say could be kept in the room for the cases.
         known = {*await workspace.blobs(self.contract.base), *self.contract.carried}
-        runs = sorted(sittings(self.due, known), key=lambda one: isinstance(one.check, DATA))
+        runs = sorted(sittings(self.due, known), key=lambda one: (secret(one.check), isinstance(one.check, DATA)))
         runs.sort(key=lambda one: bool(self.contract.carried) and not isinstance(one.check, DATA))
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
@@ -164,7 +165,7 @@ class _Trial:
                 for sitting in [one for one in runs if self._worthwhile(one)]:
                     wanted = Wanted(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
                     fact = await take(sitting.check, bench, wanted)
-                    tainted = tainted or (self.contract.held_out and isinstance(sitting.check, DATA))
+                    tainted = tainted or (self.contract.held_out and secret(sitting.check))
                     self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
                     tell(
                         "checked",

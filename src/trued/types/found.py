@@ -98,6 +98,7 @@ class Verdict(Value):
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that are no requirement's: a person's comment, an empty diff
     undecided: tuple[str, ...] = ()  # what no check can decide, said and not hidden
+    owned: tuple[str, ...] = ()  # the engine's own files at that time: no part of the work
 
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
