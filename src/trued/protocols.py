@@ -201,6 +201,10 @@ class Workspace(Protocol):
         """Keep something for people to look at, by the hash that is returned."""
         ...
 
+    async def recall(self, name: str) -> bytes | None:
+        """What was kept under this hash, if it is still there and still the same."""
+        ...
+
     def setting(self) -> str:
         """What is different for a command in its second setting, at this level of the sandbox."""
         ...

@@ -3,6 +3,7 @@
 from .checks.examples import said
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
 from .judge import Facts, Objected, judge
+from .pictures import pictures
 from .prove import prove
 from .seal import Sealing, seal
 
@@ -16,6 +17,7 @@ __all__ = [
     "contract_hash",
     "exit_code",
     "judge",
+    "pictures",
     "prove",
     "said",
     "seal",

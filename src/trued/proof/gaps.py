@@ -44,6 +44,11 @@ _KINDS = {
 }
 
 
+def secret(check: Check) -> bool:
+    """Data that an implementer neither wrote nor saw, where the contract is held out at all."""
+    return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
+
+
 def word(check: Check, kind: str) -> str:
     """How it failed. Of examples a fixed word: names of modules and programs are what the head made them."""
     if isinstance(check, DATA):
@@ -63,8 +68,8 @@ def gap(requirement: Requirement, check: Check, case: str, tried: Tried, *, held
     if isinstance(check, DATA):
         kind = word(check, tried.kind)
         what = f"{requirement.id}: a held-out example fails: {kind}"
-        if not held_out:
-            what = f"{requirement.id}: {_told(check, case)}: {tried.detail[:MOST_TEXT] or kind}"
+        if not held_out or not secret(check):
+            what = f"{requirement.id}: {_told(check, case, tried.detail[:MOST_TEXT] or kind)}"
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
     detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
@@ -72,8 +77,11 @@ def gap(requirement: Requirement, check: Check, case: str, tried: Tried, *, held
     return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
 
 
-def _told(check: ExamplesCheck | BrowserCheck, name: str) -> str:
-    return f"{check.page} {name}" if isinstance(check, BrowserCheck) else said(_case(check, name))
+def _told(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
+    """Of a page the sentence says by itself what was expected and what was there."""
+    if not isinstance(check, BrowserCheck):
+        return f"{said(_case(check, name))}: {what}"
+    return what if check.page in what else f"{check.page} {name}: {what}"
 
 
 def _clause(check: ExamplesCheck | BrowserCheck, name: str) -> str:

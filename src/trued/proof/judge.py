@@ -22,7 +22,7 @@ from trued.types import (
 )
 
 from .contract import PARTS
-from .gaps import DATA, NO_WORK, gap, reason, word
+from .gaps import DATA, NO_WORK, gap, reason, secret, word
 from .room.bench import WHOLE, check_hash
 from .room.frozen import below
 from .standing import Base, Head, full_name, lacking, on_base, on_head
@@ -304,10 +304,13 @@ def _held_already(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...],
 
 
 def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
-    shown = [(check, count) for check, count in proving if isinstance(check, DATA)]
+    shown = [(check, count) for check, count in proving if secret(check)]
     data = sum(len(count.proving) for _, count in shown)
-    tests = sum(len(count.proving) for check, count in proving if not isinstance(check, DATA))
-    counted = [f"{data} examples" if data else "", f"{tests} tests or commands" if tests else ""]
+    rest = [(check, len(count.proving)) for check, count in proving if not secret(check)]
+    pages = sum(many for check, many in rest if isinstance(check, DATA))
+    tests = sum(many for check, many in rest if not isinstance(check, DATA))
+    counted = [f"{data} examples" if data else "", f"{pages} sights of pages" if pages else ""]
+    counted.append(f"{tests} tests or commands" if tests else "")
     words = f"{' and '.join(filter(None, counted))} failed on the base and pass here; {guards} guards stay green"
     if not data:
         return Grade.TESTED, (words, "no held-out example shows it"), "attest"

@@ -17,7 +17,7 @@ from trued.types import (
     Tried,
 )
 
-from .baseline import Baseline
+from .baseline import Baseline, kept_names
 from .judge import superseded
 from .room.bench import Bench, Fact, Wanted, check_hash
 from .room.cleanroom import clean_room
@@ -176,10 +176,14 @@ async def _kept(
     tree, level = await workspace.tree(contract.base), workspace.confinement().level
     baseline = Baseline(workspace.kept)
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
+        for name in kept_names(facts):
+            await workspace.keep(baseline.shown(contract, tree, level, name))
         tell("base known", checks=len({one.check for one in facts}))
         return facts
     facts = await _facts(workspace, contract, interpreter, tell, taken_before)
-    baseline.keep_base(contract, tree, level, facts)
+    if baseline.keep_base(contract, tree, level, facts):
+        for name in kept_names(facts):
+            baseline.show(contract, tree, level, await workspace.recall(name) or b"")
     return facts
 
 

@@ -19,7 +19,7 @@ from trued.types import (
 )
 
 from .checks import browser, command, examples, tests
-from .gaps import DATA
+from .gaps import DATA, secret
 from .room.bench import Bench, Fact, Wanted, check_hash, unjudged, void
 from .room.cleanroom import put_back, withdraw
 from .room.frozen import below
@@ -128,7 +128,8 @@ class Recorder:
             seconds=fact.seconds,
             setting=fact.setting,
             artifacts=dict(fact.artifacts),
-            held_out=self.contract.held_out and isinstance(check, DATA),
+            pictures=fact.pictures,
+            held_out=self.contract.held_out and secret(check),
             tainted=tainted,
             why_void=fact.void,
         )

@@ -240,6 +240,13 @@ class GitWorkspace:
             place.write_bytes(content)
         return name
 
+    async def recall(self, name: str) -> bytes | None:
+        place = self.folder / "artifacts" / name
+        if not re.fullmatch(r"[0-9a-f]{64}", name) or not place.is_file():
+            return None
+        content = await asyncio.to_thread(place.read_bytes)
+        return content if hashlib.sha256(content).hexdigest() == name else None
+
     def setting(self) -> str:
         return differences(self._agents.level)
 

@@ -17,14 +17,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trued.protocols import Command, Ran, Serving
-from trued.types import BrowserCheck, Outcomes, Tried
+from trued.types import BrowserCheck, Outcomes, Shot, Tried
 
 from ..room.bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
-from . import exchanges
+from . import exchanges, seeing
+from .seeing import plain
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit
-OUTPUT_BYTES = 32 * 2**20  # a picture comes along
+OUTPUT_BYTES = 32 * 2**20  # a picture and a recording come along
+TREE, PICTURE, TRACE = "tree.txt", "screenshot.png", "trace.zip"
 ADVICE = "pip install 'trued[browser]', and a Chromium: apt install chromium, or playwright install chromium"
 NO_SERVER = "a page needs a server, and the contract has none"
 
@@ -38,6 +40,7 @@ class Page:
     here: bool  # still at the contract's server
     shown: str  # what a person sees, white space as one blank
     meant: str  # the same without the style sheet's upper case
+    lines: tuple[str, ...]  # the same as it stands there
     tree: tuple[str, ...]
     errors: tuple[str, ...]
 
@@ -65,15 +68,16 @@ async def take(check: BrowserCheck, bench: Bench, wanted: Wanted) -> Fact:
         counted = [Tried(id=one, outcome=outcome, kind=told(kind), detail=told(detail)) for one in ids]
     else:
         counted = [one for one in judged(check, record, serving.port) if one.id in ids]
-    streams = (server.stdout, server.stderr)
+    kept = await _kept(bench, record)
     return Fact(
         tried=tuple(counted),
         command=f"open {check.page} in Chromium",
-        output=capped(*streams),
+        output=capped(server.stdout, server.stderr),
         seconds=server.seconds,
         isolation=(ran or server).isolation,
         versions={"chromium": str(record["version"])[:50]} if "version" in record else {},
-        artifacts=await _kept(bench, record),
+        artifacts=kept,
+        pictures=_pictures(check, record, kept),
     )
 
 
@@ -86,7 +90,7 @@ def malformed(check: BrowserCheck) -> str:
         return "it names no path of the server"
     if re.search("[\ud800-\udfff]", "".join((check.page, *words))):
         return "it holds half of a character (a lone surrogate)"
-    return "" if expected(check) and all(_plain(one) for one in words) else "it expects nothing"
+    return "" if expected(check) and all(plain(one) for one in words) else "it expects nothing"
 
 
 async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: str) -> tuple[Ran, dict[str, Any]]:
@@ -123,11 +127,20 @@ async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: 
 
 
 async def _kept(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
-    """The picture and the accessibility tree, for people."""
-    kept = {"tree.txt": str(record.get("tree", "")).encode("utf-8", "replace")}
-    with contextlib.suppress(ValueError):
-        kept["screenshot.png"] = base64.b64decode(str(record.get("screenshot", "")), validate=True)
+    """The picture, the accessibility tree and the recording, for people."""
+    kept = {TREE: str(record.get("tree", "")).encode("utf-8", "replace")}
+    for name, part in ((PICTURE, "screenshot"), (TRACE, "trace")):
+        with contextlib.suppress(ValueError):
+            kept[name] = base64.b64decode(str(record.get(part, "")), validate=True)
     return {name: await bench.workspace.keep(content) for name, content in kept.items() if content}
+
+
+def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str]) -> tuple[Shot, ...]:
+    if PICTURE not in kept:
+        return ()
+    url, viewport = told(str(record.get("url", "")))[:500], told(str(record.get("viewport", "")))[:20]
+    trace = kept.get(TRACE, "")
+    return (Shot(name=PICTURE, sha256=kept[PICTURE], page=check.page, url=url, viewport=viewport, trace=trace),)
 
 
 # -- which Chromium ----------------------------------------------------------------------------------------------------
@@ -171,7 +184,7 @@ def judged(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[T
     """Every expectation, as it was met or not."""
     page = _page(record, port)
     if page is None:
-        outcome, kind, detail = _unopened(record)
+        outcome, kind, detail = _unopened(check, record)
         for name, _, _ in expected(check):
             yield Tried(id=name, outcome=outcome, kind=kind, detail=told(detail))
         return
@@ -184,14 +197,17 @@ def judged(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[T
         elif page.status == 404 and not there:
             yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
         else:
-            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=_seen(kind, page))
+            said = _said(check, kind, words, page) if there else _unwell(check, page)
+            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=told(said))
 
 
-def _unopened(record: dict[str, Any]) -> tuple[Outcomes, str, str]:
+def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, str, str]:
     if "unable" in record:
         return Outcomes.UNJUDGED, "environment", str(record["unable"])
     why = str(record.get("failed", "what the browser said is no answer"))
-    return Outcomes.FAILED, "time" if "Timeout" in why else "page", why
+    if "Timeout" in why:
+        return Outcomes.FAILED, "time", f"{check.page} did not load, or never came to rest, within {check.within_s:g} s"
+    return Outcomes.FAILED, "page", f"{check.page} could not be opened: {plain(why)[:300]}"
 
 
 def _page(record: dict[str, Any], port: int) -> Page | None:
@@ -203,8 +219,9 @@ def _page(record: dict[str, Any], port: int) -> Page | None:
             status=int(record["status"]),
             url=place,
             here=url.hostname == "localhost" and url.port == port,
-            shown=_plain(str(record["shown"])),
-            meant=_plain(str(record["meant"])),
+            shown=plain(str(record["shown"])),
+            meant=plain(str(record["meant"])),
+            lines=tuple(filter(None, map(plain, str(record["shown"]).splitlines()))),
             tree=tuple(one.strip().removeprefix("- ") for one in str(record["tree"]).splitlines()),
             errors=tuple(str(one) for one in record["errors"]),
         )
@@ -212,13 +229,9 @@ def _page(record: dict[str, Any], port: int) -> Page | None:
         return None
 
 
-def _plain(text: str) -> str:
-    return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
-
-
 def _met(kind: str, words: str, page: Page) -> bool:
     if kind in ("sees", "hides"):
-        wanted = _plain(words)
+        wanted = plain(words)
         shows = wanted in page.shown or wanted in page.meant
         return page.here and (shows if kind == "sees" else not shows)
     if kind == "url":
@@ -235,11 +248,23 @@ def _same_line(words: str, line: str) -> bool:
     return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
 
 
-def _seen(kind: str, page: Page) -> str:
+def _said(check: BrowserCheck, kind: str, words: str, page: Page) -> str:
+    """One sentence: what was expected, and what was there instead."""
     if kind == "url" or not page.here:
-        return f"the page is at {page.url}{'' if page.here else ', elsewhere'}"
+        return seeing.elsewhere(words if kind == "url" else check.page, check.page, _address(page))
     if kind == "tree":
-        return "the tree is:\n" + "\n".join(page.tree)[:1500]
+        return seeing.otherwise_built(words, check.page, page.tree)
     if kind == "console":
-        return "\n".join(page.errors)[:1500]
-    return f"status {page.status}, text: {page.shown[:1500]}"
+        return seeing.noisy(check.page, page.errors)
+    if kind == "hides":
+        return seeing.seen(words, check.page, page.lines)
+    loud = f"; it reports {seeing.quoted(page.errors[0])}" if page.errors else ""
+    return f"{seeing.unseen(words, check.page, page.lines)}{loud}"
+
+
+def _address(page: Page) -> str:
+    return page.url if page.here else f"{page.url}, on another server"
+
+
+def _unwell(check: BrowserCheck, page: Page) -> str:
+    return f"{check.page} answers {page.status}" + (f" and shows {seeing.quoted(page.shown)}" if page.shown else "")

@@ -5,6 +5,7 @@ import contextlib
 import http.client
 import json
 import re
+import shlex
 import socket
 import time
 from collections.abc import AsyncIterator
@@ -14,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from trued.protocols import Ran, Serving
-from trued.types import HttpCase, HttpRequest, Outcomes, Ready, Tried
+from trued.types import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
 
 from ..room.bench import Bench, told
 from ..room.cleanroom import scratch
@@ -102,7 +103,7 @@ def not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], told(ran.stderr[-3000:].decode("utf-8", "replace"))
-    detail = f"the server {'ended' if why == 'gone' else 'is not up'}: {why}; {error[-600:]}"
+    detail = _down(why, bench.serve, ran, error)
     if uninstalled(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
     if lacking(argv, bench, error.strip()):
@@ -110,6 +111,19 @@ def not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
     if module := foreign(error, bench):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return Outcomes.FAILED, "time" if why == "time" else "server", detail
+
+
+def _down(why: str, serve: Serve, ran: Ran, error: str) -> str:
+    """One sentence, and the last words of the server where it had any."""
+    named = f"the server `{shlex.join(serve.command)}`"
+    if why == "gone":
+        said = f"{named} ended with {ran.exit_code} before it answered"
+    elif why == "time":
+        said = f"{named} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
+    else:
+        said = f"{named} {why}, not {serve.ready.status}"
+    last = error.strip()[-600:]
+    return f"{said}: {last}" if last else said
 
 
 # -- one exchange ------------------------------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ LOOK_S = 0.1
 OLD_S = 3.0  # a request that is not answered for so long is one that waits for news
 MOST_TEXT = 400_000
 MOST_PNG = 8 * 2**20
+MOST_TRACE = 4 * 2**20
 MOST_SAID = 50
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
 VIEW: Any = {"width": 1280, "height": 800}
@@ -118,10 +119,12 @@ async def look(order: dict[str, Any]) -> dict[str, Any]:
         context = await browser.new_context(viewport=VIEW, accept_downloads=False, reduced_motion="reduce")
         watched = Watched(await context.new_page(), origin)
         await watched.page.add_init_script(f"{script('timers.js')}({json.dumps(watched.key)})")
+        await context.tracing.start(screenshots=True, snapshots=True)
         try:  # from here on it is the page's doing, not the machine's
-            return {"version": browser.version, **await opened(watched, order)}
+            found = await opened(watched, order)
         except (Error, OSError, TimeoutError) as error:
-            return {"version": browser.version, "failed": f"{error}"[:500]}
+            found = {"failed": f"{error}".partition("\n")[0][:500]}
+        return {"version": browser.version, **found, "trace": await traced(context)}
 
 
 async def opened(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
@@ -132,7 +135,7 @@ async def opened(watched: Watched, order: dict[str, Any]) -> dict[str, Any]:
     if not text:
         return {"failed": "the page could not be read"}
     found = {**text, "status": response.status if response else 0, "url": page.url, "errors": watched.errors}
-    return {**found, **await kept(page)}
+    return {**found, "viewport": f"{VIEW['width']}x{VIEW['height']}", **await kept(page)}
 
 
 async def kept(page: Page) -> dict[str, Any]:
@@ -144,6 +147,22 @@ async def kept(page: Page) -> dict[str, Any]:
         png = await page.screenshot(animations="disabled", timeout=10_000)
         found["screenshot"] = base64.b64encode(png).decode() if len(png) <= MOST_PNG else ""
     return found
+
+
+async def traced(context: Any) -> str:
+    """The recording of all that the browser did, if there is one of bearable size: `playwright show-trace`."""
+    place = os.path.join(os.environ["TMPDIR"], "trace.zip")
+    with contextlib.suppress(Error, OSError, TimeoutError):
+        async with asyncio.timeout(10):
+            await context.tracing.stop(path=place)
+        return encoded(place)
+    return ""
+
+
+def encoded(place: str) -> str:
+    with open(place, "rb") as file:
+        zipped = file.read(MOST_TRACE + 1)
+    return base64.b64encode(zipped).decode() if len(zipped) <= MOST_TRACE else ""
 
 
 def lead(port: int, dialer: int) -> None:

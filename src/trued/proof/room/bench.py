@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from trued.protocols import Command, Ran, Workspace
-from trued.types import Check, Network, Outcomes, Serve, Tried
+from trued.types import Check, Network, Outcomes, Serve, Shot, Tried
 
 from ..checks import node
 from .interpreter import Interpreter
@@ -129,6 +129,7 @@ class Fact:
     ran: frozenset[str] = frozenset()  # the project's own files that took part
     setting: str = ""  # what was different the second time; filled in for every kind of check
     artifacts: Mapping[str, str] = field(default_factory=dict)  # name → hash of what was kept for people
+    pictures: tuple[Shot, ...] = ()
 
 
 WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart

@@ -1,0 +1,90 @@
+"""What was expected of a page and what was there instead, in one sentence that a person can act on. Pure."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+LONGEST = 160  # characters of a page that one sentence quotes
+MOST_PIECES = 3000  # of a page that are compared
+ALIKE = 0.35  # below it two texts have nothing to do with each other
+
+
+def plain(text: str) -> str:
+    return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
+
+
+def quoted(text: str) -> str:
+    short = plain(text)
+    return f'"{short[:LONGEST]}{"…" if len(short) > LONGEST else ""}"'
+
+
+def unseen(wanted: str, place: str, lines: Sequence[str]) -> str:
+    """`expected to see "Earn 40 points" on /collection; it shows "+ loyalty points"`."""
+    return f"expected to see {quoted(wanted)} on {place}; {_instead(wanted, lines)}"
+
+
+def seen(unwanted: str, place: str, lines: Sequence[str]) -> str:
+    whole = next((line for line in lines if plain(unwanted) in line), unwanted)
+    more = f"; it shows {quoted(_around(plain(unwanted), whole))}"
+    return f"expected not to see {quoted(unwanted)} on {place}{more if plain(unwanted) != whole else '; it is there'}"
+
+
+def elsewhere(wanted: str, place: str, url: str) -> str:
+    return f"expected {place} to lead to {plain(wanted)[:LONGEST]}; it leads to {plain(url)[:LONGEST]}"
+
+
+def otherwise_built(wanted: str, place: str, tree: Sequence[str]) -> str:
+    near = nearest(wanted, tree)
+    there = f"the nearest in it is {near[:LONGEST]}" if near else "nothing in it is like that"
+    return f"expected {plain(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
+
+
+def noisy(place: str, errors: Sequence[str]) -> str:
+    more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
+    return f"expected no errors on {place}; it reports {quoted(errors[0])}{more}"
+
+
+def nearest(wanted: str, lines: Iterable[str]) -> str:
+    """Of these texts the one that most likely stands where the wanted one should, or ""."""
+    folded = plain(wanted).casefold()
+    words = frozenset(_words(folded))
+    best, found = ALIKE, ""
+    for piece in list(_pieces(lines, len(folded.split())))[:MOST_PIECES]:
+        score = _likeness(folded, words, piece.casefold())
+        best, found = (score, piece) if score > best else (best, found)
+    return found
+
+
+def _likeness(folded: str, words: frozenset[str], piece: str) -> float:
+    others = frozenset(_words(piece))
+    shared = len(words & others) / len(words | others) if words | others else 0.0
+    return shared + SequenceMatcher(None, folded, piece[:LONGEST], autojunk=False).ratio() / 2
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text)
+
+
+def _pieces(lines: Iterable[str], many: int) -> Iterable[str]:
+    """Lines, and parts of long ones: what a person would point at."""
+    for line in lines:
+        words = line.split()
+        if len(line) <= LONGEST or not words:
+            yield from [line] if line.strip() else []
+            continue
+        width = max(many + 3, 6)
+        yield from (" ".join(words[start : start + width]) for start in range(0, len(words), max(width // 2, 1)))
+
+
+def _instead(wanted: str, lines: Sequence[str]) -> str:
+    shown = [line for line in lines if line]
+    if not shown:
+        return "the page shows no text at all"
+    if near := nearest(wanted, shown):
+        return f"it shows {quoted(near)}"
+    return f"it shows nothing like it, and begins {quoted(' '.join(shown[:4]))}"
+
+
+def _around(part: str, line: str) -> str:
+    start = max(line.find(part) - 40, 0)
+    return line[start : start + LONGEST] if part in line else part
