@@ -30,6 +30,7 @@ from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
 from .approving import answered, approvals, approve
 from .drive import End, driven
 from .handing import handed_over
+from .landing import Landing, Wanted, land
 from .start import Inputs, Request, new_record, prepared
 
 __all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
@@ -305,6 +306,10 @@ class Engine:
     async def amend(self, run_id: str, change: Change) -> RunRecord:
         """A person's change of the contract; a run that goes on does so by the new one."""
         return await amend(self, run_id, change)
+
+    async def land(self, run_id: str, wanted: Wanted) -> Landing:
+        """Bring a finished run home: what was proven, and nothing else."""
+        return await land(self, run_id, wanted)
 
     def answer(self, run_id: str, answer: str, *, comment: str, who: str) -> Question:
         """Answer the open question of a run; `resume` goes on from there."""

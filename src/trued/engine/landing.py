@@ -1,0 +1,367 @@
+"""Brings a finished run home: exactly the commit that was proven, or one that is proven again on a moved target."""
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
+
+from .. import proof
+from ..errors import BadInput
+from ..kit import digest
+from ..types import Approval, Contract, Grade, Question, RunRecord, Value, Verdict
+from ..workspaces import replaying
+from ..workspaces.git import GitWorkspace
+from ..workspaces.landing import Landing as Home
+from .approving import spoken_by_a_person
+from .entrusted import Entrusted, entrusted, lines
+from .landings import Landed, landings, part_of
+from .reproof import Again, Proof, carried, needed
+from .start import Inputs
+
+if TYPE_CHECKING:
+    from . import Engine
+
+FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already"
+SHORT = 12  # characters by which a digest may be named
+OPTIONS = ("yes", "no")
+
+
+class Wanted(Value):
+    """What a person asks of `land`."""
+
+    onto: str = ""  # else the branch that was checked out when the run began
+    way: Literal["", "ff", "merge"] = ""  # else forward where possible, or rebased, proven again, and forward
+    agree: str = ""  # digest of the changes that ask for trust
+    carry: bool = False  # words for single requirements hold for the rebased commit, too
+    who: str = ""
+
+
+class Landing(Value):
+    """What came of it. Whatever is not `landed` has changed nothing in the user's repository."""
+
+    run: str
+    landed: bool = False
+    code: int = 0
+    why: str = ""
+    then: str = ""  # what helps
+    onto: str = ""
+    how: str = ""
+    before: str = ""  # where the branch stood
+    commit: str = ""
+    said: tuple[str, ...] = ()  # what a person should know of it
+    conflicts: tuple[str, ...] = ()
+    asks: dict[str, str] = {}  # noqa: RUF012  changed files that ask for trust, and why
+    digest: str = ""  # of these changes
+    verdict: Verdict | None = None  # where it was proven again
+
+
+@dataclass(frozen=True)
+class Ground:
+    """All that one landing works with."""
+
+    engine: "Engine"
+    record: RunRecord
+    inputs: Inputs
+    contract: Contract
+    workspace: GitWorkspace
+    wanted: Wanted
+    home: Home
+
+    @property
+    def onto(self) -> str:
+        return self.home.branch
+
+    def result(self, **more: object) -> Landing:
+        return Landing.model_validate({"run": self.record.id, "onto": self.onto, **more})
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A commit that could land."""
+
+    commit: str
+    tip: str  # of the target
+    how: str
+    part: str  # below which its steps stand in the journal
+
+
+async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
+    """Bring the run's work onto a branch of the user's. Nothing is changed unless all of it can be."""
+    record = engine.journal.run(run_id)
+    spoken_by_a_person(engine, record)
+    with engine.journal.claim(record.id):
+        record = engine.journal.run(record.id)
+        if unfit := unproven(engine, record):
+            return unfit
+        ground = await _ground(engine, record, wanted)
+        if not (tip := await ground.home.tip()):
+            raise BadInput(f"there is no branch {ground.onto!r} in {record.repository}", then=await _others(ground))
+        await ground.workspace.store.bring(await ground.workspace.store.source(), tip, f"onto/{tip}")
+        if done := await _landed_before(ground, tip):
+            return done
+        return await _land(ground, tip)
+
+
+def unproven(engine: "Engine", record: RunRecord) -> Landing | None:
+    """What is missing where a run did not end with success, and which command helps."""
+    name, verdict = record.id, engine.verdict(record.id)
+    if record.state == "done" and verdict and verdict.commit == record.head:
+        return None
+    helps = {
+        "running": (f"`trued resume {name}` goes on", "it was broken off"),
+        "interrupted": (f"`trued resume {name}` goes on", "it was interrupted"),
+        "planned": (f"`trued resume {name}` begins the work", "nobody has worked yet"),
+        "waiting": (f"`trued show {name}` lists what it waits for: answer or approve", "a person's word is missing"),
+        "limited": (f"`trued resume {name} --limit …` goes on", "a limit is reached"),
+        "failed": (f"`trued resume {name}` makes the failed call again", "an agent failed"),
+        "unjudged": (f"`trued resume {name}` tries again", "it could not be judged"),
+    }
+    default = (f"`trued ledger {name}` shows every requirement", record.why or f"it is {record.state}")
+    then, what = helps.get(record.state, default)
+    why = f"run {name} is not proven: {what}"
+    return Landing(run=name, code=record.code or 1, why=why, then=then)
+
+
+async def _ground(engine: "Engine", record: RunRecord, wanted: Wanted) -> Ground:
+    inputs, contract = engine.inputs(record.id), engine.contract(record.id)
+    if contract is None:
+        raise BadInput(f"run {record.id} has no contract", then=f"`trued show {record.id}` tells where it stands")
+    if not (onto := wanted.onto or inputs.onto):
+        raise BadInput(f"no branch was checked out when run {record.id} began", then="name one: --onto BRANCH")
+    if onto == record.branch:
+        raise BadInput(f"{onto} is the run's own branch", then="name another one: --onto BRANCH")
+    workspace = engine._workspace(record, inputs)
+    await workspace.begin()
+    home = Home(workspace.store, onto, engine.environ)
+    own = await Home(workspace.store, record.branch, engine.environ).tip()
+    if own and own != record.head:
+        what = f"somebody moved {record.branch} to {own[:12]}, and what was proven is {record.head[:12]}"
+        raise BadInput(what, then="`trued verify` judges what is there; move the branch back to land what was proven")
+    return Ground(engine, record, inputs, contract, workspace, wanted, home)
+
+
+async def _others(ground: Ground) -> str:
+    known = [name for name in await ground.home.branches() if not name.startswith("trued/")][:8]
+    return f"--onto BRANCH, one of {', '.join(known)}" if known else "make one with `git branch`"
+
+
+async def _landed_before(ground: Ground, tip: str) -> Landing | None:
+    """Brought home already: by an earlier `land`, also one that was killed before it could say so, or by hand."""
+    store, head = ground.workspace.store, ground.record.head
+    for one in reversed(landings(ground.engine, ground.record.id)):
+        if one.onto == ground.onto and one.head == head and await replaying.contains(store, tip, one.commit):
+            return _over(ground, one)
+    if await replaying.contains(store, tip, head):
+        one = Landed(onto=ground.onto, before=tip, commit=head, head=head, how=THERE, who=ground.wanted.who)
+        return _over(ground, one)
+    return None
+
+
+def _over(ground: Ground, one: Landed) -> Landing:
+    told = [event for event in ground.engine.journal.events(ground.record.id) if event.kind == "landed"]
+    if not any((event.data.get("onto"), event.data.get("commit")) == (one.onto, one.commit) for event in told):
+        _tell(ground, one)
+    said = (f"run {ground.record.id} is on {one.onto} already, as {one.commit[:12]}",)
+    return ground.result(landed=True, how=one.how, before=one.before, commit=one.commit, said=said)
+
+
+# -- one landing -------------------------------------------------------------------------------------------------------
+
+
+async def _land(ground: Ground, tip: str) -> Landing:
+    candidate = await _candidate(ground, tip)
+    if isinstance(candidate, Landing):
+        return candidate
+    await ground.home.ready(tip, candidate.commit)
+    found = await entrusted(ground.workspace, tip, candidate.commit)
+    if refused := await _not_agreed(ground, candidate, found):
+        return refused
+    again = await _proven_again(ground, candidate) if candidate.how != FAST else None
+    if again and again.outcome.state != "done":
+        return _short(ground, candidate, again)
+    return await _moved(ground, candidate, again, found)
+
+
+async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
+    store, head, way = ground.workspace.store, ground.record.head, ground.wanted.way
+    forward = await replaying.contains(store, head, tip)
+    if forward and way != "merge":
+        return _named(ground, head, tip, FAST)
+    if way == "ff":
+        why = f"{ground.onto} has moved to {tip[:12]}, which the run's commit does not hold: it cannot be forwarded"
+        then = "without --ff the work is rebased and proven again; --merge makes a merge of both"
+        return ground.result(code=1, why=why, then=then, before=tip, commit=head)
+    if not await replaying.common(store, tip, head):
+        what = f"{ground.onto} has no history in common with the run"
+        raise BadInput(what, then="name another one with --onto")
+    how = MERGED if way == "merge" else REBASED
+    made = await (_merge(ground, tip) if how == MERGED else replaying.rebased(store, ground.record.base, head, tip))
+    if made.conflicts:
+        why = f"{how} onto {ground.onto} meets conflicts in {', '.join(made.conflicts)} (at “{made.at}”)"
+        then = (
+            f"nothing was changed; `git switch {ground.record.branch}` and `git rebase {ground.onto}` lets you settle"
+            " them by hand, and `trued verify` judges the result"
+        )
+        return ground.result(code=1, why=why, then=then, conflicts=made.conflicts, before=tip, commit=head)
+    return _named(ground, made.commit, tip, how)
+
+
+async def _merge(ground: Ground, tip: str) -> replaying.Made:
+    record = ground.record
+    message = f"Merge {record.branch}: {record.title}\n\nRun {record.id}, proven at {record.head}."
+    # dated like the run's end: the same merge is the same commit again
+    who = await ground.home.person(record.updated_at)
+    return await replaying.merged(ground.workspace.store, tip, record.head, message, who)
+
+
+def _named(ground: Ground, commit: str, tip: str, how: str) -> Candidate:
+    return Candidate(commit, tip, how, part_of(ground.onto, commit, tip, proof.contract_hash(ground.contract)))
+
+
+async def _not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> Landing | None:
+    """Changes of what is believed or run by itself are a person's to agree to, once for exactly these bytes."""
+    journal, wanted = ground.engine._of(ground.record), ground.wanted
+    key = f"agreed to {found.digest[:SHORT]}"
+    if not found or ground.engine.journal.step(ground.record.id, key):
+        return None
+    told = "\n".join(f"  {line}" for line in lines(found))
+    who = wanted.who if len(wanted.agree) >= SHORT and found.digest.startswith(wanted.agree) else ""
+    if not who and not wanted.agree:
+        text = f"The run changes what is believed or run by itself once it has landed:\n{told}\nLand it with these?"
+        answer = await ground.engine.person(Question(key=key, text=text, options=OPTIONS))
+        who = answer[2] if answer and answer[0] == "yes" else ""
+        if answer and not who:
+            return _asking(ground, candidate, found, code=1, why="you did not agree to what the run changes")
+    if not who:
+        what = "changes what is believed or run by itself once it has landed, and nobody agreed to that"
+        return _asking(ground, candidate, found, code=3, why=f"run {ground.record.id} {what}")
+
+    async def step() -> str:
+        return who
+
+    await journal.once(key, found.digest, step)
+    journal.tell("agreed", files=list(found.files), digest=found.digest, who=who)
+    return None
+
+
+def _asking(ground: Ground, candidate: Candidate, found: Entrusted, *, code: int, why: str) -> Landing:
+    name = ground.record.id
+    return ground.result(
+        code=code,
+        why=f"{why}: {', '.join(found.files)}",
+        then=f"look at them with `trued diff {name}`, then: trued land {name} --agree {found.digest[:SHORT]}",
+        asks=found.files,
+        digest=found.digest,
+        before=candidate.tip,
+        commit=candidate.commit,
+    )
+
+
+# -- proof of another commit than the run's ----------------------------------------------------------------------------
+
+
+async def _proven_again(ground: Ground, candidate: Candidate) -> Again:
+    """A verdict belongs to one commit, and a new base means that red is taken anew."""
+    taking = Proof(ground.engine, ground.record, ground.inputs, ground.workspace)
+    sealed, verdict, key = await taking.of(ground.contract, candidate.tip, candidate.commit, candidate.part)
+    words = carried(ground.contract, sealed, ground.engine.approvals(ground.record.id))
+    accept = ground.inputs.settings.accept
+    again = Again(sealed, verdict, words.contract, accept, key)
+    lacking = needed(again, words.single)
+    if not lacking:
+        return again
+    journal, key = ground.engine._of(ground.record), f"{candidate.part}/carried"
+    if not ground.engine.journal.step(ground.record.id, key):
+        who = ground.wanted.who if ground.wanted.carry else await _said_again(ground, candidate, lacking)
+        if not who:
+            return again
+
+        async def step() -> str:
+            return who
+
+        await journal.once(key, digest([one.requirement for one in lacking]), step)
+        journal.tell("carried", candidate.part, requirements=[one.requirement for one in lacking], who=who)
+    return replace(again, words=(*words.contract, *lacking))
+
+
+async def _said_again(ground: Ground, candidate: Candidate, lacking: tuple[Approval, ...]) -> str:
+    given = "\n".join(f"  {one.requirement}: {one.who}, {one.why}" for one in lacking)
+    text = f"These words were given for {ground.record.head[:12]}:\n{given}\nDo they hold for {candidate.commit[:12]}?"
+    answer = await ground.engine.person(Question(key="carry", text=text, options=OPTIONS))
+    return answer[2] if answer and answer[0] == "yes" else ""
+
+
+def _short(ground: Ground, candidate: Candidate, again: Again) -> Landing:
+    name, outcome = ground.record.id, again.outcome
+    then = f"`trued diff {name}` shows the work; run it again from {ground.onto}, or mend it by hand and `trued verify`"
+    if outcome.state == "waiting":
+        given = {one.requirement for one in ground.engine.approvals(name)}
+        attested = [one for one in outcome.lacking if one in given]
+        then = f"{', '.join(outcome.lacking)} lack a person's word for the new commit"
+        then += f": trued land {name} --carry" if attested == list(outcome.lacking) else f": trued approve {name}"
+    why = f"{candidate.how} onto {ground.onto} is not proven: {'; '.join(outcome.why)}"
+    return ground.result(
+        code=proof.exit_code(outcome),
+        why=why,
+        then=then,
+        how=candidate.how,
+        before=candidate.tip,
+        commit=candidate.commit,
+        verdict=outcome.verdict,
+    )
+
+
+# -- the move ----------------------------------------------------------------------------------------------------------
+
+
+async def _moved(ground: Ground, candidate: Candidate, again: Again | None, found: Entrusted) -> Landing:
+    record, home, tip, commit = ground.record, ground.home, candidate.tip, candidate.commit
+    landed = Landed(
+        onto=ground.onto,
+        before=tip,
+        commit=commit,
+        head=record.head,
+        how=candidate.how if commit != tip else THERE,
+        who=ground.wanted.who,
+        contract=f"{candidate.part}/contract" if again else "",
+        verdict=again.step if again else "",
+        words=again.words if again else (),
+    )
+    journal = ground.engine._of(record)
+    given = landed.model_dump_json()
+
+    async def step() -> str:
+        return given
+
+    # before the branch is moved: whoever finds it moved after a crash knows by whom
+    await journal.once(f"{candidate.part}/landing", digest(commit, tip), step)
+    if commit != tip:
+        await home.bring(commit)
+        await home.move(tip, commit, await home.ready(tip, commit), f"trued land {record.id}: {candidate.how}")
+    _tell(ground, landed)
+    await ground.workspace.tidy()
+    return ground.result(
+        landed=True,
+        how=landed.how,
+        before=tip,
+        commit=commit,
+        said=tuple(await _remarks(ground, candidate)),
+        asks=found.files,
+        digest=found.digest,
+        verdict=again.outcome.verdict if again else None,
+    )
+
+
+async def _remarks(ground: Ground, candidate: Candidate) -> list[str]:
+    accept, said = ground.inputs.settings.accept, list[str]()
+    if accept.rank < Grade.ATTESTED.rank:
+        said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
+    if candidate.how == FAST:
+        store = ground.workspace.store
+        behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{ground.record.base}")
+        if behind != "0":
+            said.append(f"{behind} commits below the run's base came along: {ground.onto} did not have them")
+    return said
+
+
+def _tell(ground: Ground, one: Landed) -> None:
+    facts = {"onto": one.onto, "commit": one.commit, "before": one.before, "how": one.how, "who": one.who}
+    ground.engine._of(ground.record).tell("landed", f"land onto {one.onto}", **facts)

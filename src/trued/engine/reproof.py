@@ -1,0 +1,140 @@
+"""Proves a run's work on another base: the same contract sealed anew, red and green taken anew, no agent called."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from .. import proof, sealing
+from ..kit import digest
+from ..proof.room.bench import check_hash
+from ..protocols import Tell
+from ..redact import Redactor
+from ..sealing.guards import SUITE
+from ..steps import owned_beside
+from ..types import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
+from ..workspaces.git import GitWorkspace
+from .start import Inputs
+
+if TYPE_CHECKING:
+    from . import Engine
+
+
+@dataclass(frozen=True)
+class Again:
+    """A verdict on another commit than the run's, with the words of people that hold for it."""
+
+    contract: Contract
+    found: Verdict
+    words: tuple[Approval, ...]
+    accept: Grade
+    step: str  # of the verdict
+
+    @property
+    def outcome(self) -> Outcome:
+        return proof.concluded(proof.approved(self.found, self.words), self.accept)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What people said of the run: for its contract, and for single requirements of its own commit."""
+
+    contract: tuple[Approval, ...] = ()
+    single: tuple[Approval, ...] = ()
+
+
+def carried(before: Contract, after: Contract, approvals: Iterable[Approval]) -> Words:
+    """Whoever approved requirements and checks has approved the same ones on another base."""
+    given = tuple(approvals)
+    same = _agreed(before) == _agreed(after)
+    return Words(
+        tuple(one for one in given if one.requirement == "*" and same),
+        tuple(one for one in given if one.requirement != "*"),
+    )
+
+
+def _agreed(contract: Contract) -> dict[str, object]:
+    """What a person reads before they approve, without guards: those can only refute."""
+
+    def shown(one: Requirement) -> tuple[object, ...]:
+        checks = {check_hash(check) for check in one.checks} - set(contract.guards)
+        return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts) - {SUITE}
+
+    return {one.id: shown(one) for one in contract.requirements if one.id != SUITE}
+
+
+def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
+    """Words for single requirements without which the new commit falls short, and with which it would not."""
+    if again.outcome.state != "waiting":
+        return ()
+    lacking = set(again.outcome.lacking)
+    useful = tuple(one for one in single if one.requirement in lacking)
+    whole = replace(again, words=(*again.words, *useful))
+    return useful if whole.outcome.state == "done" else ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Takes it, as durable steps of the run."""
+
+    engine: "Engine"
+    record: RunRecord
+    inputs: Inputs
+    workspace: GitWorkspace
+
+    async def of(self, contract: Contract, base: str, commit: str, part: str) -> tuple[Contract, Verdict, str]:
+        """Contract and verdict of `commit` with `base` as its red side, and the verdict's step.
+
+        What was found once is not rolled again.
+        """
+        journal = self.engine._of(self.record)
+        self.workspace.base = base
+        given = digest(proof.contract_hash(contract), base, commit)
+
+        def tell(kind: str, /, **data: object) -> None:
+            journal.tell(kind, part, **data)
+
+        async def seal() -> str:
+            tell("proving again", base=base, commit=commit)
+            return (await self._sealed(contract, base, tell)).model_dump_json()
+
+        sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
+
+        async def prove() -> str:
+            ids = [one.id for one in sealed.requirements]
+            owned = owned_beside(self.inputs.goal.source.file)
+            verdict = await proof.prove(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
+            redact = Redactor(self.engine._secrets(self.inputs)).within
+            return str(redact(verdict.model_dump_json()))
+
+        key = self._key(f"{part}/verdict")
+        return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
+
+    def _key(self, name: str) -> str:
+        """The verdict that stands; another try where the environment broke, and with it the last one."""
+        number = 1
+        while (found := self.engine.journal.step(self.record.id, f"{name}#{number}")) is not None:
+            if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
+                break
+            number += 1
+        return f"{name}#{number}"
+
+    async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
+        if base == contract.base:
+            return contract
+        asked = Requirements(
+            requirements=contract.requirements,
+            environment=contract.environment,
+            serve=contract.serve,
+            interface=contract.interface,
+            carried=contract.carried,
+        )
+        asked, more = await sealing.guarded(self.workspace, asked, ())
+        terms = proof.Sealing(
+            contract.held_out,
+            contract.held_out_why,
+            authors=contract.authors,
+            guards=tuple(dict.fromkeys((*contract.guards, *more))),
+            caps=contract.caps,
+            undecided=contract.undecided,
+        )
+        return await proof.seal(self.workspace, asked, terms, tell=tell)
