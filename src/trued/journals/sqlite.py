@@ -43,6 +43,7 @@ MIGRATIONS = (
     """,
     """
     alter table approval add column seen text default '';
+    alter table approval add column asked text default '';
     alter table approval add column rejected integer default 0;
     """,
 )
@@ -213,11 +214,13 @@ class SqliteJournal:
             "requirement": approval.requirement,
             "contract": approval.contract,
             "seen": approval.commit,
+            "asked": approval.asked,
             "who": approval.who,
             "why": approval.why,
             "rejected": approval.rejected,
         }
-        same = "run = :run and requirement = :requirement and contract = :contract and seen = :seen"
+        same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
+        same += " and contract = :contract" if approval.requirement == "*" else ""
         with self.writing(self._synced) as db:
             if not instead and db.execute(f"select 1 from approval where {same}", row).fetchone():  # noqa: S608
                 return False
@@ -228,7 +231,7 @@ class SqliteJournal:
 
     def approvals(self, run: str) -> list[Approval]:
         """What people said, oldest first."""
-        columns = 'requirement, who, why, at, contract, seen as "commit", rejected'
+        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected'
         rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
         return [Approval(**dict(row)) for row in rows]
 

@@ -134,7 +134,7 @@ class Event(Value):
 class Approval(Grown):
     """A person's word: for the whole contract (requirement "*"), or for one requirement at one commit."""
 
-    later = ("commit", "rejected", "stale")
+    later = ("commit", "asked", "rejected", "stale")
 
     requirement: str
     who: str
@@ -142,6 +142,7 @@ class Approval(Grown):
     at: float = 0.0
     contract: str = ""  # hash of what was approved
     commit: str = ""  # what the person saw; "" in words from before this was kept
+    asked: str = ""  # hash of the requirement's words and steps: of another one nothing was said
     rejected: bool = False
     stale: str = ""  # why it does not stand any more; found out, never kept in the journal
 
@@ -150,6 +151,14 @@ class Approval(Grown):
         """What the implementer is told of a rejection."""
         what = f"{self.who} rejected {self.requirement}: {self.why}"
         return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
+
+
+class Heard(Value):
+    """What a workflow has heard of people at one head, and what it went on without."""
+
+    head: str
+    words: tuple[Approval, ...] = ()
+    parked: tuple[str, ...] = ()  # requirements
 
 
 class RunRecord(Value):
