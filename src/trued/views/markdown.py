@@ -3,20 +3,14 @@
 Every text from outside may be hostile: it is shown as text, makes no markup, calls nobody and links nowhere.
 """
 
-import re
-
-from ..redact import plain
+from ..documents.hostile import code, text
 from ..types import Grade, Judged
 from .verdict import Checked, Verification, because, spot
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
 GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
-LONGEST = 500  # characters of one cell
 MOST_DETAIL = 1500
 MOST_FAILING = 10  # cases of one check
-_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$^=-])")
-_CALLING = re.compile(r"([@#])(?=\w)")
-_LINKING = re.compile(r"(?i)\b(https?|ftp|mailto|www|gh|xmpp)(?=[:.-])")
 
 
 def markdown(one: Verification) -> str:
@@ -65,19 +59,3 @@ def _facts(one: Verification) -> str:
 
 def _folded(title: str, body: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""
-
-
-def text(words: str) -> str:
-    """Hostile text as text on one line."""
-    flat = " ".join(plain(words).split()) or "…"
-    flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
-    quiet = _LINKING.sub("\\1\u200b", _CALLING.sub("\\1\u200b", flat))
-    return _SPECIAL.sub(r"\\\1", quiet.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
-
-
-def code(words: str, kind: str = "") -> str:
-    """A block that nothing inside it can close."""
-    clean = plain(words)
-    longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}{kind}\n{clean}\n{fence}"
