@@ -18,6 +18,7 @@ from .wire import Limits, Order, Report, Usage, total
 
 DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
 QUESTIONS = 5  # of one call: an agent that asks more is not working
+UNDONE_BYTES = 200_000  # of one file that was not the agent's to write
 PIECE_S = 30.0  # of a wait: then the clock is looked at again
 LATER = ("rate", "overloaded")  # the provider's word for "not now": neither a failure nor an attempt
 
@@ -36,6 +37,7 @@ class Ask(Value):
     anew: str = ""  # the brief for a session that turns out to be lost
     native: str = ""
     before: Usage = Usage()
+    fixed: tuple[str, ...] = ()  # files that are not the agent's: what it does to them is undone
 
     @property
     def model(self) -> str:
@@ -52,6 +54,8 @@ class Answered(Value):
     head: str
     when: float
     changed: tuple[str, ...] = ()
+    undone: dict[str, str | None] = {}  # noqa: RUF012  what it wrote into files that are not its own; None: it took them away
+    commands: tuple[str, ...] = ()  # that it ran, as far as it tells
     resumed: bool = False
     clone: str = ""  # where it worked: dropped only after this has been recorded
     native: str = ""
@@ -113,6 +117,8 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
         head=taken.commit,
         when=max(line.when, report.ended),
         changed=taken.changed,
+        undone=kit.redact({path: _readable(content) for path, content in taken.undone.items()}),
+        commands=report.commands,
         resumed=report.resumed,
         clone=clone,
         native=report.native or exchange.native,
@@ -235,7 +241,13 @@ async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> 
     if report.state != "done" or not ask.role.writes:
         return Taken(line.head, ())
     message = f"{ask.role.name}: {ask.key}"
-    return await kit.workspace.take(clone, line.head, author=ask.role.name, message=message, when=report.ended)
+    return await kit.workspace.take(
+        clone, line.head, author=ask.role.name, message=message, when=report.ended, fixed=ask.fixed
+    )
+
+
+def _readable(content: bytes | None) -> str | None:
+    return None if content is None else content[:UNDONE_BYTES].decode(errors="replace")
 
 
 def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:

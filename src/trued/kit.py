@@ -58,6 +58,8 @@ class Line:
     fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # failing set of a subject, and how long so
     changed: set[tuple[str, str]] = field(default_factory=set)  # role and agent of everybody who changed something
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were answered blind again
+    beside: set[str] = field(default_factory=set)  # tasks that a commit is looked at for, beside the one at hand
+    owned: tuple[str, ...] = ()  # the engine's own files: no agent's, and no part of the work
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     live: bool = False  # a step has really happened in this process; before that, all is remembered
     published: str = ""

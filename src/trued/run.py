@@ -6,13 +6,13 @@ from typing import Any
 
 from pydantic import Field
 
-from . import durable, people, proof, sealing
+from . import people, proof, sealing
+from .branch import Branch
 from .decide import Cluster
-from .documents.account import account
-from .documents.memory_log import Section, render
+from .documents.account import account, with_visible
 from .documents.plan import parse_plan
 from .errors import BadInput, Ended, Stopped
-from .kit import Kit, Line, digest
+from .kit import digest
 from .session import Context, R, Session, Subject
 from .steps import Steps
 from .types import (
@@ -46,13 +46,8 @@ class PlanOnly(Ended):
     code = 0
 
 
-class Run:
+class Run(Branch):
     """The run as a workflow sees it. `scope` names a part of it; everything else is a step."""
-
-    def __init__(self, kit: Kit, steps: Steps | None = None) -> None:
-        self.kit = kit
-        self.steps = steps or Steps(kit, Line(head=kit.workspace.base, when=kit.began))
-        self.line = self.steps.line
 
     @property
     def settings(self) -> Settings:
@@ -64,9 +59,12 @@ class Run:
 
     # -- agents --------------------------------------------------------------------------------------------------------
 
-    def session(self, role: str, reply: type[R]) -> Session[R]:
-        """An agent that remembers: every ask continues the same conversation, in the same clone."""
-        return Session(self.steps, role, reply)
+    def session(self, role: str, reply: type[R], *, publishes: bool = True) -> Session[R]:
+        """An agent that remembers: every ask continues the same conversation, in the same clone.
+
+        What it leaves is published at once, or only when the workflow has accepted it.
+        """
+        return Session(self.steps, role, reply, publishes=publishes)
 
     async def ask(self, role: str, subject: Subject, reply: type[R], **context: Context) -> R:
         """A fresh agent: it knows its role, the subject and this context, nothing else."""
@@ -116,12 +114,14 @@ class Run:
     async def seal(self, plan: Plan) -> Plan:
         """Fix requirements and checks, take red on base, and hide what must stay hidden. Only a person amends it."""
         kit, tell = self.kit, self.steps.tell("seal")
-        requirements = account(plan if plan.source.file else None, kit.goal, kit.requirements)
+        known = plan if plan.source.file or plan.requirements else None
+        requirements = account(known, kit.goal, kit.requirements)
         given = kit.requirements or Requirements(requirements=())
         environment = given.environment.over(self.settings.environment)
         asked = given.model_copy(update={"requirements": requirements, "environment": environment})
         examination = await sealing.examined(self.steps.below("seal"), asked)
-        asked = examination.asked
+        asked = with_visible(examination.asked, plan.requirements)
+        authors = {**examination.authors, **sealing.written(plan.requirements, plan.author)}
         inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
         async def step() -> str:
@@ -130,7 +130,7 @@ class Run:
             terms = proof.Sealing(
                 hidden,
                 why,
-                authors=examination.authors,
+                authors=authors,
                 guards=guards,
                 caps=examination.caps,
                 undecided=examination.undecided,
@@ -161,12 +161,15 @@ class Run:
         *,
         by: Session[Any] | None = None,
         disputes: Iterable[Finding] = (),
+        beside: Iterable[Task] = (),
     ) -> Verdict:
         """Run the subject's checks ourselves, on the last accepted commit. Objections can sink it, never float it.
 
         `by` is whose objections they are: what cannot be run, it is asked about once more, with the evidence.
         `disputes` are an implementer's doubts about cases that it cannot see: another examiner answers those blind.
+        `beside` are other tasks that the same commit is looked at for: what they show stands beside the verdict.
         """
+        self.line.beside = {task.id for task in beside}
         await self._answer_disputes(disputes)
         verdict = await self._objected(subject, objections, by)
         unsure = [one for one in verdict.objections if one.case is None]
@@ -257,7 +260,10 @@ class Run:
         key, head = self.steps.key(name), self.line.head
         contract = await self._weighed(self._contract(key))
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
-        ids = tuple(one.id for one in serving)
+        wanted = tuple(one.id for one in serving)
+        beside = self.line.beside if isinstance(subject, Task) else set()
+        more = [one.id for name in sorted(beside) for one in contract.serving(name) if one.id not in wanted]
+        ids = tuple(dict.fromkeys((*wanted, *more)))
         inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], self.line.contract_hash)
 
         async def step() -> str:
@@ -272,6 +278,7 @@ class Run:
                 owned=self.steps.owned,
                 tell=self.steps.tell(name),
             )
+            verdict = verdict.about(wanted) if more else verdict
             self.steps.tell(name)("proven", **_summary(verdict))
             return str(self.kit.redact(verdict.model_dump_json()))
 
@@ -328,33 +335,6 @@ class Run:
         if answer == Answer.REDO and comment:
             self.line.comments[self.steps.path] = Finding(what=comment, where=f"{who}'s word")
         return Answer(answer)
-
-    # -- documents -----------------------------------------------------------------------------------------------------
-
-    async def remember(self, section: Section) -> None:
-        """One section of MEMORY.md: written by the engine, committed after the work that it tells of."""
-        line, workspace = self.line, self.kit.workspace
-        line.sections[section.chunk] = section
-        path = self.steps.memory
-        before = await workspace.read(workspace.base, path) if path else None
-        existing = (before or b"").decode(errors="surrogateescape")
-        text = render(existing, line.sections.values()).encode(errors="surrogateescape")
-        self._live_copy("MEMORY.md", text)
-        if not path:
-            return
-        head, message = line.head, f"docs: log of {section.chunk}"
-
-        async def step() -> str:
-            return await workspace.record(head, {path: text}, message=message, when=line.when)
-
-        line.head = await self.steps.once(self.steps.key("log"), digest(head, section.model_dump(mode="json")), step)
-        await self.steps.publish()
-
-    def _live_copy(self, name: str, text: bytes) -> None:
-        """For whoever looks while the run goes on: a view, made anew with every replay."""
-        folder = self.kit.folder / "files"
-        folder.mkdir(parents=True, exist_ok=True)
-        durable.write(folder / name, text, sync=False)
 
 
 def _name(subject: Task | Plan) -> str:

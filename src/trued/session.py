@@ -32,6 +32,7 @@ class Session(Generic[R]):
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.kit.run}/{name}"))
         self.turns, self.native, self.used = 0, "", Usage()
+        self.last: Answered | None = None  # all that is known of the last ask, beside what was said
 
     async def ask(self, subject: Subject, **context: Context) -> R:
         return self.reply.model_validate((await self._asked(subject, context)).reply)
@@ -73,6 +74,7 @@ class Session(Generic[R]):
             anew=told(resumed=False) if resumed else "",
             native=self.native,
             before=self.used,
+            fixed=steps.owned,
         )
         fresh: list[Answered] = []
 
@@ -90,7 +92,7 @@ class Session(Generic[R]):
 
         inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
         got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
-        self.turns, self.native = self.turns + 1, got.native or self.native
+        self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = total(self.used, got.usage) if got.thread is None else got.thread
         if got.changed:
             line.changed.add((self.role.name, self.agent))
@@ -114,7 +116,7 @@ class Session(Generic[R]):
             return
         if got.clone != self.clone:
             await kit.workspace.drop(got.clone, "the call has ended")
-        if edited := sorted(set(got.changed) & steps.not_theirs):
+        if edited := sorted((set(got.changed) | got.undone.keys()) & steps.not_theirs):
             kit.journal.tell("sealed file edited", role=self.role.name, files=edited)
         if self.publishes:
             await steps.publish()

@@ -6,6 +6,8 @@ from pathlib import PurePosixPath
 
 from .kit import Kit, Line
 
+LOGGED = ("purple", "solo")  # workflows that keep MEMORY.md beside their plan
+
 
 class Steps:
     """The steps below one path. All parts of a run share its line, and with it the count of every name."""
@@ -61,12 +63,16 @@ class Steps:
     @property
     def memory(self) -> str:
         """MEMORY.md lies beside the plan; a plan from outside the repository has none there."""
-        return next(iter(self.owned), "")
+        return next(iter(self._beside), "")
 
     @property
     def owned(self) -> tuple[str, ...]:
         """The engine's own files: no part of the work."""
-        return owned_beside(self.kit.goal.source.file)
+        return (*self._beside, *self.line.owned)
+
+    @property
+    def _beside(self) -> tuple[str, ...]:
+        return owned_beside(self.kit.goal.source.file) if self.kit.settings.workflow in LOGGED else ()
 
     @property
     def not_theirs(self) -> set[str]:

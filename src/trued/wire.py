@@ -140,6 +140,7 @@ class Report:
     resumed: bool = False  # the agent went on with its conversation
     asks: int = 1  # 2 when it was asked again for a broken contract
     reaped: int = 0  # descendants that outlived the agent and were ended
+    commands: tuple[str, ...] = ()  # command lines that it ran, as far as it tells
     usage: Usage = field(default_factory=Usage)
     quota: dict[str, Any] = field(default_factory=dict)  # of a subscription, as told: window, used (per cent), until
     began: float = 0.0
@@ -201,7 +202,7 @@ _NESTED: dict[str, type[Any]] = {
 }
 
 
-_TUPLES = ("tools", "writable", "readable", "hidden", "ports")
+_TUPLES = ("tools", "writable", "readable", "hidden", "ports", "commands")
 
 
 def _build(kind: type[T], data: dict[str, Any]) -> T:

@@ -1,11 +1,11 @@
 """The account of the user's words: every one of them is a requirement, or is covered by one of the user's own."""
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from ..errors import BadInput
-from ..types import Criterion, Goal, Plan, Requirement, Requirements, Source
+from ..types import Criterion, Goal, ManualCheck, Plan, Requirement, Requirements, Source
 from .sentences import sentences
 
 PREFIXES = ("ship", "goal", "constraint", "text")
@@ -31,6 +31,23 @@ def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) ->
     whole = [] if given or plan is None else [_whole_plan(plan)]
     found = (*given, *_unique([*words.left(taken), *whole], taken))
     return _made_of(found, found[-1].id) if whole else found
+
+
+def _by_hand_alone(one: Requirement) -> Requirement:
+    """Without checks that an agent sees: they come back when cases are written for it that nobody sees."""
+    return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
+
+
+def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
+    """With the checks that a plan brings for its tasks, beside those that were written for them."""
+    checks = {one.id: one.checks for one in brought}
+    made = tuple(
+        one.model_copy(
+            update={"checks": (*(each for each in checks.get(one.id, ()) if each not in one.checks), *one.checks)}
+        )
+        for one in asked.requirements
+    )
+    return asked.model_copy(update={"requirements": made})
 
 
 def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
@@ -111,9 +128,11 @@ class _Words:
 
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
+        brought = {one.id: one for one in self.plan.requirements}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken:
-                yield Requirement(id=task.id, text=task.scope or task.title, source=task.source)
+                own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
+                yield _by_hand_alone(brought.get(task.id, own))
         for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)

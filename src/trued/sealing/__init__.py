@@ -4,7 +4,7 @@ from .anew import disputed, failing, replaced, signature, written_by_agents
 from .examine import Examination, examined
 from .guards import guarded
 from .hidden import held_out
-from .vendors import MENDERS, weakened
+from .vendors import MENDERS, weakened, written
 
 __all__ = [
     "MENDERS",
@@ -17,5 +17,6 @@ __all__ = [
     "replaced",
     "signature",
     "weakened",
+    "written",
     "written_by_agents",
 ]

@@ -1,9 +1,10 @@
 """Whose word stands behind an agent's cases: that of another vendor than everybody's who writes code."""
 
-from collections.abc import Set
+from collections.abc import Iterable, Set
 
 from ..kit import Kit
-from ..types import Author, Contract
+from ..proof.room.bench import check_hash
+from ..types import Author, Contract, ManualCheck, Requirement
 
 EXAMINERS = ("examiner", "second-examiner")
 MENDERS = frozenset({"purple-team-b"})  # they check; one that has mended something is an implementer from then on
@@ -13,6 +14,12 @@ def implementers(kit: Kit) -> set[str]:
     """The vendors of all who plan and build."""
     agents = kit.settings.agents.items()
     return {kit.capabilities(agent).vendor for role, agent in agents if role not in (*EXAMINERS, *MENDERS)}
+
+
+def written(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
+    """Checks that an agent of this role named are not the user's own; they are visible, so that no vendor helps."""
+    checks = [check for one in brought for check in one.checks if not isinstance(check, ManualCheck)] if role else []
+    return {check_hash(check): Author(role=role) for check in checks}
 
 
 def independent(kit: Kit, author: Author, others: Set[str]) -> bool:

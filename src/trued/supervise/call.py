@@ -62,7 +62,7 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     record.close()
     reply, redact = record.redactor.within(report.reply), record.redactor
     why, question = redact(plain(report.why)), redact(plain(report.question))
-    report = replace(report, reply=reply, why=why, question=question)
+    report = replace(report, reply=reply, why=why, question=question, commands=tuple(record.commands))
     usage = total(earlier, report.usage)
     return replace(report, attempt=order.attempt, usage=usage, began=watch.began, ended=watch.ended)
 

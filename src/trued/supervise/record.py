@@ -1,14 +1,19 @@
 """What an agent did, line by line, in the call's folder: redacted, plain and bounded."""
 
 import json
+import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from ..redact import Redactor, plain
 
 EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work; more is an agent that only talks
+COMMANDS, COMMAND_CHARS = 200, 500  # of the command lines of one call that are kept for its report
+SHELL = re.compile(
+    r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
+)
 TAIL_BYTES = 64 * 1024  # of stdout and stderr, for a person who looks for a fault
 
 
@@ -19,6 +24,7 @@ class Record:
         self.redactor = redactor
         self.beats = 0  # how much happened: the idle watchdog looks at it
         self.full = False
+        self.commands: list[str] = []
         self.look: Callable[[], None] | None = None  # before anything is told: there may be more to hide
         self._folder = folder
         self._size = 0
@@ -33,6 +39,8 @@ class Record:
         self.beats += 1
         if self.look is not None:
             self.look()
+        if (line := _command(kind, data)) and len(self.commands) < COMMANDS:
+            self.commands.append(self.redactor(plain(line))[:COMMAND_CHARS])
         if not self.full:
             self._write({"at": time.time(), "kind": kind} | self._safe(data))
 
@@ -71,3 +79,18 @@ class Record:
                 self._size += self._file.write(line) or 0
         except OSError:
             self.full = True
+
+
+def _command(kind: str, data: Mapping[str, object]) -> str:
+    """The command line that an event tells of: of a shell tool, or on a line of the log that begins with `$ `."""
+    text = str(data.get("what" if kind == "tool" else "text") or "")
+    if kind == "log":
+        return text[2:].strip() if text.startswith("$ ") else ""
+    if kind != "tool" or not SHELL.fullmatch(str(data.get("name"))):
+        return ""
+    try:
+        read = json.loads(text)
+    except ValueError:
+        return text
+    line = read.get("command") or read.get("cmd") if isinstance(read, dict) else read
+    return " ".join(map(str, line)) if isinstance(line, list) else str(line or "")

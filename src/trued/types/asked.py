@@ -113,6 +113,7 @@ class Plan(Value):
     context: str = ""  # problem, goals, non-goals: what every agent may know
     source: Source = Source()
     requirements: tuple[Requirement, ...] = ()  # that the workflow brings with their checks: features of a list
+    author: str = ""  # the role that wrote those checks; "" where they are the user's own
     text: str = ""  # the whole source, byte for byte
     contract: str = ""  # hash of the sealed contract; empty before sealing
 

@@ -17,6 +17,9 @@ from .gitcall import TIMED_OUT, GitFailed
 from .store import Store
 
 
+SET_UP = (".venv/", "node_modules/")  # what a set-up leaves is no work, whether or not the project ignores it
+
+
 @dataclass(frozen=True, slots=True)
 class Listed:
     """Paths that differ from the index."""
@@ -67,7 +70,8 @@ async def _update(store: Store, work: Path, *options: str, paths: tuple[str, ...
 
 
 async def _listed(store: Store, work: Path, index: Path) -> Listed:
-    words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
+    made = (f"--exclude={name}" for name in SET_UP)
+    words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard", *made)
     code, out, said = await patiently(store, work, *words, index=index)
     if code != 0 or "Permission denied" in said:
         _make_readable(work)

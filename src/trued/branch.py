@@ -1,0 +1,131 @@
+"""Branch: what a run puts on its branch: files that the engine owns, work that is accepted, work that is set aside."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from . import durable
+from .documents.memory_log import Section, render
+from .kit import Kit, Line, digest, folder_name
+from .session import Session
+from .steps import Steps
+from .types import Value
+
+SET_UP_S = 900.0  # a first set-up downloads what the project needs
+TAIL = 4_000  # characters of what a set-up said
+
+
+class SetUp(Value):
+    """How the project's own set-up ended, in the clone of whoever works next."""
+
+    code: int | None  # None: it was ended, because it did not end
+    said: str = ""
+
+    @property
+    def works(self) -> bool:
+        return self.code == 0
+
+
+class Branch:
+    """The run's branch, from where it stands now: `line.head` is the newest commit, accepted or not."""
+
+    def __init__(self, kit: Kit, steps: Steps | None = None) -> None:
+        self.kit = kit
+        self.steps = steps or Steps(kit, Line(head=kit.workspace.start, when=kit.began))
+        self.line = self.steps.line
+
+    @property
+    def head(self) -> str:
+        return self.line.head
+
+    # -- files that the engine owns ------------------------------------------------------------------------------------
+
+    def own(self, *paths: str) -> None:
+        """From now on these files are the engine's: what an agent does to them is undone, and told."""
+        self.line.owned = tuple(dict.fromkeys((*self.line.owned, *paths)))
+
+    async def read(self, path: str, at: str = "") -> str | None:
+        """A file as it is on the branch now, or at another commit of it."""
+        found = await self.kit.workspace.read(at or self.line.head, path)
+        return None if found is None else found.decode(errors="replace")
+
+    async def write(self, files: Mapping[str, str], message: str, *, accepted: bool = True) -> None:
+        """The engine's own commit: these files and nothing else. What is not accepted is not published."""
+        line, workspace, head = self.line, self.kit.workspace, self.line.head
+        content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
+
+        async def step() -> str:
+            return await workspace.record(head, content, message=message, when=line.when)
+
+        line.head = await self.steps.once(self.steps.key("note"), digest(head, dict(files), message), step)
+        for path, data in content.items():
+            self._live_copy(path.rpartition("/")[2], data)
+        if accepted:
+            await self.steps.publish()
+
+    async def remember(self, section: Section) -> None:
+        """One section of MEMORY.md: written by the engine, committed after the work that it tells of."""
+        line, workspace = self.line, self.kit.workspace
+        line.sections[section.chunk] = section
+        path = self.steps.memory
+        before = await workspace.read(workspace.base, path) if path else None
+        existing = (before or b"").decode(errors="surrogateescape")
+        text = render(existing, line.sections.values()).encode(errors="surrogateescape")
+        self._live_copy("MEMORY.md", text)
+        if not path:
+            return
+        head, message = line.head, f"docs: log of {section.chunk}"
+
+        async def step() -> str:
+            return await workspace.record(head, {path: text}, message=message, when=line.when)
+
+        line.head = await self.steps.once(self.steps.key("log"), digest(head, section.model_dump(mode="json")), step)
+        await self.steps.publish()
+
+    # -- work ----------------------------------------------------------------------------------------------------------
+
+    async def commit(self, message: str, *, onto: str, author: str) -> None:
+        """All that was done since `onto` as one commit on it, without the engine's own files."""
+        line, workspace, head = self.line, self.kit.workspace, self.line.head
+
+        async def step() -> str:
+            owned = self.steps.owned
+            return await workspace.squash(head, onto, owned, author=author, message=message, when=line.when)
+
+        line.head = await self.steps.once(self.steps.key("commit"), digest(head, onto, message, author), step)
+
+    async def set_aside(self, name: str, *, back_to: str) -> None:
+        """What was done since stays on a branch of its own; the run goes on from where it was before."""
+        head, workspace, branch = self.line.head, self.kit.workspace, f"trued/{self.kit.run}-failed-{name}"
+
+        async def step() -> str:
+            return await workspace.publish(head, branch) if head != back_to else ""
+
+        why = await self.steps.once(self.steps.key("set aside"), digest(head, branch), step)
+        self.kit.journal.tell("set aside", self.steps.path.rstrip("/"), branch=branch, head=head, why=why)
+        self.line.head = back_to
+
+    def back_to(self, head: str) -> None:
+        """Go on from an earlier commit: what came after it was not accepted."""
+        self.line.head = head
+
+    async def set_up(self, session: Session[Any], script: str) -> SetUp:
+        """Run the project's set-up in the session's clone, confined as its agent will be."""
+        workspace, head, key = self.kit.workspace, self.line.head, self.steps.key("set-up")
+
+        async def step() -> str:
+            await workspace.clone(session.clone, head, token=folder_name(key))
+            ran = await workspace.in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
+            said = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
+            found = SetUp(code=ran.exit_code, said=str(self.kit.redact(said))[-TAIL:])
+            self.steps.tell("set-up")("set up", code=found.code, said=found.said)
+            return found.model_dump_json()
+
+        found = await self.steps.once(key, digest(head, script), step)
+        self.line.clones[session.clone] = self.steps.path
+        return SetUp.model_validate_json(found)
+
+    def _live_copy(self, name: str, text: bytes) -> None:
+        """For whoever looks while the run goes on: a view, made anew with every replay."""
+        folder = self.kit.folder / "files"
+        folder.mkdir(parents=True, exist_ok=True)
+        durable.write(folder / name, text, sync=False)
