@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 from .budget import Budget
 from .documents.memory_log import Section
 from .protocols import Capabilities, Journal, Runtime, Workspace
-from .types import Contract, Evidence, Finding, Goal, Question, Requirements, Role, Settings
+from .types import Contract, Evidence, Finding, Goal, Heard, Question, Requirements, Role, Settings
 
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
 
@@ -60,6 +60,8 @@ class Line:
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were answered blind again
     beside: set[str] = field(default_factory=set)  # tasks that a commit is looked at for, beside the one at hand
     owned: tuple[str, ...] = ()  # the engine's own files: no agent's, and no part of the work
+    heard: list[Heard] = field(default_factory=list)  # of people, and what the run went on without
+    rejected: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by people, for those who build, by task
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
     live: bool = False  # a step has really happened in this process; before that, all is remembered
     published: str = ""

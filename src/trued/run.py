@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from . import people, proof, sealing
+from . import byhand, people, proof, sealing
 from .branch import Branch
 from .decide import Cluster
 from .documents.account import account, with_visible
@@ -17,6 +17,7 @@ from .session import Context, R, Session, Subject
 from .steps import Steps
 from .types import (
     Answer,
+    Approval,
     Contract,
     Finding,
     Goal,
@@ -150,9 +151,10 @@ class Run(Branch):
     # -- verdicts ------------------------------------------------------------------------------------------------------
 
     def open(self, subject: Task | Plan) -> Verdict:
-        """Nothing is known yet, but what a person said when they asked for a redo."""
+        """Nothing is known yet, but what a person said when they asked for a redo, or rejected what was there."""
         comment = self.line.comments.pop(self.steps.path, None)
-        return Verdict.open(_name(subject), *([comment] if comment else []))
+        rejected = self.line.rejected.pop(_name(subject), ())
+        return Verdict.open(_name(subject), *([comment] if comment else []), *rejected)
 
     async def prove(
         self,
@@ -250,6 +252,7 @@ class Run(Branch):
         verdict = await self._proven("finish", plan, objections)
         self.line.live = True
         await self.steps.publish()
+        await byhand.last_words(self.steps, self._contract(), verdict)
         return proof.concluded(verdict, self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
@@ -320,6 +323,26 @@ class Run(Branch):
         answer = await self._answer("confirm", f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?")
         await self.steps.close_sessions()
         return answer
+
+    async def by_hand(self, subject: Task | str) -> Approval | None:
+        """What a person decides of a task, or of one requirement, at this head: the first rejection, else the word
+        that accepts all of it. None: nobody is there, so it is parked, and the run goes on with what does not need it.
+        """
+        name = subject if isinstance(subject, str) else subject.id
+        key = self.steps.key(f"by hand {name}")
+        contract = self._contract(key)
+        got = await byhand.heard(self.steps, key, contract, byhand.due(contract, subject))
+        rejected = next((one for one in got.words if one.rejected), None)
+        return rejected or (got.words[-1] if got.words and not got.parked else None)
+
+    async def decided(self) -> tuple[Approval, ...]:
+        """After `finish`: rejections, and words on what was parked, that no step has heard yet. Empty is no step, so
+        that a resumed run hears what was said meanwhile; whoever gets words works by them and finishes again."""
+        return await byhand.news(self.steps)
+
+    async def rejected(self, plan: Plan) -> tuple[Task, ...]:
+        """The same, as tasks to be done again: `open` tells each of them what was said."""
+        return byhand.again(self.line, self._contract(), plan, await self.decided())
 
     async def _answer(self, name: str, text: str) -> Answer:
         key = self.steps.key(name)
