@@ -1,1 +1,36 @@
-"""Forges: where pull requests are offered, one file each."""
+"""Forges: where pull requests are offered, one file each, and which of them a repository has."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..edges import Forge
+from ..errors import BadInput
+from ..reach.github import API, NAME, named, repository_of
+from ..reach.places import place
+from ..reach.remotes import address_of
+from ..types import ForgeSettings
+
+
+def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
+    """The forge that is set, else the one that the remote of the repository at `root` points to, else none but files
+    in `folder`."""
+    if settings.kind == "local":
+        return _local(folder, root)
+    api = settings.url or API
+    pushed_to = repository_of(address_of(root, settings.remote), api)
+    repository = named(settings.repository, "forge.repository") if settings.repository else pushed_to
+    if settings.kind == "auto" and not pushed_to:
+        return _local(folder, root)
+    if not repository:
+        what = f"the remote {settings.remote} is no repository on GitHub"
+        raise BadInput(what, str(root), 'name one: [forge] repository = "owner/name"')
+    from .github import GitHubForge
+
+    at = place(NAME, api, settings.token_env, environ)
+    return GitHubForge(at, repository, settings.remote, pushed_to)
+
+
+def _local(folder: Path, root: Path) -> Forge:
+    from .local import LocalForge
+
+    return LocalForge(folder, root)

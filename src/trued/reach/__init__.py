@@ -1,0 +1,1 @@
+"""How other people's houses are spoken to: addresses, tokens, and one sentence for each refusal."""
