@@ -164,6 +164,14 @@ class Workspace(Protocol):
         """The engine's own commit on top of `head`: these files and nothing else."""
         ...
 
+    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        """A commit of the engine's own without any history: these files and nothing else."""
+        ...
+
+    async def knows(self, commit: str) -> bool:
+        """Is that a commit of this run: of its line, or one that an agent made in a clone that has been dropped?"""
+        ...
+
     async def squash(
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:

@@ -34,7 +34,10 @@ def code(words: str, kind: str = "") -> str:
 def quoted(words: str) -> str:
     """Somebody's Markdown as a quotation: its paragraphs, points and headings, and nothing else of it."""
     lines = plain(words).strip().splitlines()
-    shown = [*map(_line, lines[:MOST_LINES]), *([f"… {len(lines) - MOST_LINES} lines more"] if lines[MOST_LINES:] else [])]
+    shown = [
+        *map(_line, lines[:MOST_LINES]),
+        *([f"… {len(lines) - MOST_LINES} lines more"] if lines[MOST_LINES:] else []),
+    ]
     return "\n".join(f"> {line}".rstrip() for line in _without_fences(shown))
 
 

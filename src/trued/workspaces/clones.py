@@ -84,8 +84,8 @@ class Clone:
 class Clones:
     """All clones of one run."""
 
-    def __init__(self, store: Store, folder: Path) -> None:
-        self.store, self.folder = store, folder
+    def __init__(self, store: Store, folder: Path, branch: str = BRANCH) -> None:
+        self.store, self.folder, self.branch = store, folder, branch
         self._making = asyncio.Semaphore(os.cpu_count() or 1)  # the first agent need not wait until all are made
 
     def __getitem__(self, name: str) -> Clone:
@@ -149,7 +149,8 @@ class Clones:
         """A `.git` with the one commit `head`: no history, no other refs, no remotes, no way into the store."""
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
-        (made / "refs" / "heads").mkdir(parents=True)
+        branch = made / "refs" / "heads" / self.branch
+        branch.parent.mkdir(parents=True)
         reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
         if reused:  # the agent's own objects serve nobody but the agent
             (clone.git / "objects").rename(made / "objects")
@@ -157,8 +158,8 @@ class Clones:
         await self._pack(pack, head, old.head if old and reused else "")
         (made / "info").mkdir()
         (made / "info" / "attributes").write_text(ATTRIBUTES)
-        (made / "refs" / "heads" / BRANCH).write_text(f"{head}\n")
-        (made / "HEAD").write_text(f"ref: refs/heads/{BRANCH}\n")
+        branch.write_text(f"{head}\n")
+        (made / "HEAD").write_text(f"ref: refs/heads/{self.branch}\n")
         (made / "config").write_text(_config(len(head)))
         (made / "shallow").write_text(f"{head}\n")
         return made

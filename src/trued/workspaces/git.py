@@ -51,7 +51,8 @@ class GitWorkspace:
         self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)
-        self.clones = Clones(self.store, self.folder / "clones")
+        named = {} if branch.startswith("trued/") else {"branch": branch}  # a ticket's agents are told its name
+        self.clones = Clones(self.store, self.folder / "clones", **named)
         self._publishing = asyncio.Lock()
         self._agents = replace(
             confinement,
@@ -126,6 +127,12 @@ class GitWorkspace:
 
     async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
         return await self.store.record(head, files, Author("trued", when), message, self.folder)
+
+    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.apart(files, Author("trued", when), message, self.folder)
+
+    async def knows(self, commit: str) -> bool:
+        return await self.store.knows(commit)
 
     async def read(self, commit: str, path: str) -> bytes | None:
         return await self.store.read(commit, path)

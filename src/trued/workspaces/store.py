@@ -20,6 +20,7 @@ from .removal import remove_now
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 LISTED = 7  # commits whose files are remembered: base, start and head, again and again
+_HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
@@ -199,6 +200,28 @@ class Store:
         commit = await self.commit(tree, [head], author, message)
         await self.keep(f"record/{commit}", commit)
         return commit
+
+    async def apart(self, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
+        """A commit without history that holds exactly these files."""
+        hashes = [await self.git.line("hash-object", "-w", "--stdin", stdin=content) for content in files.values()]
+        wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
+        async with self.index(scratch) as index:
+            variables = {"GIT_INDEX_FILE": str(index)}
+            await self.git("update-index", "-z", "--add", "--index-info", stdin=wanted.encode(), variables=variables)
+            tree = await self.git.line("write-tree", variables=variables)
+        commit = await self.commit(tree, [], author, message)
+        await self.keep(f"apart/{commit}", commit)
+        return commit
+
+    async def knows(self, commit: str) -> bool:
+        """Is that, or what begins so, a commit that something of this run stands on?"""
+        if not _HASH.fullmatch(commit):
+            return False
+        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+        if code != 0:
+            return False
+        held = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={found.decode().strip()}")
+        return bool(await self.git(*held, self.ref("")))
 
     async def restored(
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
