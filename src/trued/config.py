@@ -11,6 +11,9 @@ from pydantic import ValidationError
 
 from .errors import BadInput
 from .located import Located, nearest, read_text, read_toml
+from .reach.settings import TABLES as REACHED
+from .reach.settings import reach_in, reached
+from .reach.settings import theirs as reach_of_theirs
 from .spending import changed, changes, limits_in, lowered, prices_in, theirs
 from .types import Environment, Grade, Settings, Spending
 
@@ -34,10 +37,11 @@ SHARED = (
         "limits",
     ),
     "environment",
+    *REACHED,
 )
 USERS_OWN = ("accept", "allow_unsandboxed", "bring", "prices")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment", "limits"))
+ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment", "limits", *REACHED))
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 LOGINS = ("auto", "key", "subscription", "none")
 ALL_ROLES = "*"
@@ -93,6 +97,7 @@ def load_settings(
         merged = {**merged, **layer, "agents": agents, "roles": roles}
     merged["login"], merged["limits"] = _logins(*layers), _limits(*layers)
     merged["network"] = _network(*layers)
+    merged |= {name: reached(name, *layers) for name in REACHED}
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
@@ -176,8 +181,11 @@ def _checked(located: Located, at: tuple[str, ...], known: tuple[str, ...], fold
             raise BadInput(f"unknown setting {key}", where, nearest(key, known))
         read = TABLES.get(key)
         found[key] = read(value, located, (*at, key)) if read else _valid(key, value, where)
-    if "limits" in found and "prices" not in known:
-        theirs(table["limits"], located, (*at, "limits"))
+    if "prices" not in known:  # a project's own file
+        if "limits" in found:
+            theirs(table["limits"], located, (*at, "limits"))
+        for name in set(REACHED) & set(found):
+            reach_of_theirs(found[name], located, (*at, name))
     if "readable" in found:
         found["readable"] = tuple(
             str(folder / _expanded(path, located.where(*at, "readable"))) for path in found["readable"]
@@ -231,6 +239,7 @@ TABLES = {
     "limits": limits_in,
     "prices": prices_in,
     "environment": _environment,
+    **dict.fromkeys(REACHED, reach_in),
 }
 
 
@@ -360,6 +369,15 @@ STARTER = """\
 # packages = []              # beyond what the project declares
 # variables = []             # environment variables that checks may see
 # services = [{command = ["redis-server", "--port", "{port}"], port_env = "REDIS_PORT"}]
+
+# [forge]                    # where pull requests go; addresses and tokens are set in your own file only
+# kind = "auto"              # auto: GitHub if the remote is there, else a file · github · local
+# repository = "owner/name"  # if it is not the remote's
+
+# [tickets]
+# kind = "auto"              # auto: by the look of its name · file · github · jira
+# project = "SHOP"           # of numbers alone: owner/name on GitHub, the letters before the number on Jira
+# acceptance = ["Acceptance criteria"]       # fields of Jira that hold criteria
 
 {agents}
 # [roles]                    # another role file for a role of the workflow, by its name: see `trued roles`
