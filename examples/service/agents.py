@@ -17,6 +17,9 @@ def planned(name: str, priority: str, description: str, steps: list[str], **more
     return {**feature, "test_command": f"python -m pytest -q tests/test_{name}.py", **more}
 
 
+BROWSER = {"category": "ui", "test_command": "python -m pytest -q tests/e2e", "verification_method": "e2e"}
+PERSON = {"category": "ui", "test_command": "", "verification_method": "manual", "verification_tool": "human"}
+
 PLANNED = [
     planned(
         "health",
@@ -52,20 +55,16 @@ PLANNED = [
         "medium",
         "The page / shows every link with its visits, the newest first",
         ["Open /", "Every link is there with its visits", 'Without links it says "No links yet"'],
-        test_command="python -m pytest -q tests/e2e",
-        verification_method="e2e",
-        verification_tool="playwright",
         depends_on=["follow"],
+        **BROWSER,
     ),
     planned(
         "look",
         "low",
         "The page is pleasant to read on a phone and on a desktop",
-        ["Open / on a phone", "Open / on a desktop", "Everything can be read without scrolling sideways"],
-        test_command="",
-        verification_method="manual",
-        verification_tool="human",
+        ["Open / on a phone and on a desktop", "Everything can be read without scrolling sideways"],
         depends_on=["page"],
+        **PERSON,
     ),
 ]
 
@@ -162,10 +161,7 @@ CONFTEST = '''"""A server of its own for each test."""
 
 import json
 import threading
-import urllib.error
-import urllib.request
-from collections.abc import Callable, Iterator
-from typing import Any
+from http.client import HTTPConnection
 
 import pytest
 
@@ -173,30 +169,24 @@ from links.service import parts
 from links.web import Server
 
 
-class Stay(urllib.request.HTTPRedirectHandler):
-    def redirect_request(self, *_: Any) -> None:
-        """A redirect is an answer."""
-
-
 @pytest.fixture
-def address() -> Iterator[str]:
+def port():
     server = Server(0, parts(["https://example.org/first"]))
     threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield server.server_port
     server.shutdown()
     server.server_close()
 
 
 @pytest.fixture
-def ask(address: str) -> Callable[..., tuple[int, Any, Any]]:
-    def ask(path: str, body: str | None = None) -> tuple[int, Any, Any]:
-        opener = urllib.request.build_opener(Stay, urllib.request.ProxyHandler({}))
-        try:
-            answer = opener.open(address + path, None if body is None else body.encode(), timeout=10)
-        except urllib.error.HTTPError as error:
-            answer = error
-        with answer:
-            return answer.status, json.load(answer), answer.headers
+def ask(port):
+    def ask(path, body=None):
+        connection = HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET" if body is None else "POST", path, body)
+        answer = connection.getresponse()
+        told = answer.status, json.load(answer), answer.headers
+        connection.close()
+        return told
 
     return ask
 '''
@@ -358,11 +348,11 @@ import shutil
 from playwright.sync_api import sync_playwright
 
 
-def test_every_link_is_on_the_page(address):
+def test_every_link_is_on_the_page(port):
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=["--no-sandbox"])
         page = browser.new_page()
-        page.goto(address)
+        page.goto(f"http://127.0.0.1:{port}")
         assert page.locator("li").all_inner_texts() == ["https://example.org/first 0 visits"]
         browser.close()
 '''
