@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from ..engine import Engine
+from ..engine.approving import untaken
 from ..errors import BadInput
 from ..types import RunRecord
 from ..views import OVER, state_of
@@ -79,9 +80,8 @@ def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes]
 
 def is_over(engine: Engine, record: RunRecord) -> bool:
     """No agent will be asked again, so nothing needs to be kept from anybody."""
-    return record.state in OVER or (
-        record.state == "waiting" and engine.journal.step(record.id, "finish#1") is not None
-    )
+    ended = record.state == "waiting" and engine.final(record.id) is not None
+    return record.state in OVER or (ended and not untaken(engine, record.id))
 
 
 def completed(incomplete: str) -> list[tuple[str, str]]:

@@ -27,7 +27,7 @@ from ..workspaces.git import GitWorkspace, open_repository
 from ..workspaces.sandbox import LevelState, probe
 from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
-from .approving import answered, approvals, approve
+from .approving import FINISH, Word, answered, approvals, say
 from .drive import End, driven
 from .handing import handed_over
 from .landing import Landing, Wanted, land
@@ -167,7 +167,7 @@ class Engine:
 
     def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
         if outcome.verdict and outcome.state != "stopped":
-            verdict = proof.approved(self._final(record.id) or outcome.verdict, self.approvals(record.id))
+            verdict = proof.approved(self.final(record.id) or outcome.verdict, self.approvals(record.id))
             outcome = proof.concluded(verdict, self.inputs(record.id).settings.accept)
         self._tick(record, outcome.verdict)
         record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
@@ -277,14 +277,23 @@ class Engine:
 
     def verdict(self, run_id: str) -> Verdict | None:
         """The last word so far: of `finish`, else the newest on each task; with what people said."""
-        last = self._final(run_id) or self._so_far(run_id)
+        last = self.final(run_id) or self._so_far(run_id)
         return proof.approved(last, self.approvals(run_id)) if last else None
 
-    def _final(self, run_id: str) -> Verdict | None:
-        """The verdict on the finished work, by the contract that is in force."""
-        amended = [one.verdict for one in amendments(self, run_id) if one.verdict]
-        final = self.journal.step(run_id, "finish#1")
-        return amended[-1] if amended else (Verdict.model_validate_json(final) if final else None)
+    def final(self, run_id: str) -> Verdict | None:
+        """The last verdict on the finished work: of `finish`, or by an amended contract; nobody's word is in it."""
+        for key, _, _ in reversed(self.journal.steps(run_id)):
+            found = self.journal.step(run_id, key) if key.startswith((FINISH, AMENDED)) else None
+            if found and key.startswith(FINISH):
+                return Verdict.model_validate_json(found)
+            if found and (verdict := Amendment.model_validate_json(found).verdict):
+                return verdict
+        return None
+
+    def verdicts(self, run_id: str) -> list[Verdict]:
+        """On the tasks, oldest first."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith("prove#")]
+        return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
 
     def approvals(self, run_id: str) -> list[Approval]:
         """What people said, and what of it stands."""
@@ -292,16 +301,21 @@ class Engine:
 
     def _so_far(self, run_id: str) -> Verdict | None:
         """The newest verdict on each requirement."""
-        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith("prove#")]
-        verdicts = [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+        verdicts = self.verdicts(run_id)
         judged = {one.id: one for verdict in verdicts for one in verdict.requirements}
         evidence = tuple(one for verdict in verdicts for one in verdict.evidence)
         parts = {"subject": "so far", "requirements": tuple(judged.values()), "evidence": evidence}
         return verdicts[-1].model_copy(update=parts) if verdicts else None
 
-    def approve(self, run_id: str, requirement: str | None, *, who: str, why: str) -> RunRecord:
+    def approve(
+        self, run_id: str, requirement: str | None, *, who: str, why: str, instead: bool = False
+    ) -> RunRecord:
         """A person's word: for one requirement, or for the contract. Grades follow at once; no agent is called."""
-        return approve(self, run_id, requirement, who=who, why=why)
+        return say(self, run_id, requirement, Word(who, why, instead=instead))
+
+    def reject(self, run_id: str, requirement: str, *, who: str, why: str, instead: bool = False) -> RunRecord:
+        """A person's word against a requirement: those who build are told when the run is resumed."""
+        return say(self, run_id, requirement, Word(who, why, rejected=True, instead=instead))
 
     async def amend(self, run_id: str, change: Change) -> RunRecord:
         """A person's change of the contract; a run that goes on does so by the new one."""

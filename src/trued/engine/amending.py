@@ -14,7 +14,7 @@ from ..protocols import Tell
 from ..steps import owned_beside
 from ..types import Contract, Goal, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
-from .approving import spoken_by_a_person
+from .approving import FINISH, spoken_by_a_person
 from .start import Inputs, blobs_of
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
         await workspace.begin()
         number = len(amendments(engine, record.id)) + 1
         before = tuple(key for key, _, _ in engine.journal.steps(record.id))
-        ended = "finish#1" in before
+        ended = any(key.startswith(FINISH) for key in before)
 
         async def step() -> str:
             sealed = await _sealed(workspace, inputs, contract, change, journal.tell)

@@ -1,50 +1,177 @@
 """What people say of a run: their word for a contract or a requirement, and answers to what it asks."""
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .. import proof
-from ..errors import BadInput
+from .. import people, proof
+from ..errors import BadInput, Waiting
+from ..people import WHOLE, Since, asked_of
 from ..spool.folder import held
-from ..types import Approval, Contract, Grade, Question, RunRecord
+from ..types import Approval, Contract, Grade, Heard, Judged, Question, RunRecord, Verdict
+from ..workspaces.since import since, without
+from .drive import End
 
 if TYPE_CHECKING:
     from . import Engine
 
 REGRADED = ("done", "not proven", "waiting", "unjudged")
+HEARD = ("by hand ", "decided#")  # steps in which a workflow heard of people
+FINISH = "finish#"
+JUDGED = ("prove#", FINISH)
+
+
+@dataclass(frozen=True)
+class Word:
+    """What a person says of one requirement, or of the contract."""
+
+    who: str
+    why: str
+    rejected: bool = False
+    instead: bool = False  # of what was said before about the same work
+
+
+# -- what stands -------------------------------------------------------------------------------------------------------
 
 
 def approvals(engine: "Engine", run_id: str) -> list[Approval]:
-    """What people said. Who approved a contract has not approved another one."""
-    contract = engine.contract(run_id)
-    name = proof.contract_hash(contract) if contract else ""
-    return [one for one in engine.journal.approvals(run_id) if one.requirement != "*" or one.contract in ("", name)]
-
-
-def approve(engine: "Engine", run_id: str, requirement: str | None, *, who: str, why: str) -> RunRecord:
-    """A person's word: for one requirement, or for the contract. Grades follow at once; no agent is called."""
+    """What people said, as it stands for the work that was judged last: what does not says why. Who approved a
+    contract has not approved another one."""
+    words = engine.journal.approvals(run_id)
+    contract = engine.contract(run_id) if words else None
+    if contract is None:
+        return words
+    name = proof.contract_hash(contract)
+    words = [one for one in words if one.requirement != WHOLE or one.contract in ("", name)]
+    seen = judged_at(engine, run_id)
+    at = {name: verdict.commit for name, verdict in seen.items()}
+    owned = {path for verdict in seen.values() for path in verdict.owned}
     record = engine.journal.run(run_id)
-    contract = _approvable(engine, record, requirement)
-    given = Approval(requirement=requirement or "*", who=who, why=why, contract=proof.contract_hash(contract))
-    engine.journal.approve(record.id, given)
-    engine._of(record).tell("approved", requirement=given.requirement, who=who, why=why)
-    verdict = engine.verdict(record.id) if engine.journal.step(record.id, "finish#1") else None
-    if verdict is None or record.state not in REGRADED:
+
+    def compare(before: str, after: str) -> Since:
+        found = since(Path(record.repository), engine.home, run_id, before, after)
+        return Since(without(found[1], owned), found[0]) if found else Since(known=False)
+
+    asked = {one.id: asked_of(one) for one in contract.requirements}
+    return people.standing(words, at, people.taken(heard(engine, run_id)), compare, asked)
+
+
+def judged_at(engine: "Engine", run_id: str) -> dict[str, Verdict]:
+    """The verdict that was the last one on each requirement: on the finished work, else on the newest task."""
+    if final := engine.final(run_id):
+        return {one.id: final for one in final.requirements}
+    return {one.id: verdict for verdict in engine.verdicts(run_id) for one in verdict.requirements}
+
+
+def heard(engine: "Engine", run_id: str) -> list[Heard]:
+    """What the run's workflow has heard of people so far."""
+    keys = [key for key, _, _ in engine.journal.steps(run_id) if key.rpartition("/")[2].startswith(HEARD)]
+    return [Heard.model_validate_json(engine.journal.step(run_id, key) or "") for key in keys]
+
+
+def untaken(engine: "Engine", run_id: str) -> list[Approval]:
+    """Words that the run's workflow still has to hear."""
+    words = engine.journal.approvals(run_id)
+    return people.untaken(words, heard(engine, run_id)) if words else []
+
+
+# -- what is said ------------------------------------------------------------------------------------------------------
+
+
+def say(engine: "Engine", run_id: str, requirement: str | None, word: Word) -> RunRecord:
+    """A person's word. Grades follow at once; no agent is called, but a resumed run works on what was rejected."""
+    record = engine.journal.run(run_id)
+    given = _sayable(engine, record, requirement, word)
+    if not engine.journal.approve(record.id, given, instead=word.instead):
+        _refuse_second(engine, record, given)
+    data: dict[str, object] = {"requirement": given.requirement, "who": word.who, "why": word.why}
+    seen = {"commit": given.commit} if given.commit else {}
+    engine._of(record).tell("rejected" if word.rejected else "approved", **data, **seen)
+    verdict = engine.verdict(record.id) if engine.final(record.id) else None
+    record = engine.journal.run(record.id)
+    if verdict is None or record.state not in REGRADED or engine.journal.driver(record.id):
         return record
-    return engine._concluded(record, proof.concluded(verdict, engine.inputs(record.id).settings.accept))
+    outcome = proof.concluded(verdict, engine.inputs(record.id).settings.accept)
+    if outcome.state == "waiting" or not (news := untaken(engine, record.id)):
+        return engine._concluded(record, outcome)
+    record = record.model_copy(update={"grade": outcome.grade})
+    return engine._ended(record, End("waiting", Waiting.code, _goes_on(record, news)))
 
 
-def _approvable(engine: "Engine", record: RunRecord, requirement: str | None) -> Contract:
-    contract, verdict = engine.contract(record.id), engine.verdict(record.id)
+def _goes_on(record: RunRecord, news: list[Approval]) -> str:
+    rejected = [one for one in news if one.rejected]
+    if not rejected:
+        return f"all is decided; `trued resume {record.id}` goes on"
+    said = "; ".join(one.gap.what for one in rejected)
+    return f"{said}; `trued resume {record.id}` works on it"
+
+
+def _sayable(engine: "Engine", record: RunRecord, requirement: str | None, word: Word) -> Approval:
+    """The word as it will stand in the journal, or why it cannot be said."""
+    contract = engine.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
-    known = [one.id for one in contract.requirements]
-    if requirement and requirement not in known:
-        raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(known)}")
+    _named(word)
     spoken_by_a_person(engine, record)
-    if verdict and any(one.id == requirement and one.grade is Grade.REFUTED for one in verdict.requirements):
-        what = f"{requirement} is refuted by a check"
+    name = proof.contract_hash(contract)
+    if requirement is None:
+        return Approval(requirement=WHOLE, who=word.who, why=word.why, contract=name)
+    asked = {one.id: one for one in contract.requirements}
+    if requirement not in asked:
+        raise BadInput(f"run {record.id} has no requirement {requirement!r}", then=f"it has {', '.join(asked)}")
+    seen = judged_at(engine, record.id).get(requirement)
+    if seen is None:
+        what = f"run {record.id} has not come to {requirement} yet: there is nothing to look at"
+        raise BadInput(what, then=f"`trued show {record.id}` tells where it stands")
+    given = Approval(
+        requirement=requirement,
+        who=word.who,
+        why=word.why,
+        contract=name,
+        commit=seen.commit,
+        asked=asked_of(asked[requirement]),
+        rejected=word.rejected,
+    )
+    _decidable(engine, record, given, instead=word.instead)
+    return given
+
+
+def _named(word: Word) -> None:
+    if not word.who.strip():
+        raise BadInput("a word needs a name", then="--as NAME")
+    if not word.why.strip():
+        raise BadInput("a word needs a reason", then="--reason TEXT")
+
+
+def _decidable(engine: "Engine", record: RunRecord, given: Approval, *, instead: bool) -> None:
+    """Nobody is asked twice, nobody can attest what a check refutes, and what is proven needs no word."""
+    name = given.requirement
+    said = [one for one in approvals(engine, record.id) if one.requirement == name and not one.stale]
+    if said and not instead:
+        _refuse_second(engine, record, given)
+    if given.rejected:
+        return
+    bare = _bare(engine, record.id, name)
+    if bare.grade is Grade.REFUTED:
+        what = f"{name} is refuted by a check"
         raise BadInput(what, then="mend the work, or start anew with another requirement")
-    return contract
+    if bare.grade is Grade.PROVEN and not said:
+        raise BadInput(f"{name} is proven already: it needs nobody's word", then=f"`trued why {name} {record.id}`")
+
+
+def _bare(engine: "Engine", run_id: str, name: str) -> Judged:
+    """What checks alone say."""
+    return next(one for one in judged_at(engine, run_id)[name].requirements if one.id == name)
+
+
+def _refuse_second(engine: "Engine", record: RunRecord, given: Approval) -> None:
+    said = [one for one in engine.journal.approvals(record.id) if one.requirement == given.requirement]
+    first = said[-1]
+    how = "rejected" if first.rejected else "approved" if first.requirement == WHOLE else "accepted"
+    what = "the contract" if first.requirement == WHOLE else given.requirement
+    where = f" at {first.commit[:10]}" if first.commit else ""
+    raise BadInput(f"{first.who} has {how} {what} already{where}: {first.why}", then="--instead says otherwise")
 
 
 def spoken_by_a_person(engine: "Engine", record: RunRecord) -> None:

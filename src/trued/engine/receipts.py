@@ -23,7 +23,6 @@ from ..workspaces.sides import Side
 from . import Engine, Inputs
 from .verify import VerifyRequest, visiting
 
-FINAL = "finish#1"  # the step whose verdict is the run's
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,13 +239,13 @@ async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, reposi
 async def keep_run(engine: Engine, run_id: str, keeping: Keeping) -> None:
     """A run's final verdict, with what people said of it."""
     contract, verdict = engine.contract(run_id), engine.verdict(run_id)
-    if contract is None or verdict is None or not engine.journal.step(run_id, FINAL):
+    if contract is None or verdict is None or not engine.final(run_id):
         raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` goes on to it")
     inputs, record = engine.inputs(run_id), engine.journal.run(run_id)
     whole = replace(
         keeping,
         accept=inputs.settings.accept,
-        approvals=tuple(engine.journal.approvals(run_id)),
+        approvals=tuple(engine.approvals(run_id)),
         owned=owned_beside(inputs.goal.source.file),
         asked=_unchanged(inputs),
     )

@@ -34,6 +34,9 @@ def approved(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
 def _by_parts(judged: Judged, lifted: Mapping[str, Judged]) -> Judged:
     """What is made of others rises with them: a person who accepted every part need not accept the whole, too."""
     parts = [lifted[name] for name in judged.parts if name in lifted]
+    if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
+        why = (f"{PARTS} {len(parts)} parts: {', '.join(fallen)} is refuted", *judged.why)
+        return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why})
     if not parts or judged.grade is not Grade.UNPROVEN or not judged.why[0].startswith(PARTS):
         return judged
     worst = min((one.grade for one in parts), key=lambda grade: grade.rank)
@@ -45,16 +48,35 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged]) -> Judged:
 
 
 def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
+    own = next((one for one in approvals if one.requirement == judged.id), None)
+    if own and own.rejected and not own.stale:
+        return _rejected(judged, own)
+    judged = _remembered(judged, own) if own and own.stale else judged
     contract = next((one for one in approvals if one.requirement == "*"), None)
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *judged.why)})
-    own = next((one for one in approvals if one.requirement == judged.id), None)
-    if own is None or not own.who or judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank:
+    if own is None or own.stale or not own.who or judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank:
         return judged
     why = f"accepted by {own.who}{_because(own)}"
     update = {"grade": Grade.ATTESTED, "lacks": "", "holds": True, "gaps": (), "why": (why, *judged.why)}
     return judged.model_copy(update=update)
+
+
+def _rejected(judged: Judged, word: Approval) -> Judged:
+    """A person looked, and it is not so: as good as a check that failed."""
+    why = (f"rejected by {word.who}{_because(word)}", *judged.why)
+    gaps = (word.gap, *judged.gaps)
+    return judged.model_copy(
+        update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why}
+    )
+
+
+def _remembered(judged: Judged, word: Approval) -> Judged:
+    """What somebody said of other work is told, and counts for nothing."""
+    if judged.grade.rank >= Grade.ATTESTED.rank:
+        return judged
+    return judged.model_copy(update={"why": (*judged.why[:1], word.stale, *judged.why[1:])})
 
 
 def _because(approval: Approval) -> str:
