@@ -56,7 +56,8 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *judged.why)})
-    if own is None or own.stale or not own.who or judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank:
+    settled = judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank
+    if settled or own is None or own.stale or not own.who:
         return judged
     why = f"accepted by {own.who}{_because(own)}"
     update = {"grade": Grade.ATTESTED, "lacks": "", "holds": True, "gaps": (), "why": (why, *judged.why)}
@@ -67,9 +68,7 @@ def _rejected(judged: Judged, word: Approval) -> Judged:
     """A person looked, and it is not so: as good as a check that failed."""
     why = (f"rejected by {word.who}{_because(word)}", *judged.why)
     gaps = (word.gap, *judged.gaps)
-    return judged.model_copy(
-        update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why}
-    )
+    return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "gaps": gaps, "why": why})
 
 
 def _remembered(judged: Judged, word: Approval) -> Judged:

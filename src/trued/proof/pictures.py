@@ -39,6 +39,8 @@ def _first_lines(detail: str) -> str:
     """Of a page the sentence; of a test the line in which it failed."""
     lines = [line for line in detail.splitlines() if line.strip()]
     failing = [line.removeprefix("E").strip() for line in lines if line.startswith("E ")]
+    if failing and len(failing) > 1 and failing[1].startswith("Actual"):
+        return f"{failing[0]}; {failing[1]}"[:500]
     return (failing or lines or [""])[0][:500]
 
 

@@ -109,7 +109,7 @@ async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: 
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
             variables={"TMPDIR": folder},  # a short name: Chromium's sockets have one of at most 107 bytes
-            readable=(str(INSIDE), *_readable(program)),
+            readable=(str(INSIDE), *readable(program)),
             within_s=START_S + 2 * check.within_s,
             output_bytes=OUTPUT_BYTES,
             network="loopback",
@@ -162,7 +162,7 @@ def _program(path: str) -> str:
     return next(filter(None, (*named, *reversed(own))), "")
 
 
-def _readable(program: str) -> tuple[str, ...]:
+def readable(program: str) -> tuple[str, ...]:
     real = Path(program).resolve()
     return () if real.is_relative_to("/usr") else (str(real.parent),)
 

@@ -9,6 +9,7 @@ from trued.types import Outcomes, TestsCheck
 
 from ..room.bench import Bench, Fact, Wanted, capped, void
 from ..room.frozen import below
+from . import e2e
 from .runners import gotests, nodes, pytests, reports, unittests
 from .runners.commands import Asked, recognised
 
@@ -34,6 +35,16 @@ async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
         return void(why, Outcomes.BROKEN, "no such file", check.command)
     if asked is None:
         return await reports.take(check, None, bench, wanted)
+    if not check.e2e:
+        return await _run(check, asked, bench, wanted)
+    python = asked.runner == "pytest"  # whose plugin brings a page along; others drive the browser themselves
+    if lack := e2e.lacking(bench, wanted, python=python):
+        return lack
+    async with e2e.staged(bench, python=python) as staged:
+        return await _run(check.model_copy(update={"network": "loopback"}), asked, staged, wanted)
+
+
+async def _run(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
     if broken := await _before(check, asked, bench):
         return broken
     fact = await RUNNERS[asked.runner](check, asked, bench, wanted)

@@ -296,6 +296,24 @@ def load(plugins: list[list[str]], channel: Channel) -> list[tuple[str, Any]]:
     return loaded
 
 
+def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Channel) -> list[tuple[str, Any]]:
+    """Plugins for tests that drive a page: registered after the project's own, so that the browser is ours."""
+    if stage["supplied"]:
+        sys.meta_path.insert(0, Supplied(stage["supplied"]))
+    spec = importlib.util.spec_from_file_location("trued_pages", stage["plugin"])
+    if spec is None or spec.loader is None:
+        raise ImportError(stage["plugin"])
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    try:
+        importlib.import_module("playwright.sync_api")  # before anything of the project's can stand in its way
+    except ImportError:
+        pass
+    theirs = any(name == "playwright" for name, _ in plugins)
+    kind = module.Theirs if theirs else module.Ours
+    return [("trued-pages", kind(stage["chromium"])), ("trued-kept", module.Keeping(stage["kept"], channel))]
+
+
 def main() -> None:
     order = json.loads(sys.stdin.buffer.read())
     number = int(os.environ.pop("TRUED_CHANNEL"))
@@ -316,7 +334,9 @@ def main() -> None:
     last(Counting.pytest_collection_modifyitems)  # marks the function itself
     pytest.hookimpl(hookwrapper=True, tryfirst=True)(Counting.pytest_runtest_protocol)
     absent = [name for name in IDLE if name == "cacheprovider" or not importlib.util.find_spec(name)]
-    plugins = [Registrar(load(order["plugins"], channel), absent, channel), Counting(order, channel, pytest)]
+    loaded = load(order["plugins"], channel)
+    loaded += pages(order["stage"], loaded, channel) if order["stage"] else []
+    plugins = [Registrar(loaded, absent, channel), Counting(order, channel, pytest)]
     channel.say(started=True)
     sys.path[:0] = order["paths"]
     sys.path += [one for folder in order["site"] if os.path.isdir(folder) for one in installed(folder)]

@@ -235,8 +235,10 @@ def _rests_on(
         ):
             yield f"checks written by {one}"
     for given in approvals:
-        if given.requirement == judged.id:
-            yield f"accepted by {given.who}: {given.why}"
+        if given.requirement == judged.id and given.stale:
+            yield f"nobody's word any more: {given.stale}"
+        elif given.requirement == judged.id:
+            yield f"{'rejected' if given.rejected else 'accepted'} by {given.who}: {given.why}"
         elif given.requirement == "*":
             yield f"the contract is approved by {given.who}: {given.why}"
 

@@ -15,6 +15,7 @@ from trued.types import Check, Network, Outcomes, Serve, Shot, Tried
 from ..checks import node
 from .interpreter import Interpreter
 from .services import attended
+from .stage import Stage
 
 INSIDE = Path(__file__).parents[1] / "inside"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -51,6 +52,7 @@ class Bench:
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
     node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room
     services: tuple[Serve, ...] = ()  # what checks that may use the loopback find there
+    stage: Stage | None = None  # for tests that drive a page
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -80,7 +82,9 @@ class Bench:
                 str(INSIDE),
                 *filter(None, [self.prepared, self.node_modules]),
                 *node.elsewhere(),
+                *(self.stage.readable if self.stage else ()),
             ),
+            writable=(self.stage.folder,) if self.stage else (),
             within_s=within_s,
             second=self.second,
         )

@@ -15,6 +15,7 @@ from trued.types import Outcomes, TestsCheck
 from ...room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
 from ...room.cleanroom import planted
 from ...room.frozen import below, candidates, configures
+from ..e2e import with_pictures
 from .commands import Asked
 from .counting import Counted, Words, fact, nothing
 
@@ -97,7 +98,8 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         canaries=len(CANARIES),
         nothing=nothing(wanted),
     )
-    return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+    found = fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+    return await with_pictures(bench, found, said)
 
 
 def missing(bench: Bench, output: str) -> str:
@@ -174,4 +176,16 @@ def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]
         "reverse": wanted.second,
         "red": list(wanted.red),
         "seed": nonce(),
+        "stage": _stage(bench),
+    }
+
+
+def _stage(bench: Bench) -> dict[str, Any] | None:
+    if bench.stage is None:
+        return None
+    return {
+        "plugin": str(INSIDE / "pages.py"),
+        "chromium": bench.stage.chromium,
+        "kept": str(bench.stage.kept),
+        "supplied": dict(bench.stage.supplied),
     }

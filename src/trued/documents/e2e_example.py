@@ -1,0 +1,21 @@
+"""The example of a browser test that `handoff` puts into a project."""
+
+import re
+from importlib.resources import files
+
+PATH = "tests/e2e/test_example.py"
+
+
+def e2e_example(start: str = "python app.py", port_env: str = "PORT", sees: str = "") -> tuple[str, str]:
+    """Where it goes and what it says; `start` starts the app, `sees` is on its first page (anything at all if "")."""
+    port = port_env if port_env.isidentifier() else "PORT"
+    text = files(__package__).joinpath("e2e_example.txt").read_text(encoding="utf-8")
+    shown = _literal(sees) if sees else 're.compile(r"\\S")'
+    made = text.format(start=_literal(start), port_env=port, port_name=_literal(port), sees=shown)
+    return PATH, made if sees else made.replace("import os\n", "import os\nimport re\n", 1)
+
+
+def _literal(text: str) -> str:
+    """As a person would write it in Python."""
+    plain = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
+    return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'

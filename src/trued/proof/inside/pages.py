@@ -1,0 +1,199 @@
+"""Runs inside the sandbox, with pytest: a page in the engine's Chromium for tests, and what is kept of each of them.
+
+The fixtures are those that pytest-playwright has. Where the project brings that plugin itself, its own are used, and
+only the browser is ours. No server is started here: a test starts what it looks at.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--mute-audio"]
+VIEW = {"width": 1280, "height": 720}
+LOOK_MS = 10_000
+MOST = 200  # tests of which something is kept; the engine chooses among them
+# Options that pytest-playwright has, and what they are without it: pictures and recordings are taken anyway.
+OPTIONS = {
+    **{"--base-url": "", "--browser": "chromium", "--browser-channel": "", "--device": "", "--output": ""},
+    **{"--slowmo": "0", "--tracing": "off", "--video": "off", "--screenshot": "off"},
+}
+MARKS = (
+    "skip_browser(name): not in this browser",
+    "only_browser(name): in this one only",
+    "browser_context_args(**how)",
+)
+
+
+class Ours:
+    """The fixtures for a project that has no plugin of its own for them."""
+
+    def __init__(self, chromium: str) -> None:
+        self.chromium = chromium
+
+    def pytest_addoption(self, parser: Any) -> None:
+        group = parser.getgroup("pages")
+        for name, usual in OPTIONS.items():
+            self.add(group, name, default=usual)
+        self.add(group, "--headed", action="store_true", default=False)
+        self.add(group, "--full-page-screenshot", action="store_true", default=False)
+        try:
+            parser.addini("base_url", "where pages without a host are", default="")
+        except ValueError:
+            pass  # pytest-base-url is there
+
+    def add(self, group: Any, name: str, **how: Any) -> None:
+        try:
+            group._addoption(name, dest="pages_" + name.strip("-").replace("-", "_"), **how)
+        except ValueError:
+            pass  # some other plugin has it
+
+    def pytest_configure(self, config: Any) -> None:
+        for mark in MARKS:
+            config.addinivalue_line("markers", mark)
+
+    @pytest.fixture(scope="session")
+    def base_url(self, pytestconfig: Any) -> str:
+        return str(getattr(pytestconfig.option, "pages_base_url", "") or pytestconfig.getini("base_url"))
+
+    @pytest.fixture(scope="session")
+    def playwright(self) -> Any:
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as one:
+            yield one
+
+    @pytest.fixture(scope="session")
+    def browser_name(self) -> str:
+        return "chromium"
+
+    @pytest.fixture(scope="session")
+    def browser_channel(self) -> None:
+        return None
+
+    @pytest.fixture(scope="session")
+    def is_chromium(self) -> bool:
+        return True
+
+    @pytest.fixture(scope="session")
+    def is_firefox(self) -> bool:
+        return False
+
+    @pytest.fixture(scope="session")
+    def is_webkit(self) -> bool:
+        return False
+
+    @pytest.fixture(scope="session")
+    def device(self) -> None:
+        return None
+
+    @pytest.fixture(scope="session")
+    def browser_type(self, playwright: Any) -> Any:
+        return playwright.chromium
+
+    @pytest.fixture(scope="session")
+    def browser_type_launch_args(self) -> dict[str, Any]:
+        return launched({}, self.chromium)
+
+    @pytest.fixture(scope="session")
+    def launch_browser(self, browser_type: Any, browser_type_launch_args: dict[str, Any]) -> Any:
+        def launch(**more: Any) -> Any:
+            return browser_type.launch(**{**browser_type_launch_args, **more})
+
+        return launch
+
+    @pytest.fixture(scope="session")
+    def browser(self, launch_browser: Any) -> Any:
+        one = launch_browser()
+        yield one
+        one.close()
+
+    @pytest.fixture(scope="session")
+    def browser_context_args(self, base_url: str) -> dict[str, Any]:
+        return {"viewport": VIEW, "reduced_motion": "reduce", **({"base_url": base_url} if base_url else {})}
+
+    @pytest.fixture
+    def new_context(self, browser: Any, browser_context_args: dict[str, Any], request: Any) -> Any:
+        mark = request.node.get_closest_marker("browser_context_args")
+        asked = dict(mark.kwargs) if mark else {}
+        contexts: list[Any] = []
+
+        def make(**more: Any) -> Any:
+            contexts.append(browser.new_context(**{**browser_context_args, **asked, **more}))
+            return contexts[-1]
+
+        yield make
+        for one in contexts:
+            one.close()
+
+    @pytest.fixture
+    def context(self, new_context: Any) -> Any:
+        return new_context()
+
+    @pytest.fixture
+    def page(self, context: Any) -> Any:
+        return context.new_page()
+
+
+class Theirs:
+    """The project's own plugin, with the engine's Chromium."""
+
+    def __init__(self, chromium: str) -> None:
+        self.chromium = chromium
+
+    @pytest.fixture(scope="session")
+    def browser_type_launch_args(self, browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+        return launched(browser_type_launch_args, self.chromium)
+
+
+def launched(given: dict[str, Any], chromium: str) -> dict[str, Any]:
+    kept = {name: value for name, value in given.items() if name not in ("channel", "executable_path", "headless")}
+    args = [*FLAGS, *(one for one in given.get("args") or () if one not in FLAGS)]
+    return {**kept, "executable_path": chromium, "headless": True, "args": args}
+
+
+class Keeping:
+    """Records what a test does in the browser, and takes a picture at its end."""
+
+    def __init__(self, folder: str, channel: Any) -> None:
+        self.folder, self.channel = folder, channel
+        self.seen: set[str] = set()
+
+    @pytest.hookimpl(hookwrapper=True)
+    def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
+        made = yield
+        if fixturedef.argname == "context" and made.excinfo is None:
+            try:
+                made.get_result().tracing.start(screenshots=True, snapshots=True)
+            except Exception:
+                return  # it is no context of a browser, or somebody records it already
+
+    @pytest.hookimpl(hookwrapper=True, tryfirst=True)
+    def pytest_runtest_teardown(self, item: Any) -> Any:
+        given = getattr(item, "funcargs", {})
+        if item.nodeid not in self.seen and len(self.seen) < MOST and ("page" in given or "context" in given):
+            self.seen.add(item.nodeid)
+            self.keep(item.nodeid, given)
+        yield
+
+    def keep(self, test: str, given: dict[str, Any]) -> None:
+        number = len(self.seen)
+        said: dict[str, Any] = {"shot": "", "trace": "", "test": test, "url": "", "viewport": ""}
+        try:
+            page = given.get("page") or given["context"].pages[-1]
+            said["url"], size = str(page.url), page.viewport_size or {}
+            said["viewport"] = "%sx%s" % (size.get("width", "?"), size.get("height", "?"))
+            said["chromium"] = str(page.context.browser.version)
+            page.screenshot(path=os.path.join(self.folder, "%d.png" % number), animations="disabled", timeout=LOOK_MS)
+            said["shot"] = "%d.png" % number
+        except Exception as error:
+            said["lost"] = str(error).partition("\n")[0][:200]
+        try:
+            context = given.get("context") or given["page"].context
+            context.tracing.stop(path=os.path.join(self.folder, "%d.zip" % number))
+            said["trace"] = "%d.zip" % number
+        except Exception as error:
+            said["lost"] = str(error).partition("\n")[0][:200]
+        self.channel.say(**said)
