@@ -33,6 +33,7 @@ COMMANDS = {
     "answer": ("Work", "people", "Answer what a run asks: yes, stop or redo"),
     "approve": ("Work", "people", "Give your word for a contract or a requirement"),
     "amend": ("Work", "people", "Change the contract of a run, by your word"),
+    "land": ("Work", "land", "Bring a finished run home: onto your branch, or as a pull request"),
     "ls": ("Look", "look", "The runs"),
     "show": ("Look", "look", "One run: its calls, checks, tokens, cost, and what it waits for"),
     "logs": ("Look", "look", "The events of a run, or the transcript of one call"),

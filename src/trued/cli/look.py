@@ -39,7 +39,8 @@ def ls(
     here = None if every else top_of(Path.cwd())
     with opened() as engine:
         runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
-        rows = [listed(one, engine.journal.driver(one.id)) for one in runs]
+        landed = engine.journal.landed()
+        rows = [listed(one, engine.journal.driver(one.id), landed=landed.get(one.id, ())) for one in runs]
     if as_json:
         print_json(rows)
     elif rows:
@@ -51,6 +52,7 @@ def ls(
 
 def _print_runs(rows: list[dict[str, Any]]) -> None:
     console, columns = out(), ("id", "workflow", "state", "grade")
+    rows = [{**row, "state": "landed" if row["landed"] else row["state"]} for row in rows]
     width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
     console.print(Text("".join(f"{name:<{width[name]}}" for name in columns) + f"{'when':<12}title", "dim"))
     for row in rows:
@@ -87,11 +89,16 @@ def show(
         for one in used_lines(engine, record):
             console.print(one, soft_wrap=True)
         console.print(
-            Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}"), soft_wrap=True
+            Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed(seen)}"),
+            soft_wrap=True,
         )
         advise(
             engine, record, ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
         )
+
+
+def _landed(seen: Progress) -> str:
+    return f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
 
 
 def _shortened(lines: list[Text], *, full: bool) -> Iterator[Text]:

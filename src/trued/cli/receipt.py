@@ -28,18 +28,22 @@ def receipt(
             show_default=False,
         ),
     ] = None,
+    landed: Annotated[
+        bool, typer.Option("--landed", help="Of the commit that landed, where that was proven again.")
+    ] = False,
     unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign, though there is a key.")] = False,
 ) -> None:
     """A run's final verdict as a file: an in-toto statement that `trued verify FILE` checks.
 
     It is signed if `trued key --new` has made a key on this machine.
     """
-    from ..engine.receipts import Keeping, keep_run
+    from ..engine.receipts import Keeping, keep_landed, keep_run
 
     with opened() as engine:
         record = chosen(engine, run)
         target = path or Path(f"trued-{record.id}.receipt.json")
-        asyncio.run(keep_run(engine, record.id, Keeping(receipt=target, bundle=bundle, unsigned=unsigned)))
+        keeping = Keeping(receipt=target, bundle=bundle, unsigned=unsigned)
+        asyncio.run((keep_landed if landed else keep_run)(engine, record.id, keeping))
     print(target)
     hint(f"check it with: trued verify {target}{f' --bundle {bundle}' if bundle else ''}")
 

@@ -223,7 +223,7 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
         "failed": f"go on with: trued resume {name} (the failed call is made again); trued logs {name} tells more",
         "unjudged": f"go on with: trued resume {name}",
         "not proven": f"trued why {unmet or 'REQUIREMENT'} {name} shows the evidence; trued diff {name} the work",
-        "done": f"trued diff {name} shows the work, trued report {name} the whole story",
+        "done": f"trued land {name} brings it home; trued diff {name} shows the work, trued report {name} the story",
     }
     if then.get(state):
         hint(then[state])

@@ -22,6 +22,7 @@ GRADES = {  # colour of each grade
 STATES = {
     "running": "bold",
     "done": "green",
+    "landed": "bold green",
     "failed": "red",
     "not proven": "red",
     "waiting": "yellow",

@@ -1,86 +1,27 @@
 """Brings a finished run home: exactly the commit that was proven, or one that is proven again on a moved target."""
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from .. import proof
 from ..errors import BadInput
 from ..kit import digest
-from ..types import Approval, Contract, Grade, Question, RunRecord, Value, Verdict
+from ..types import Approval, Grade, Question, RunRecord
 from ..workspaces import replaying
-from ..workspaces.git import GitWorkspace
 from ..workspaces.landing import Landing as Home
+from .agreeing import OPTIONS, not_agreed
 from .approving import spoken_by_a_person
-from .entrusted import Entrusted, entrusted, lines
-from .landings import Landed, landings, part_of
+from .entrusted import Entrusted, entrusted
+from .landings import Candidate, Ground, Landed, Landing, Wanted, landings, part_of
+from .offers import is_offered, offer
 from .reproof import Again, Proof, carried, needed
-from .start import Inputs
 
 if TYPE_CHECKING:
     from . import Engine
 
+__all__ = ["Landing", "Wanted", "land", "unproven"]
+
 FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already"
-SHORT = 12  # characters by which a digest may be named
-OPTIONS = ("yes", "no")
-
-
-class Wanted(Value):
-    """What a person asks of `land`."""
-
-    onto: str = ""  # else the branch that was checked out when the run began
-    way: Literal["", "ff", "merge"] = ""  # else forward where possible, or rebased, proven again, and forward
-    agree: str = ""  # digest of the changes that ask for trust
-    carry: bool = False  # words for single requirements hold for the rebased commit, too
-    who: str = ""
-
-
-class Landing(Value):
-    """What came of it. Whatever is not `landed` has changed nothing in the user's repository."""
-
-    run: str
-    landed: bool = False
-    code: int = 0
-    why: str = ""
-    then: str = ""  # what helps
-    onto: str = ""
-    how: str = ""
-    before: str = ""  # where the branch stood
-    commit: str = ""
-    said: tuple[str, ...] = ()  # what a person should know of it
-    conflicts: tuple[str, ...] = ()
-    asks: dict[str, str] = {}  # noqa: RUF012  changed files that ask for trust, and why
-    digest: str = ""  # of these changes
-    verdict: Verdict | None = None  # where it was proven again
-
-
-@dataclass(frozen=True)
-class Ground:
-    """All that one landing works with."""
-
-    engine: "Engine"
-    record: RunRecord
-    inputs: Inputs
-    contract: Contract
-    workspace: GitWorkspace
-    wanted: Wanted
-    home: Home
-
-    @property
-    def onto(self) -> str:
-        return self.home.branch
-
-    def result(self, **more: object) -> Landing:
-        return Landing.model_validate({"run": self.record.id, "onto": self.onto, **more})
-
-
-@dataclass(frozen=True)
-class Candidate:
-    """A commit that could land."""
-
-    commit: str
-    tip: str  # of the target
-    how: str
-    part: str  # below which its steps stand in the journal
 
 
 async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
@@ -89,9 +30,12 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
     spoken_by_a_person(engine, record)
     with engine.journal.claim(record.id):
         record = engine.journal.run(record.id)
-        if unfit := unproven(engine, record):
+        unfit = unproven(engine, record)
+        if unfit and not (wanted.draft and record.head not in ("", record.base)):
             return unfit
         ground = await _ground(engine, record, wanted)
+        if wanted.way == "pr" or (not wanted.way and not wanted.onto and is_offered(ground)):
+            return await offer(ground, proven=unfit is None)
         if not (tip := await ground.home.tip()):
             raise BadInput(f"there is no branch {ground.onto!r} in {record.repository}", then=await _others(ground))
         await ground.workspace.store.bring(await ground.workspace.store.source(), tip, f"onto/{tip}")
@@ -172,7 +116,7 @@ async def _land(ground: Ground, tip: str) -> Landing:
         return candidate
     await ground.home.ready(tip, candidate.commit)
     found = await entrusted(ground.workspace, tip, candidate.commit)
-    if refused := await _not_agreed(ground, candidate, found):
+    if refused := await not_agreed(ground, candidate, found):
         return refused
     again = await _proven_again(ground, candidate) if candidate.how != FAST else None
     if again and again.outcome.state != "done":
@@ -216,45 +160,6 @@ def _named(ground: Ground, commit: str, tip: str, how: str) -> Candidate:
     return Candidate(commit, tip, how, part_of(ground.onto, commit, tip, proof.contract_hash(ground.contract)))
 
 
-async def _not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> Landing | None:
-    """Changes of what is believed or run by itself are a person's to agree to, once for exactly these bytes."""
-    journal, wanted = ground.engine._of(ground.record), ground.wanted
-    key = f"agreed to {found.digest[:SHORT]}"
-    if not found or ground.engine.journal.step(ground.record.id, key):
-        return None
-    told = "\n".join(f"  {line}" for line in lines(found))
-    who = wanted.who if len(wanted.agree) >= SHORT and found.digest.startswith(wanted.agree) else ""
-    if not who and not wanted.agree:
-        text = f"The run changes what is believed or run by itself once it has landed:\n{told}\nLand it with these?"
-        answer = await ground.engine.person(Question(key=key, text=text, options=OPTIONS))
-        who = answer[2] if answer and answer[0] == "yes" else ""
-        if answer and not who:
-            return _asking(ground, candidate, found, code=1, why="you did not agree to what the run changes")
-    if not who:
-        what = "changes what is believed or run by itself once it has landed, and nobody agreed to that"
-        return _asking(ground, candidate, found, code=3, why=f"run {ground.record.id} {what}")
-
-    async def step() -> str:
-        return who
-
-    await journal.once(key, found.digest, step)
-    journal.tell("agreed", files=list(found.files), digest=found.digest, who=who)
-    return None
-
-
-def _asking(ground: Ground, candidate: Candidate, found: Entrusted, *, code: int, why: str) -> Landing:
-    name = ground.record.id
-    return ground.result(
-        code=code,
-        why=f"{why}: {', '.join(found.files)}",
-        then=f"look at them with `trued diff {name}`, then: trued land {name} --agree {found.digest[:SHORT]}",
-        asks=found.files,
-        digest=found.digest,
-        before=candidate.tip,
-        commit=candidate.commit,
-    )
-
-
 # -- proof of another commit than the run's ----------------------------------------------------------------------------
 
 
@@ -291,15 +196,16 @@ async def _said_again(ground: Ground, candidate: Candidate, lacking: tuple[Appro
 
 def _short(ground: Ground, candidate: Candidate, again: Again) -> Landing:
     name, outcome = ground.record.id, again.outcome
+    words = carried(ground.contract, again.contract, ground.engine.approvals(name))
+    lacking = [one.requirement for one in needed(again, words.single)]
     then = f"`trued diff {name}` shows the work; run it again from {ground.onto}, or mend it by hand and `trued verify`"
-    if outcome.state == "waiting":
-        given = {one.requirement for one in ground.engine.approvals(name)}
-        attested = [one for one in outcome.lacking if one in given]
-        then = f"{', '.join(outcome.lacking)} lack a person's word for the new commit"
-        then += f": trued land {name} --carry" if attested == list(outcome.lacking) else f": trued approve {name}"
+    if lacking:
+        then = (
+            f"{', '.join(lacking)} was accepted for {ground.record.head[:12]}: trued land {name} --carry says it again"
+        )
     why = f"{candidate.how} onto {ground.onto} is not proven: {'; '.join(outcome.why)}"
     return ground.result(
-        code=proof.exit_code(outcome),
+        code=3 if lacking else proof.exit_code(outcome),
         why=why,
         then=then,
         how=candidate.how,

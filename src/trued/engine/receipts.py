@@ -21,8 +21,8 @@ from ..workspaces import sides
 from ..workspaces.gitcall import Git
 from ..workspaces.sides import Side
 from . import Engine, Inputs
+from .landings import landed, proven_as
 from .verify import VerifyRequest, visiting
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +250,27 @@ async def keep_run(engine: Engine, run_id: str, keeping: Keeping) -> None:
         asked=_unchanged(inputs),
     )
     await keep(contract, verdict, whole, repository=Path(record.repository), home=engine.home)
+
+
+async def keep_landed(engine: Engine, run_id: str, keeping: Keeping) -> None:
+    """The verdict on the commit that landed last; the run's own where it is that commit."""
+    brought = landed(engine, run_id)
+    if not brought:
+        raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` brings it home")
+    if (found := proven_as(engine, run_id, brought[-1])) is None:
+        await keep_run(engine, run_id, keeping)
+        return
+    contract, verdict = found
+    inputs, words = engine.inputs(run_id), brought[-1].words
+    whole = replace(
+        keeping,
+        accept=inputs.settings.accept,
+        approvals=words,
+        owned=owned_beside(inputs.goal.source.file),
+        asked=_unchanged(inputs),
+    )
+    place = Path(engine.journal.run(run_id).repository)
+    await keep(contract, proof.approved(verdict, words), whole, repository=place, home=engine.home)
 
 
 def _unchanged(inputs: Inputs) -> Path | None:

@@ -48,7 +48,7 @@ def carried(before: Contract, after: Contract, approvals: Iterable[Approval]) ->
     same = _agreed(before) == _agreed(after)
     return Words(
         tuple(one for one in given if one.requirement == "*" and same),
-        tuple(one for one in given if one.requirement != "*"),
+        tuple(one for one in given if one.requirement != "*" and not (one.rejected or one.stale)),
     )
 
 
@@ -64,10 +64,10 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
 def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
     """Words for single requirements without which the new commit falls short, and with which it would not."""
-    if again.outcome.state != "waiting":
+    short = {one.id for one in again.found.requirements if one.grade.rank < again.accept.rank}
+    useful = tuple(one for one in single if one.requirement in short)
+    if again.outcome.state == "done" or not useful:
         return ()
-    lacking = set(again.outcome.lacking)
-    useful = tuple(one for one in single if one.requirement in lacking)
     whole = replace(again, words=(*again.words, *useful))
     return useful if whole.outcome.state == "done" else ()
 

@@ -192,6 +192,14 @@ class SqliteJournal:
         )
         return [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
 
+    def landed(self) -> dict[str, list[str]]:
+        """Run → branches that its work was brought to."""
+        found: dict[str, list[str]] = {}
+        for row in self._rows("select run, data from event where kind = 'landed' order by id"):
+            onto = str(json.loads(row["data"]).get("onto"))
+            found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
+        return found
+
     def step(self, run: str, key: str) -> str | None:
         """What a recorded step gave."""
         rows = self._rows("select value from step where run = ? and key = ?", (run, key))

@@ -33,10 +33,11 @@ def state_of(record: RunRecord, driver: int) -> str:
     return "interrupted" if record.state == "running" and not driver else record.state
 
 
-def listed(record: RunRecord, driver: int, grade: str = "") -> dict[str, Any]:
-    """One run of `ls`."""
+def listed(record: RunRecord, driver: int, grade: str = "", landed: Iterable[str] = ()) -> dict[str, Any]:
+    """One run of `ls`; `landed` are the branches that its work came to."""
     fields = record.model_dump(mode="json")
-    return {**fields, "state": state_of(record, driver), "grade": grade or fields["grade"]}
+    more = {"state": state_of(record, driver), "grade": grade or fields["grade"], "landed": list(landed)}
+    return {**fields, **more}
 
 
 def shown(
@@ -47,7 +48,11 @@ def shown(
     at_work = state_of(record, driver) == "running"
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
     more = {"questions": asks, "quotas": seen.quotas}
-    return {**listed(record, driver), **more, "calls": [_called(one, at_work=at_work) for one in seen.calls]}
+    return {
+        **listed(record, driver, landed=seen.landed),
+        **more,
+        "calls": [_called(one, at_work=at_work) for one in seen.calls],
+    }
 
 
 def _called(call: Call, *, at_work: bool) -> dict[str, Any]:

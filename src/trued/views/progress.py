@@ -9,6 +9,7 @@ from ..types import Event, Grade
 from .rows import Call, Checks, Remark, Row
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
+LANDING = "land onto "  # keys of a landing
 
 
 class Progress:
@@ -26,6 +27,7 @@ class Progress:
         self.on_base: Counter[str] = Counter()  # how the cases stood there
         self.quotas: dict[str, dict[str, Any]] = {}  # kind of agent → what it told last of its subscription's window
         self.question: tuple[str, str] | None = None  # key, text
+        self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
         self.last_scope = ""  # where something happened last
         self._open: set[str] = set()  # proofs without their verdict
@@ -205,6 +207,10 @@ def _answered(seen: Progress, event: Event) -> None:
 def _sealed(seen: Progress, event: Event) -> None:
     """One check of the contract whose red was taken."""
     named, checks = seen.checks(event.key or "seal")
+    if event.key.startswith(LANDING):
+        row = replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at)
+        seen.put(replace(row, summary="red taken anew"), named)
+        return
     seen.served |= set(map(str, event.data.get("serves", ())))
     seen.requirements = len(seen.served)
     seen.on_base.update({str(name): int(number) for name, number in (event.data.get("cases") or {}).items()})
@@ -244,7 +250,8 @@ def _judged(seen: Progress, event: Event) -> None:
     """One requirement; the verdict on all of them follows."""
     named, checks = seen.checks(event.key)
     one = (str(event.data.get("requirement")), str(event.data.get("grade")), sentence(event.data.get("why")))
-    seen.grades[one[0]] = one[1]
+    if not event.key.startswith(LANDING):  # what came of another commit is not how the run stands
+        seen.grades[one[0]] = one[1]
     seen.put(replace(checks, grades=(*checks.grades, one), ended=event.at, began=checks.began or event.at), named)
 
 
@@ -311,6 +318,14 @@ def _raised(seen: Progress, event: Event) -> None:
     )
 
 
+def _landed(seen: Progress, event: Event) -> None:
+    data = event.data
+    onto, commit = str(data.get("onto", "")), str(data.get("commit", ""))
+    seen.landed[onto] = commit
+    seen.settle()
+    seen.remark(event, f"{data.get('who') or 'somebody'} landed it on {onto} at {commit[:10]} ({data.get('how')})")
+
+
 def _ended(seen: Progress, event: Event) -> None:
     data = event.data
     seen.settle()
@@ -348,6 +363,10 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "branch not moved": _warned("the run's branch was not moved: {why}"),
     "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
     "tried to start an agent": _warned("tried to start an agent: refused"),
+    "landed": _landed,
+    "offered": _warned("offered as a pull request: {url}", warning=False),
+    "agreed": _warned("{who} agreed to changes of {files}", warning=False),
+    "carried": _warned("{who} said again for the new commit: {requirements}", warning=False),
     "limit raised": _raised,
     "quota": _quota,
     "resumed": _resumed,

@@ -1,0 +1,117 @@
+"""The command that brings a finished run home: land."""
+
+import asyncio
+import os
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ..engine import Engine
+from ..engine.landing import Landing, Wanted
+from ..errors import BadInput
+from ..types import RunRecord
+from ..views import ledger
+from .house import AsJson, RunName, chosen, opened
+from .live import Lines
+from .summary import ledger_lines
+from .terminal import err, hint, home, out, outside_agents, print_json, whoami
+from .words import line
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def land(  # noqa: PLR0913  a flag is a parameter
+    run: RunName = None,
+    onto: Annotated[
+        str,
+        typer.Option(metavar="BRANCH", help="Where it lands.", show_default="the branch on which the run began"),
+    ] = "",
+    ff: Annotated[bool, typer.Option("--ff", help="Only if the branch can simply be forwarded.")] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="By a merge commit, which is proven again.")] = False,
+    pr: Annotated[
+        bool, typer.Option("--pr", help="Push the run's branch and open or update its pull request.")
+    ] = False,
+    draft: Annotated[
+        bool,
+        typer.Option("--draft", help="A draft pull request; also of work that is not proven, and its title says so."),
+    ] = False,
+    agree: Annotated[
+        str,
+        typer.Option(
+            metavar="DIGEST",
+            help="Your word for changes of settings, roles, hooks, CI and the like.",
+            show_default=False,
+        ),
+    ] = "",
+    carry: Annotated[
+        bool, typer.Option("--carry", help="What you accepted by hand holds for the rebased commit, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring a finished run home: onto your branch, or as a pull request. Only what was proven lands.
+
+    Where your branch has moved meanwhile, the work is rebased and proven again before anything is changed.
+    """
+    outside_agents("land")
+    if sum((ff, merge, pr or draft)) > 1:
+        raise BadInput("--ff, --merge and --pr are three ways", then="choose one of them")
+    with opened() as engine:
+        record = chosen(engine, run)
+    way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""
+    wanted = Wanted.model_validate(
+        {"onto": onto, "way": way, "draft": draft, "agree": agree.strip().lower(), "carry": carry, "who": whoami()}
+    )
+    raise typer.Exit(_landed(record, wanted, as_json=as_json))
+
+
+def _landed(record: RunRecord, wanted: Wanted, *, as_json: bool) -> int:
+    eyes = Lines()
+    engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
+    try:
+        landing = asyncio.run(engine.land(record.id, wanted))
+        if as_json:
+            print_json(data(landing))
+        else:
+            _say(engine, record, landing)
+    except KeyboardInterrupt:
+        hint("interrupted; nothing is half done, and the same command goes on")
+        return 130
+    finally:
+        engine.close()
+    return landing.code
+
+
+def data(landing: Landing) -> dict[str, Any]:
+    """`land --json`."""
+    found = landing.model_dump(mode="json", exclude={"verdict"})
+    judged = ledger(landing.verdict, None, over=True) if landing.verdict else None
+    return {**found, "verdict": judged}
+
+
+def _say(engine: Engine, record: RunRecord, landing: Landing) -> None:
+    for path, kind in landing.asks.items():
+        err().print(Text(f"{line(path)} is changed: {kind}", "bold yellow"), soft_wrap=True)
+    if landing.verdict and not landing.landed:
+        found = ledger(landing.verdict, None, over=True)
+        ledger_lines(record, found, "on the new base", accept=engine.inputs(record.id).settings.accept)
+    for one in landing.said:
+        err().print(Text(line(one), "yellow"), soft_wrap=True)
+    if landing.landed:
+        out().print(Text(_sentence(landing)), soft_wrap=True)
+        if not landing.url:
+            own = " --landed" if landing.verdict else ""
+            hint(f"`git branch -d {record.branch}` removes the run's branch, if you do not need it any more")
+            hint(f"`trued receipt {record.id}{own}` gives the verdict on this commit away")
+        return
+    err().print(Text.assemble(("not landed: ", "bold red"), line(landing.why)), soft_wrap=True)
+    if landing.then:
+        hint(line(landing.then))
+
+
+def _sentence(landing: Landing) -> str:
+    if landing.url:
+        return f"{landing.run} is offered: {line(landing.url)}"
+    proven = ", proven again" if landing.verdict else ""
+    return f"{landing.run} is on {line(landing.onto)} at {landing.commit[:10]} ({landing.how}{proven})"
