@@ -1,1 +1,58 @@
-"""Trackers: where tickets are held, one file each."""
+"""Trackers: where tickets are held, one file each, and which of them a ticket's name means."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..edges import Tracker
+from ..errors import BadInput
+from ..reach import github, jira
+from ..reach.github import named, repository_of
+from ..reach.places import place
+from ..reach.remotes import address_of
+from ..types import Settings
+from .names import Named, github_api, recognised
+
+
+def is_ticket_name(name: str, settings: Settings) -> bool:
+    """Whether that names a ticket of a tracker, or a file that may hold one."""
+    return recognised(name, settings) is not None
+
+
+def tracker_of(settings: Settings, name: str, environ: Mapping[str, str], root: Path) -> Tracker:
+    """The tracker that holds the ticket of that name; nothing is asked of it yet."""
+    found = recognised(name, settings)
+    if found is None:
+        raise BadInput(f"{name!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address")
+    if found.kind == "github":
+        return _github(found, settings, environ, root)
+    if found.kind == "jira":
+        return _jira(found, settings, environ)
+    from .file import FileTracker
+
+    return FileTracker()
+
+
+def _github(found: Named, settings: Settings, environ: Mapping[str, str], root: Path) -> Tracker:
+    from .github import GitHubTracker
+
+    api = github_api(settings)
+    origin = repository_of(address_of(root, settings.forge.remote), api)
+    repository = found.within or origin
+    if not repository:
+        what = f"nobody knows of which repository #{found.key} is"
+        raise BadInput(what, then=f"write owner/name#{found.key}, or [tickets] project in the settings")
+    own = settings.tickets.token_env if settings.tickets.kind == "github" else ""
+    at = place(github.NAME, api, own or settings.forge.token_env or github.TOKEN_ENV, environ)
+    return GitHubTracker(at, named(repository, "tickets.project"), settings)
+
+
+def _jira(found: Named, settings: Settings, environ: Mapping[str, str]) -> Tracker:
+    from .jira import JiraTracker
+
+    address = found.within or settings.tickets.url
+    if not address:
+        then = 'write [tickets] url = "https://example.atlassian.net" in your own settings'
+        raise BadInput(f"nobody knows the Jira of {found.key}", then=then)
+    own = settings.tickets
+    at = place(jira.NAME, address, own.token_env or jira.TOKEN_ENV, environ, own.user_env)
+    return JiraTracker(at, settings)

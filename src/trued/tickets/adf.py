@@ -1,0 +1,150 @@
+"""Atlassian's document format as Markdown: nothing that a reader would see is lost."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, TypeAlias
+
+Node: TypeAlias = Mapping[str, Any]
+Pictures: TypeAlias = Mapping[str, str]  # file name → address of what is attached
+
+DEPTH = 60  # nobody nests deeper by hand
+LISTS = ("bulletList", "orderedList", "taskList", "decisionList")
+RUNS = ("text", "hardBreak", "mention", "emoji", "date", "status", "inlineCard", "mediaInline", "placeholder")
+_SIGN = re.compile(
+    r"^(\s*)(#{1,6}\s|[-+*]\s|>|\||```|~~~|-{3,}\s*$|={3,}\s*$)", re.MULTILINE
+)  # text, but a block's sign
+
+
+def markdown_of_document(document: Node, pictures: Pictures) -> str:
+    return "\n\n".join(part for part in _blocks(document, pictures, DEPTH) if part.strip())
+
+
+def _nodes(node: Node) -> list[Node]:
+    content = node.get("content")
+    return [one for one in content if isinstance(one, dict)] if isinstance(content, list) else []
+
+
+def _attributes(node: Node) -> Node:
+    found = node.get("attrs")
+    return found if isinstance(found, dict) else {}
+
+
+# -- blocks
+
+
+def _blocks(node: Node, pictures: Pictures, depth: int) -> list[str]:
+    found: list[str] = []
+    loose: list[Node] = []  # text that stands among blocks
+    for one in _nodes(node) if depth else ():
+        if one.get("type") in RUNS:
+            loose.append(one)
+            continue
+        found += [_paragraph(loose, pictures)] if loose else []
+        loose = []
+        found.append(_block(one, pictures, depth - 1))
+    return [*found, _paragraph(loose, pictures)] if loose else found
+
+
+def _block(node: Node, pictures: Pictures, depth: int) -> str:
+    kind, attributes = node.get("type"), _attributes(node)
+    if kind == "paragraph":
+        return _paragraph(_nodes(node), pictures)
+    if kind == "heading":
+        level = attributes.get("level")
+        words = " ".join(_line(_nodes(node), pictures).split("\n"))
+        return f"{'#' * (level if isinstance(level, int) and 0 < level < 7 else 2)} {words}"
+    if kind in LISTS:
+        return _list(node, pictures, depth)
+    if kind == "codeBlock":
+        code = "".join(str(one.get("text") or "") for one in _nodes(node))
+        fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", code)), default=0))
+        return f"{fence}{attributes.get('language') or ''}\n{code}\n{fence}"
+    if kind == "table":
+        return _table(node, pictures, depth)
+    if kind == "media":
+        return _picture(attributes, pictures)
+    return {"rule": "---", "blockCard": str(attributes.get("url") or "")}.get(str(kind)) or _framed(
+        node, pictures, depth
+    )
+
+
+def _framed(node: Node, pictures: Pictures, depth: int) -> str:
+    """A panel, a quotation, an expander, or something that nobody has heard of yet."""
+    inner = "\n\n".join(_blocks(node, pictures, depth))
+    if node.get("type") in ("blockquote", "panel"):
+        return "\n".join(f"> {line}".rstrip() for line in inner.split("\n"))
+    title = _attributes(node).get("title")
+    return f"**{title}**\n\n{inner}" if title else inner or str(node.get("text") or "")
+
+
+def _list(node: Node, pictures: Pictures, depth: int) -> str:
+    lines: list[str] = []
+    for number, item in enumerate(_nodes(node) if depth else (), 1):
+        if item.get("type") in LISTS:  # a list of tasks holds lists of tasks beside its items
+            lines.append("  " + _list(item, pictures, depth - 1).replace("\n", "\n  "))
+            continue
+        sign = f"{number}. " if node.get("type") == "orderedList" else "- "
+        done = _attributes(item).get("state") == "DONE"
+        box = ("[x] " if done else "[ ] ") if item.get("type") == "taskItem" else ""
+        code = any(one.get("type") in ("codeBlock", "table") for one in _nodes(item))
+        text = ("\n\n" if code else "\n").join(_blocks(item, pictures, depth - 1))
+        lines.append(sign + box + text.replace("\n", "\n" + " " * len(sign)))
+    return "\n".join(lines)
+
+
+def _table(node: Node, pictures: Pictures, depth: int) -> str:
+    rows = [[_cell(cell, pictures, depth) for cell in _nodes(row)] for row in _nodes(node)]
+    width = max((len(row) for row in rows), default=0)
+    if not width:
+        return ""
+    head, *rest = [row + [""] * (width - len(row)) for row in rows]
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ["---"] * width, *rest))
+
+
+def _cell(cell: Node, pictures: Pictures, depth: int) -> str:
+    return " ".join(" ".join(_blocks(cell, pictures, depth)).split()).replace("|", "\\|")
+
+
+# -- words
+
+
+def _paragraph(nodes: list[Node], pictures: Pictures) -> str:
+    return _SIGN.sub(r"\1\\\2", _line(nodes, pictures))
+
+
+def _line(nodes: list[Node], pictures: Pictures) -> str:
+    return "".join(_run(one, pictures) for one in nodes)
+
+
+def _run(node: Node, pictures: Pictures) -> str:
+    kind, attributes = node.get("type"), _attributes(node)
+    if kind == "hardBreak":
+        return "\n"
+    if kind == "text":
+        return _marked(str(node.get("text") or ""), node.get("marks"))
+    if kind in ("media", "mediaInline"):
+        return _picture(attributes, pictures)
+    said = (attributes.get(name) for name in ("text", "shortName", "url", "timestamp"))
+    return next((str(one) for one in said if one), "") or _line(_nodes(node), pictures)
+
+
+def _marked(text: str, marks: object) -> str:
+    """With its marks; the words themselves stay as they were written."""
+    known = {str(one.get("type")): one for one in marks if isinstance(one, dict)} if isinstance(marks, list) else {}
+    core = text.strip()
+    if not core:
+        return text
+    lead, trail = text[: len(text) - len(text.lstrip())], text[len(text.rstrip()) :]
+    core = f"`{core}`" if "code" in known and "`" not in core else core
+    core = f"**{core}**" if "strong" in known else core
+    address = _attributes(known.get("link", {})).get("href")
+    if address and str(address) != core:
+        core = f"[{core}]({str(address).replace(' ', '%20').replace(')', '%29')})"
+    return lead + core + trail
+
+
+def _picture(attributes: Node, pictures: Pictures) -> str:
+    """By the name of the file that is attached, or by its address."""
+    name = str(attributes.get("alt") or "")
+    address = pictures.get(name) or str(attributes.get("url") or "")
+    return f"![{name}]({address})" if address else f"(picture {name})" if name else ""

@@ -1,0 +1,21 @@
+"""What a tracker's types and labels say of a ticket: that something is broken, or that something is wanted."""
+
+import re
+from collections.abc import Iterable
+
+_BUGS = "bug bugs bugfix fix hotfix defect regression incident problem broken"
+_FEATURES = "feature features feat enhancement enhancements story improvement request epic new"
+BUGS, FEATURES = frozenset(_BUGS.split()), frozenset(_FEATURES.split())
+
+
+def kind_of(type_: str, labels: Iterable[str] = ()) -> str:
+    """bug | feature | "": the type outweighs labels, and labels that say both say nothing."""
+    for words in (_words(type_), {word for label in labels for word in _words(label)}):
+        bug, feature = bool(words & BUGS), bool(words & FEATURES)
+        if bug != feature:
+            return "bug" if bug else "feature"
+    return ""
+
+
+def _words(text: str) -> set[str]:
+    return set(re.findall(r"[a-z]+", text.lower()))
