@@ -1,0 +1,230 @@
+"""How the projects of a repository are set up: found by their manifests and lock files, a level deep."""
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Any, TypeAlias
+
+Read: TypeAlias = Callable[[str], str | None]
+
+FOR_TESTS = ("test", "tests", "testing", "dev")  # extras and groups that hold what tests need
+# Folders whose manifests are not the project's.
+ASIDE = re.compile(
+    r"\..*|build|dist|docs?|(?:example|fixture|sample|script|test|tool)s?|node_modules|third_party|vendor|venv"
+)
+REQUIREMENTS = re.compile(
+    r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
+    r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
+)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A folder with something to install, or at least to run."""
+
+    folder: str  # "." or a name
+    language: str  # python | node
+    tool: str  # pip | uv | poetry | pipenv | npm | pnpm | yarn | bun | "" where nothing is installed
+    files: tuple[str, ...]  # what is installed depends on these, and on nothing else
+    commands: tuple[tuple[str, ...], ...]  # arguments of the tool, one call each
+    test: str = ""  # how its tests are run, as far as its files tell
+    start: str = ""
+
+    def within(self, command: str) -> str:
+        return command if self.folder == "." else f"(cd {shlex.quote(self.folder)} && {command})"
+
+
+def projects(paths: Collection[str], read: Read) -> tuple[Project, ...]:
+    """All of them, Python before Node, the root's before those of its folders."""
+    by_folder: dict[str, set[str]] = {".": set(paths)}
+    for path in sorted(paths):
+        folder, slash, rest = path.partition("/")
+        if slash and not ASIDE.fullmatch(folder):
+            by_folder.setdefault(folder, set()).add(rest)
+    found = [
+        *_python_projects(by_folder, _reading(by_folder, read)),
+        *_node_projects(by_folder, _reading(by_folder, read)),
+    ]
+    return tuple(found)
+
+
+_Inside: TypeAlias = Callable[[str, str], str]
+
+
+def _reading(by_folder: Mapping[str, set[str]], read: Read) -> _Inside:
+    def inside(folder: str, name: str) -> str:
+        if name not in by_folder[folder]:
+            return ""
+        return read(name if folder == "." else f"{folder}/{name}") or ""
+
+    return inside
+
+
+# -- Python
+
+
+def _python_projects(by_folder: Mapping[str, set[str]], inside: _Inside) -> Iterator[Project]:
+    found = [one for folder in by_folder if (one := _python(folder, by_folder[folder], inside)) is not None]
+    yield from found
+    code = any(path.endswith(".py") and path.count("/") < 3 for path in by_folder["."])
+    if not found and code:  # without a manifest the interpreter that is there has to do
+        yield Project(".", "python", "", (), (), _python_test(".", by_folder["."], "python3"))
+
+
+def _python(folder: str, names: set[str], inside: _Inside) -> Project | None:
+    manifest = _toml(inside(folder, "pyproject.toml"))
+    test = _python_test(folder, names, ".venv/bin/python")
+    if folder != "." and "uv.lock" not in names and _member(folder, _toml(inside(".", "pyproject.toml"))):
+        return None
+    locked: tuple[tuple[str, str, tuple[str, ...]], ...] = (
+        ("uv.lock", "uv", ("sync", "--frozen", "--quiet", *_uv_extras(manifest))),
+        ("poetry.lock", "poetry", ("install", "--no-interaction", "--quiet", *_poetry_extras(manifest))),
+        ("Pipfile.lock", "pipenv", ("sync", "--dev")),
+    )
+    for lock, tool, command in locked:
+        if lock in names:
+            beside = "Pipfile" if tool == "pipenv" else "pyproject.toml"
+            return Project(folder, "python", tool, (lock, *({beside} & names)), (command,), test)
+    lists = sorted((name for name in names if REQUIREMENTS.fullmatch(name)), key=lambda name: ("/" in name, len(name)))
+    commands = tuple(_pip(folder, lists, names, manifest, inside))
+    told = tuple(name for name in ("pyproject.toml", "setup.py", "setup.cfg") if name in names)
+    if not commands and "project" not in manifest:
+        return None
+    return Project(folder, "python", "pip", (*lists, *told), commands, test)
+
+
+def _pip(
+    folder: str, lists: list[str], names: set[str], manifest: dict[str, Any], inside: _Inside
+) -> Iterator[tuple[str, ...]]:
+    pinned = [name for name in lists if _PINNED.search(inside(folder, name))]
+    for name in lists:
+        yield ("install", *(["--require-hashes"] if name in pinned else []), "-r", name)
+    extras = _for_tests(_table(manifest, "project", "optional-dependencies"))
+    groups = _group(_table(manifest, "dependency-groups"))
+    if "build-system" in manifest or "setup.py" in names or "[metadata]" in inside(folder, "setup.cfg"):
+        itself = f".[{','.join(extras)}]" if extras and not pinned else "."
+        yield ("install", *(["--no-deps"] if pinned else []), "-e", itself, *([] if pinned else groups))
+    elif not pinned and (needed := [*_needed(manifest, extras), *groups]):
+        yield ("install", *needed)
+
+
+def _needed(manifest: dict[str, Any], extras: list[str]) -> Iterator[str]:
+    """What a project that is no package asks for."""
+    project = _table(manifest, "project")
+    optional = _table(project, "optional-dependencies")
+    for entries in (project.get("dependencies"), *(optional.get(name) for name in extras)):
+        yield from (one for one in entries or () if isinstance(one, str) and _WORD.match(one))
+
+
+def _group(groups: dict[str, Any]) -> list[str]:
+    """The entries of the groups for tests, written out: not every pip knows groups."""
+    wanted, seen, found = _for_tests(groups), set[str](), list[str]()
+    while wanted:
+        name = wanted.pop(0)
+        if name in seen or not isinstance(entries := groups.get(name), list):
+            continue
+        seen.add(name)
+        found += [one for one in entries if isinstance(one, str) and _WORD.match(one) and one not in found]
+        wanted += [str(one["include-group"]) for one in entries if isinstance(one, dict) and "include-group" in one]
+    return found
+
+
+def _for_tests(named: dict[str, Any]) -> list[str]:
+    return [name for name in FOR_TESTS if name in named]
+
+
+def _uv_extras(manifest: dict[str, Any]) -> Iterator[str]:
+    for name in _for_tests(_table(manifest, "project", "optional-dependencies")):
+        yield from ("--extra", name)
+    for name in _for_tests(_table(manifest, "dependency-groups")):
+        yield from ("--group", name)
+
+
+def _poetry_extras(manifest: dict[str, Any]) -> Iterator[str]:
+    own = _table(manifest, "tool", "poetry", "extras") | _table(manifest, "project", "optional-dependencies")
+    for name in _for_tests(own):
+        yield from ("--extras", name)
+
+
+def _member(folder: str, root: dict[str, Any]) -> bool:
+    """Is it a member of the root's workspace? Then the root's lock holds it, too."""
+    members = _table(root, "tool", "uv", "workspace").get("members")
+    return isinstance(members, list) and any(fnmatch(folder, str(one)) for one in members)
+
+
+def _python_test(folder: str, names: set[str], python: str) -> str:
+    tests = any(re.search(r"(?:^|/)(?:test_[^/]*|[^/]*_test)\.py$", name) for name in names)
+    command = f"{python} -m pytest"
+    return (command if folder == "." else f"(cd {shlex.quote(folder)} && {command})") if tests else ""
+
+
+# -- Node
+
+
+def _node_projects(by_folder: Mapping[str, set[str]], inside: _Inside) -> Iterator[Project]:
+    root = _json(inside(".", "package.json"))
+    workspace = "workspaces" in root or "pnpm-workspace.yaml" in by_folder["."]
+    for folder, names in by_folder.items():
+        if "package.json" in names and not (folder != "." and workspace and not any(map(names.__contains__, _LOCKS))):
+            yield _node(folder, names, inside)
+
+
+_LOCKS = {
+    "package-lock.json": "npm",
+    "npm-shrinkwrap.json": "npm",
+    "pnpm-lock.yaml": "pnpm",
+    "yarn.lock": "yarn",
+    "bun.lock": "bun",
+    "bun.lockb": "bun",
+}
+
+
+def _node(folder: str, names: set[str], inside: _Inside) -> Project:
+    manifest = _json(inside(folder, "package.json"))
+    wanted = str(manifest.get("packageManager", "")).partition("@")[0]
+    locks = [lock for lock in _LOCKS if lock in names]
+    lock = next((one for one in locks if _LOCKS[one] == wanted), locks[0] if locks else "")
+    tool = _LOCKS.get(lock, wanted if wanted in _LOCKS.values() else "npm")
+    classic = "yarn lockfile v1" in inside(folder, "yarn.lock")[:200]
+    commands = {
+        "npm": ("ci" if lock else "install", *(() if lock else ("--no-package-lock",)), "--no-audit", "--no-fund"),
+        "pnpm": ("install", *(("--frozen-lockfile",) if lock else ("--no-lockfile",))),
+        "yarn": ("install", *(("--frozen-lockfile" if classic else "--immutable",) if lock else ())),
+        "bun": ("install", *(("--frozen-lockfile",) if lock else ("--no-save",))),
+    }
+    scripts = _table(manifest, "scripts")
+    has = {name: isinstance(scripts.get(name), str) and "no test specified" not in scripts[name] for name in scripts}
+    made = Project(folder, "node", tool, ("package.json", *([lock] if lock else [])), (commands[tool],))
+    test = made.within(f"{tool} test") if has.get("test") else ""
+    start = made.within(f"{tool} start") if has.get("start") else ""
+    return Project(made.folder, "node", tool, made.files, made.commands, test, start)
+
+
+# -- manifests, as far as they can be read
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {"build-system": {}}  # pip is asked, and says what is wrong with it
+
+
+def _json(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _table(value: Any, *keys: str) -> dict[str, Any]:
+    for key in keys:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
