@@ -79,6 +79,8 @@ async def _ground(engine: "Engine", record: RunRecord, wanted: Wanted) -> Ground
     if own and own != record.head:
         what = f"somebody moved {record.branch} to {own[:12]}, and what was proven is {record.head[:12]}"
         raise BadInput(what, then="`trued verify` judges what is there; move the branch back to land what was proven")
+    if not await workspace.store.holds(record.head):  # the store was lost, and the branch is what is left
+        await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return Ground(engine, record, inputs, contract, workspace, wanted, home)
 
 

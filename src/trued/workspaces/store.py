@@ -155,6 +155,9 @@ class Store:
             path.unlink(missing_ok=True)
             path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
 
+    async def holds(self, commit: str) -> bool:
+        return (await self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}"))[0] == 0
+
     async def tree(self, commit: str) -> str:
         return await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
 
