@@ -425,17 +425,13 @@ def told(feature: str, summary: str, files: list[str]) -> dict[str, Any]:
     return {
         "status": "DONE",
         "summary": summary,
-        "feature": feature,
         "passes": True,
         "implemented": [summary],
         "files": files,
         "tests": [name for name in files if "/test_" in name],
         "tests_passing": TESTS[feature],
         "tests_total": TESTS[feature],
-        "notes": "",
         "continue_from": "links/service.py:9",
-        "proposed": [],
-        "disputes": [],
     }
 
 
