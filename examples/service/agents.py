@@ -387,8 +387,7 @@ def initializer(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 def coder(order: dict[str, Any], folder: Path) -> dict[str, Any]:
     feature = feature_of(order)
-    build(feature, folder)
-    return told(feature, f"{feature} works and is tested", sorted(FILES[feature]))
+    return told(feature, f"{feature} works and is tested", build(feature, folder))
 
 
 def lying_coder(order: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -404,10 +403,12 @@ def lying_coder(order: dict[str, Any], folder: Path) -> dict[str, Any]:
     return told(feature, "Everything works, all tests pass", ["links/shorten.py", "tests/test_shorten.py"])
 
 
-def build(feature: str, folder: Path) -> None:
-    for name, text in {**FILES[feature], "links/service.py": service(folder, feature)}.items():
+def build(feature: str, folder: Path) -> list[str]:
+    parts = {} if feature == "look" else {"links/service.py": service(folder, feature)}
+    for name, text in {**FILES[feature], **parts}.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
+    return sorted({**FILES[feature], **parts})
 
 
 def service(folder: Path, feature: str) -> str:
