@@ -11,6 +11,7 @@ from markdown_it.tree import SyntaxTreeNode
 
 BREAKS = ("<br>", "<br/>", "<br />")
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 TEXTS = ("inline", "fence", "code_block", "html_block")
 BOLD_LABEL = re.compile(r"(?:\*\*|__)[^*\n]{1,60}(?::(?:\*\*|__)|(?:\*\*|__):)")
 PLAIN_LABEL = re.compile(r"[A-Z][\w /-]{0,40}:(?:\s|$)")
@@ -117,19 +118,7 @@ Block = Heading | Paragraph | List | Table | Other
 
 def split_lines(text: str) -> list[str]:
     """Lines with their ends, split where Markdown splits and nowhere else (not at U+2028 or a form feed)."""
-    lines: list[str] = []
-    start = 0
-    while start < len(text):
-        newline, carriage = text.find("\n", start), text.find("\r", start)
-        ends = [at for at in (newline, carriage) if at >= 0]
-        if not ends:
-            lines.append(text[start:])
-            break
-        end = min(ends)
-        end += 2 if text.startswith("\r\n", end) else 1
-        lines.append(text[start:end])
-        start = end
-    return lines
+    return LINE.findall(text)
 
 
 def parse(text: str) -> list[Block]:
