@@ -172,3 +172,15 @@ def test_what_a_plan_says_besides_tasks_and_criteria_is_a_requirement_unless_it_
     found = account(plan, Goal(text=plan.text), users(own("f", "1A", "text: It is fast.")))
     assert [(one.id, one.text, str(one.source)) for one in found[1:]] == [("text-2", "at night, too", "PLAN.md:9")]
     assert [one.id for one in account(plan, GOAL, None)] == ["1A", "text-1", "text-2", "plan"]
+
+
+@pytest.mark.spec("LAW-12")
+def test_a_requirement_may_cover_all_words_of_a_plan_and_tasks_are_named_one_by_one() -> None:
+    goal = Goal(text="It is fast. It is small.", source=Source(file="spec.md"))
+    prose = tuple(Criterion(text=text, kind="text") for text in ("It is fast.", "It is small."))
+    whole = Requirement(id="whole", text="all of it", covers=("goal",))
+    plan = Plan(tasks=(Task(id="A", title="a"), Task(id="B", title="b")), unread=prose, source=goal.source)
+    one = Requirement(id="a", text="a", covers=("A",))
+    assert [each.id for each in account(plan, goal, Requirements(requirements=(whole, one)))] == ["whole", "a", "B"]
+    bare = plan.model_copy(update={"unread": ()})
+    assert [each.id for each in account(bare, goal, Requirements(requirements=(whole,)))] == ["whole", "A", "B"]

@@ -23,7 +23,7 @@ def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) ->
             return _made_of(tuple(_of_text(goal)), goal.id)
         words = _Words(_as_plan(goal), "the goal", goal)
     else:
-        words = _Words(plan)
+        words = _Words(plan, whole=goal)
     given = tuple(
         one.model_copy(update={"covers": tuple(words.covered(entry, one) for entry in one.covers)}) for one in given
     )
@@ -117,7 +117,7 @@ class _Words:
             self.done.add(task)
             return task
         names = self._matching(entry)
-        if not names:
+        if not names and _plain(entry) not in self.whole:  # a list of tasks alone has no words beside them
             raise BadInput(
                 f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
                 str(by.source),
