@@ -2,6 +2,7 @@
 
 from .checks.examples import said
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
+from .figures import Figures, figures
 from .judge import Facts, Objected, judge
 from .pictures import pictures
 from .prove import prove
@@ -9,6 +10,7 @@ from .seal import Sealing, seal
 
 __all__ = [
     "Facts",
+    "Figures",
     "Objected",
     "Sealing",
     "approved",
@@ -16,6 +18,7 @@ __all__ = [
     "concluded",
     "contract_hash",
     "exit_code",
+    "figures",
     "judge",
     "pictures",
     "prove",

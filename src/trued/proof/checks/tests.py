@@ -26,7 +26,7 @@ SUPPORTED = "python -m pytest, python -m unittest, node --test, go test, vitest,
 
 async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
     """Run the check once in this room, by the runner that its command comes to."""
-    asked = recognised(check.command, await _scripts(bench))
+    asked = recognised(check.command, await scripts_of(bench))
     if asked is None and not check.report:
         why = f"`{check.command}` is not a runner whose results can be counted; supported: {SUPPORTED}"
         return void(why, Outcomes.BROKEN, "runner", check.command)
@@ -51,7 +51,7 @@ async def _run(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     return replace(fact, notes=(*asked.said, *fact.notes))
 
 
-async def _scripts(bench: Bench) -> dict[str, str]:
+async def scripts_of(bench: Bench) -> dict[str, str]:
     """Of the base: what `npm test` means is agreed upon before the work begins."""
     text = await bench.workspace.read(bench.base, "package.json")
     try:

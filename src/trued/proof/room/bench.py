@@ -14,6 +14,7 @@ from trued.types import Check, Network, Outcomes, Serve, Shot, Tried
 
 from ..checks import node
 from .interpreter import Interpreter
+from .measuring import Measuring
 from .services import attended
 from .stage import Stage
 
@@ -53,6 +54,7 @@ class Bench:
     node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room
     services: tuple[Serve, ...] = ()  # what checks that may use the loopback find there
     stage: Stage | None = None  # for tests that drive a page
+    measuring: Measuring | None = None  # how much of the product is reached: figures for people, never evidence
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -83,11 +85,19 @@ class Bench:
                 *filter(None, [self.prepared, self.node_modules]),
                 *node.elsewhere(),
                 *(self.stage.readable if self.stage else ()),
+                *(self.measuring.supplied.values() if self.measuring else ()),
             ),
             writable=(self.stage.folder,) if self.stage else (),
             within_s=within_s,
             second=self.second,
         )
+
+    def script(self, name: str) -> tuple[str, ...]:
+        """A script of ours in the project's interpreter."""
+        start = (self.interpreter.path, "-I", "-B")
+        if self.measuring is None:
+            return (*start, str(INSIDE / name))
+        return (*start, str(INSIDE / "covered.py"), self.measuring.settings(str(self.room)), str(INSIDE / name))
 
     @property
     def python(self) -> str:

@@ -77,7 +77,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     token = nonce()
     path, text = await _configuration(bench, asked.arguments)
     with _canary(bench) as canary, planted(bench.room, _disguised(path), text) as configuration:
-        argv = (bench.interpreter.path, "-I", "-B", str(INSIDE / "counted.py"))
+        argv = bench.script("counted.py")
         given = _order(check, bench, wanted, [*asked.arguments, *_settings(bench, configuration)])
         order = {**given, "nonce": token, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
         ran = await bench.execute(
@@ -156,7 +156,10 @@ def _disguised(path: str) -> str:
 
 def _settings(bench: Bench, configuration: Path) -> list[str]:
     workers = ["-n0"] if any(name == "xdist" for name, _ in bench.interpreter.plugins) else []
-    return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers]
+    apart = (
+        ["--no-cov"] if bench.measuring and any(name == "pytest_cov" for name, _ in bench.interpreter.plugins) else []
+    )
+    return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers, *apart]
 
 
 def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]) -> dict[str, Any]:

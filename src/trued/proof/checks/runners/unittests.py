@@ -8,7 +8,7 @@ from typing import Any
 
 from trued.types import Outcomes, TestsCheck
 
-from ...room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
+from ...room.bench import WHOLE, Bench, Fact, Wanted, nonce, records, void
 from .commands import Asked
 from .counting import Counted, Words, fact, nothing
 
@@ -37,7 +37,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         return void(f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command)
     token, canary = nonce(), f"Canary{nonce()[:12]}"
     order = {**_order(check, call, bench, wanted), "nonce": token, "canary": canary}
-    argv = (bench.interpreter.path, "-I", "-B", str(INSIDE / "units.py"))
+    argv = bench.script("units.py")
     ran = await bench.execute(
         argv,
         stdin=json.dumps(order).encode(),

@@ -1,0 +1,64 @@
+"""Runs inside the sandbox: another script of ours under coverage.py, and at its end how many lines were reached.
+
+`python -I -B covered.py SETTINGS SCRIPT`: SETTINGS is JSON with the files of the product, where to write the figures,
+and where our own coverage.py lies if the interpreter has none.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import runpy
+import sys
+from typing import Any
+
+
+class Supplied:
+    def __init__(self, places: dict[str, str]) -> None:
+        self.places = places
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        place = self.places.get(name)
+        if place is None:
+            return None
+        start = os.path.join(place, "__init__.py")
+        return importlib.util.spec_from_file_location(name, start, submodule_search_locations=[place])
+
+
+def counted(measuring: Any, files: list[str]) -> tuple[int, int]:
+    """Lines that can be run, and those of them that were."""
+    lines = reached = 0
+    for file in files:
+        try:
+            _, statements, _, missing, _ = measuring.analysis2(file)
+        except Exception:  # noqa: S112
+            continue  # it is no Python, or not of this version
+        lines += len(statements)
+        reached += len(statements) - len(missing)
+    return lines, reached
+
+
+def main(settings: dict[str, Any], script: str) -> None:
+    sys.meta_path.insert(0, Supplied(settings["supplied"]))
+    coverage: Any = importlib.import_module("coverage")
+    measuring = coverage.Coverage(data_file=None, config_file=False, source=[settings["room"]], messages=False)
+    own, leave = os.getpid(), os._exit
+
+    def ended(code: int) -> Any:
+        if os.getpid() == own:
+            measuring.stop()
+            lines, reached = counted(measuring, settings["files"])
+            with open(settings["report"], "w") as file:
+                json.dump({"lines": lines, "reached": reached, "version": coverage.__version__}, file)
+        leave(code)
+
+    os._exit = ended  # type: ignore[assignment]
+    sys.argv = [script]
+    measuring.start()
+    runpy.run_path(script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]), sys.argv[2])

@@ -1,0 +1,16 @@
+"""How a run is measured: which files are the product's, and where the figures go."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Measuring:
+    report: str
+    files: tuple[str, ...]
+    supplied: Mapping[str, str] = field(default_factory=dict)  # our own coverage.py, where the interpreter has none
+
+    def settings(self, room: str) -> str:
+        made = {"report": self.report, "files": list(self.files), "supplied": dict(self.supplied), "room": room}
+        return json.dumps(made)
