@@ -1,9 +1,8 @@
-"""A journal that a test fills itself, and the real command line in a process of its own."""
+"""A journal that a test fills itself, and the real command line, each command in a process of its own."""
 
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.warm import Warm, warm
 from trued.journals.sqlite import SqliteJournal
 from trued.types import RunRecord
 
@@ -42,68 +42,34 @@ def record(journal: SqliteJournal, tmp_path: Path) -> RunRecord:
     return journal.run(RUN)
 
 
+@pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    with warm(tmp_path_factory.mktemp("warm")) as one:
+        yield one
+
+
 @pytest.fixture
-def trued(home: Path, tmp_path: Path) -> Trued:
+def trued(waiting: Warm, home: Path, tmp_path: Path) -> Trued:
     """`trued ARGS`, as a shell would start it: no terminal, private state of its own."""
 
     def call(
-        *args: str, cwd: Path | None = None, variables: Mapping[str, str] | None = None, within_s: float = 120
+        *args: str, cwd: Path | None = None, variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
-        environment = {
-            **clean_environment(),
-            "TRUED_HOME": str(home),
-            "HOME": str(tmp_path / "home"),
-            **(variables or {}),
-        }
-        return subprocess.run(
-            [sys.executable, "-m", "trued", *args],
-            cwd=cwd or tmp_path,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=within_s,
-            check=False,
-        )
+        places = {"TRUED_HOME": str(home), "HOME": str(tmp_path / "home")}
+        environment = {**clean_environment(), **places, **(variables or {})}
+        return waiting.run(args, folder=cwd or tmp_path, variables=environment)
 
     return call
 
 
-# `main` once for each line of arguments: most of a short command's time goes into imports.
-EACH = """
-import contextlib, io, json, sys
-from trued.cli import main
-done = []
-for args in json.load(sys.stdin):
-    sys.argv, out, err = ["trued", *args], io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main()
-        except SystemExit as end:
-            done.append([args, int(end.code or 0), out.getvalue(), err.getvalue()])
-json.dump(done, sys.stdout)
-"""
-
-
 @pytest.fixture
-def each(home: Path, tmp_path: Path) -> Each:
-    """Several short commands one after the other, in one process."""
+def each(trued: Trued) -> Each:
+    """Several commands one after the other."""
 
     def call(
         *lines: Sequence[str], cwd: Path | None = None, variables: Mapping[str, str] | None = None
     ) -> list[subprocess.CompletedProcess[str]]:
-        done = subprocess.run(
-            [sys.executable, "-c", EACH],
-            cwd=cwd or tmp_path,
-            env={**clean_environment(), "TRUED_HOME": str(home), "HOME": str(tmp_path / "home"), **(variables or {})},
-            input=json.dumps(lines),
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return [subprocess.CompletedProcess(*one) for one in json.loads(done.stdout)]
+        return [trued(*line, cwd=cwd, variables=variables) for line in lines]
 
     return call
 
@@ -158,6 +124,7 @@ class World:
     """A repository in a folder with a space and letters beyond ASCII, and a TRUED_HOME beside it."""
 
     top: Path
+    waiting: Warm
 
     @property
     def repository(self) -> Path:
@@ -178,16 +145,7 @@ class World:
         return ["PLAN.md", "--requirements", str(self.top / "requirements.yaml"), "--agent", f"scripted:{script}"]
 
     def trued(self, *args: str, **variables: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "trued", *args],
-            cwd=self.repository,
-            env={**self.variables, **variables},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
-        )
+        return self.waiting.run(args, folder=self.repository, variables={**self.variables, **variables})
 
     def data(self, *args: str) -> Any:
         done = self.trued(*args, "--json")
@@ -195,8 +153,8 @@ class World:
         return json.loads(done.stdout)
 
 
-def world_in(top: Path) -> World:
-    world = World(top)
+def world_in(top: Path, waiting: Warm) -> World:
+    world = World(top, waiting)
     world.repository.mkdir(parents=True)
     (top / "requirements.yaml").write_text(REQUIREMENTS)
     (world.repository / "PLAN.md").write_text(PLAN)
@@ -208,5 +166,5 @@ def world_in(top: Path) -> World:
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> World:
-    return world_in(tmp_path)
+def world(tmp_path: Path, waiting: Warm) -> World:
+    return world_in(tmp_path, waiting)

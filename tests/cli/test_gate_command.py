@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.warm import Warm, warm
 from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.proof.trial import bare_interpreter
+from tests.warm import Warm
 from trued.cli.gate import _command
 from trued.processes import descendants, identity
 
@@ -25,12 +25,6 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
         yield
-
-
-@pytest.fixture(scope="module")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
-    with warm(tmp_path_factory.mktemp("warm")) as one:
-        yield one
 
 
 @pytest.fixture

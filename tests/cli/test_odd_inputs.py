@@ -88,7 +88,7 @@ def test_closed_streams_are_as_good_as_nobody_there(world: World) -> None:
 
 
 def test_letters_that_the_output_cannot_show_are_spelled_out(world: World) -> None:
-    done = world.trued("agents", PYTHONIOENCODING="ascii")
+    done = shell(world, 'export PYTHONIOENCODING=ascii; exec "$@"', "agents")
     assert done.returncode == 0, done.stderr
     assert "command:PROGRAM ARGS" in done.stdout
     assert done.stdout.isascii()

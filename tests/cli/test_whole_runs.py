@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import World, git, world_in
+from tests.warm import Warm
 
 
 @dataclass(frozen=True)
@@ -25,9 +26,9 @@ class Finished:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Finished:
+def finished(tmp_path_factory: pytest.TempPathFactory, waiting: Warm) -> Finished:
     """One run, from a detached head, that everybody here may look at."""
-    world = world_in(tmp_path_factory.mktemp("finished"))
+    world = world_in(tmp_path_factory.mktemp("finished"), waiting)
     git(world.repository, "checkout", "-q", "--detach")
     done = world.trued("run", *world.work, "--yes")
     return Finished(world, world.data("ls")[0]["id"], done)
@@ -116,7 +117,7 @@ def test_logs_are_one_line_an_event_and_the_same_as_json(finished: Finished) -> 
 
 def test_diff_is_a_patch_that_git_takes(finished: Finished, tmp_path: Path) -> None:
     patch = finished.world.trued("diff", finished.id)
-    other = world_in(tmp_path)
+    other = world_in(tmp_path, finished.world.waiting)
     subprocess.run(["git", "apply"], cwd=other.repository, input=patch.stdout, text=True, check=True, timeout=60)
     assert "def triple" in (other.repository / "tiny.py").read_text()
     assert "tiny.py" in finished.world.trued("diff", "--stat").stdout

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.gate.warm import Warm, warm
 from tests.gate.yard import Yard, yard_in
 from tests.proof.trial import bare_interpreter
+from tests.warm import Warm, warm
 
 
 @pytest.fixture(scope="session", autouse=True)

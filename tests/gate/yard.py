@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.gate.warm import Warm
+from tests.warm import Warm
 
 RED = "def slugify(text):\n    return text\n"
 GREEN = 'def slugify(text):\n    return "-".join(text.lower().split())\n'

@@ -1,19 +1,23 @@
 """`trued` in processes that do not begin with an empty interpreter: imports are most of a short command."""
 
 import contextlib
+import itertools
 import json
 import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
 # Waits for orders and forks for each of them; nothing of trued ever runs in the waiting process itself.
 WAITING = """
-import json, os, sys
-import trued.cli, trued.cli.gate
+import json, os, signal, sys
+from importlib import import_module
+import trued.cli, trued.engine
+for module in {module for _, module, _ in trued.cli.COMMANDS.values()}:
+    import_module("trued.cli." + module)
 for line in sys.stdin:
     order = json.loads(line)
     child = os.fork()
@@ -25,8 +29,12 @@ for line in sys.stdin:
         os.environ.clear()
         os.environ.update(order["variables"])
         os.chdir(order["folder"])
+        signal.alarm(order["within_s"])
         sys.argv = [os.path.join(os.path.dirname(trued.__file__), "__main__.py"), *order["words"]]
-        sys.stdin, sys.stdout, sys.stderr = (os.fdopen(n, "rw"[n > 0], encoding="utf-8") for n in range(3))
+        errors = ("strict", "strict", "backslashreplace")
+        sys.stdin, sys.stdout, sys.stderr = (
+            os.fdopen(n, "rw"[n > 0], encoding="utf-8", errors=errors[n]) for n in range(3)
+        )
         code = 0
         try:
             trued.cli.main()
@@ -42,17 +50,22 @@ for line in sys.stdin:
 
 @dataclass(frozen=True)
 class Warm:
+    """An interpreter that has loaded everything; each command is a process of its own."""
+
     orders: IO[str]
     codes: IO[str]
     scratch: Path
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def run(
-        self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], stdin: str
+        self, words: Sequence[str], *, folder: Path, variables: Mapping[str, str], stdin: str = "", within_s: int = 240
     ) -> subprocess.CompletedProcess[str]:
-        names = {name: str(self.scratch / name) for name in ("stdin", "stdout", "stderr")}
+        place = self.scratch / str(next(self.numbers))  # what a command left behind may still write to its own
+        place.mkdir()
+        names = {name: str(place / name) for name in ("stdin", "stdout", "stderr")}
         Path(names["stdin"]).write_text(stdin)
         order = {**names, "variables": dict(variables), "folder": str(folder), "words": list(words)}
-        self.orders.write(json.dumps(order) + "\n")
+        self.orders.write(json.dumps({**order, "within_s": within_s}) + "\n")
         self.orders.flush()
         code = int(self.codes.readline())
         return subprocess.CompletedProcess(
