@@ -10,8 +10,9 @@ from typing import Any, TypeAlias
 
 from .budget import Budget
 from .documents.memory_log import Section
+from .edges import Offered
 from .protocols import Capabilities, Journal, Runtime, Workspace
-from .types import Contract, Evidence, Finding, Goal, Heard, Question, Requirements, Role, Settings
+from .types import Contract, Evidence, Finding, Goal, Heard, Question, Requirements, Role, Settings, Ticket, Verdict
 
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
 
@@ -38,6 +39,10 @@ class Kit:
     person: Person
     began: float
     amended: tuple[tuple[frozenset[str], Contract], ...] = ()  # by people: steps before it, and what is in force since
+    ticket: Ticket | None = None
+    branch: str = ""  # the run's, in the user's repository
+    lifted: Callable[[Verdict], Verdict] = lambda verdict: verdict  # with what people said of it
+    offer: Callable[[bool], Awaitable[Offered]] | None = None  # the head as a pull request, or as a draft of one
 
 
 @dataclass
@@ -59,6 +64,7 @@ class Line:
     changed: set[tuple[str, str]] = field(default_factory=set)  # role and agent of everybody who changed something
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were answered blind again
     beside: set[str] = field(default_factory=set)  # tasks that a commit is looked at for, beside the one at hand
+    laid: tuple[str, ...] = ()  # documents that came before the work: no part of it, but anybody's to change
     owned: tuple[str, ...] = ()  # the engine's own files: no agent's, and no part of the work
     heard: list[Heard] = field(default_factory=list)  # of people, and what the run went on without
     rejected: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by people, for those who build, by task

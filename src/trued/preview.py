@@ -33,7 +33,9 @@ class Preview(Value):
     @property
     def words(self) -> str:
         """For an agent."""
-        return self.url or f"there is no preview: {self.why}"
+        if not self.url:
+            return f"there is no preview: {self.why}"
+        return f"{self.url} ({self.why})" if self.why else self.url
 
 
 def free_port() -> int:

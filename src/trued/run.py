@@ -7,13 +7,14 @@ from typing import Any
 from pydantic import Field
 
 from . import byhand, people, proof, sealing
-from .branch import Branch
 from .decide import Cluster
+from .delivery import Delivery
 from .documents.account import account, with_visible
 from .documents.plan import parse_plan
+from .documents.ticket_plan import plan_of
 from .errors import BadInput, Ended, Stopped
 from .kit import digest
-from .session import Context, R, Session, Subject
+from .session import Before, Context, R, Session, Subject
 from .steps import Steps
 from .types import (
     Answer,
@@ -47,7 +48,7 @@ class PlanOnly(Ended):
     code = 0
 
 
-class Run(Branch):
+class Run(Delivery):
     """The run as a workflow sees it. `scope` names a part of it; everything else is a step."""
 
     @property
@@ -60,12 +61,13 @@ class Run(Branch):
 
     # -- agents --------------------------------------------------------------------------------------------------------
 
-    def session(self, role: str, reply: type[R], *, publishes: bool = True) -> Session[R]:
+    def session(self, role: str, reply: type[R], *, publishes: bool = True, before: Before | None = None) -> Session[R]:
         """An agent that remembers: every ask continues the same conversation, in the same clone.
 
-        What it leaves is published at once, or only when the workflow has accepted it.
+        What it leaves is published at once, or only when the workflow has accepted it. `before` is awaited whenever
+        it is about to work.
         """
-        return Session(self.steps, role, reply, publishes=publishes)
+        return Session(self.steps, role, reply, publishes=publishes, before=before)
 
     async def ask(self, role: str, subject: Subject, reply: type[R], **context: Context) -> R:
         """A fresh agent: it knows its role, the subject and this context, nothing else."""
@@ -95,6 +97,8 @@ class Run(Branch):
     async def plan(self, goal: Goal, *, planner: str = "planner") -> Plan:
         """The user's plan as it is written; for plain text one that a planner proposes and a person confirms, or, with
         no planner, the text as its one task."""
+        if self.kit.ticket:
+            return plan_of(self.kit.ticket)
         if goal.source.file:
             return parse_plan(goal.text, goal.source.file)
         title = goal.text.strip().splitlines()[0][:80]
@@ -182,8 +186,7 @@ class Run(Branch):
             reply = await by.ask(subject, evidence=evidence, gaps=unsure)
             verdict = await self._objected(subject, getattr(reply, "objections", ()), by)
         self.line.shown[_name(subject)] = tuple(one for one in verdict.objections if one.case is not None)
-        if isinstance(subject, Task):
-            self.line.unsettled[subject.id] = () if verdict.holds else verdict.objections
+        self.line.unsettled[_name(subject)] = () if verdict.holds else verdict.objections
         return await self._disclosed(subject, verdict)
 
     async def _objected(self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None) -> Verdict:
@@ -235,6 +238,14 @@ class Run(Branch):
             addressed += [one.model_copy(update={"requirement": name}) for name in named]
         return tuple(addressed)
 
+    def about(self, verdict: Verdict, task: str) -> Verdict:
+        """What the same commit showed for a task that it was looked at for beside another."""
+        ids = {one.id for one in self._contract().serving(task)}
+        own = tuple(one for one in (*verdict.requirements, *verdict.beside) if one.id in ids)
+        return verdict.model_copy(
+            update={"subject": task, "requirements": own, "beside": (), "objections": (), "remarks": ()}
+        )
+
     def stuck(self, verdict: Verdict) -> bool:
         """No progress: the same gaps and not a line changed, twice running."""
         line, gaps = self.line, tuple(sorted(gap.what for gap in verdict.gaps))
@@ -278,7 +289,7 @@ class Run(Branch):
                 subject=_name(subject),
                 objections=objections,
                 known=tuple(self.line.known),
-                owned=self.steps.owned,
+                owned=(*self.steps.owned, *self.line.laid),
                 tell=self.steps.tell(name),
             )
             verdict = verdict.about(wanted) if more else verdict

@@ -1,7 +1,7 @@
 """Session: one agent's conversation, ask by ask, each a durable step."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -19,14 +19,25 @@ NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up
 
 Subject: TypeAlias = Goal | Plan | Task
 Context: TypeAlias = Value | Sequence[Value] | Mapping[str, Value] | str
+Before: TypeAlias = Callable[[], Awaitable[None]]
 R = TypeVar("R", bound=Reply)
 
 
 class Session(Generic[R]):
     """One agent's conversation, and the clone that goes with it."""
 
-    def __init__(self, steps: Steps, role: str, reply: type[R], *, publishes: bool = True, agent: str = "") -> None:
-        self.steps, self.reply, self.publishes = steps, reply, publishes
+    def __init__(
+        self,
+        steps: Steps,
+        role: str,
+        reply: type[R],
+        *,
+        publishes: bool = True,
+        agent: str = "",
+        before: Before | None = None,
+    ) -> None:
+        """`before` is awaited whenever the agent is really about to work: what it needs is there then."""
+        self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
         self.role, self.agent = _played(steps.kit, role, agent)
         name = steps.key(f"{role} session")
         self.clone = folder_name(name)
@@ -83,6 +94,8 @@ class Session(Generic[R]):
                 kit.journal.tell(
                     "fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again"
                 )
+            if self.before:
+                await self.before()
             got = await answered(kit, line, ask)
             got = got.model_copy(update={"failure": got.failure or self._broken(got.reply)})
             if got.failure and (got.kind in NOBODY_WORKS or not keep_failure):

@@ -7,7 +7,8 @@ from ..proof.room.bench import check_hash
 from ..types import Author, Contract, ManualCheck, Requirement
 
 EXAMINERS = ("examiner", "second-examiner")
-MENDERS = frozenset({"purple-team-b"})  # they check; one that has mended something is an implementer from then on
+# They check or tell; one that has changed something is an implementer from then on.
+MENDERS = frozenset({"purple-team-b", "verify-agent", "pr-agent"})
 
 
 def implementers(kit: Kit) -> set[str]:
