@@ -1,0 +1,29 @@
+"""Pictures that a Markdown text shows, with their lines."""
+
+import re
+from functools import cache
+from urllib.parse import unquote
+
+from markdown_it import MarkdownIt
+
+_TAG = re.compile(r"<img\b[^>]{0,2000}?\bsrc\s*=\s*[\"']([^\"'\s>]+)", re.IGNORECASE)
+
+
+def pictures(text: str) -> list[tuple[str, int]]:
+    """Address or path of each, as it was written; inside code there are none."""
+    found: list[tuple[str, int]] = []
+    for token in _markdown().parse(text):
+        line = token.map[0] + 1 if token.map else 1
+        if token.type == "html_block":
+            found += [(one, line) for one in _TAG.findall(token.content)]
+        for part in token.children or ():
+            if part.type == "image" and (address := str(part.attrs.get("src") or "")):
+                found.append((address if "://" in address else unquote(address), line))
+            elif part.type == "html_inline":
+                found += [(one, line) for one in _TAG.findall(part.content)]
+    return found
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
