@@ -54,11 +54,10 @@ venv() {
 }
 # The program if it is there, else one in an environment of its own, beside the project's packages.
 bring() {
-  tool="$1"
-  if works "$tool"; then return 0; fi
+  if works "$1"; then return 0; fi
   venv
-  tool="$PWD/.venv/.tools/bin/$1"
-  if works "$tool"; then return 0; fi
+  brought="$PWD/.venv/.tools/bin/$1"
+  if works "$brought"; then return 0; fi
   python3 -m venv .venv/.tools
   .venv/.tools/bin/python -m pip install --quiet "$1" || fail "the lock file needs $1: install it and run init.sh again"
 }
@@ -154,6 +153,8 @@ def _python(one: Project, test: str) -> Iterator[str]:
     yield "("
     yield f"  cd -- {shlex.quote(one.folder)}"
     yield "  own .venv"
+    if one.tool != "pip":
+        yield f'  {one.tool}() {{ command "${{brought:-{one.tool}}}" "$@"; }}'
     yield f'  now="$(stamp "$(python3 --version)" {shlex.join(one.files)})"'
     yield '  if [ "$(kept .venv)" != "$now" ]; then'
     yield "    settled"
@@ -177,9 +178,9 @@ def _called(tool: str) -> str:
     """How a tool is called so that all it installs is in .venv."""
     return {
         "pip": ".venv/bin/python -m pip --quiet",
-        "uv": 'UV_PROJECT_ENVIRONMENT=.venv "$tool"',
-        "poetry": 'POETRY_VIRTUALENVS_IN_PROJECT=true POETRY_VIRTUALENVS_CREATE=true "$tool"',
-        "pipenv": 'PIPENV_VENV_IN_PROJECT=1 PIPENV_IGNORE_VIRTUALENVS=1 "$tool"',
+        "uv": "UV_PROJECT_ENVIRONMENT=.venv uv",
+        "poetry": "POETRY_VIRTUALENVS_IN_PROJECT=true POETRY_VIRTUALENVS_CREATE=true poetry",
+        "pipenv": "PIPENV_VENV_IN_PROJECT=1 PIPENV_IGNORE_VIRTUALENVS=1 pipenv",
     }[tool]
 
 
@@ -187,18 +188,18 @@ def _node(one: Project) -> Iterator[str]:
     yield _say(f"Node{_place(one)}: {one.tool}")
     yield "need node 'Node.js'"
     if one.tool in ("pnpm", "yarn"):
-        yield f"if works {one.tool}; then tool=({one.tool}); elif works corepack; then tool=(corepack {one.tool});"
-        yield f"else fail '{one.tool} is missing: install it, or corepack, and run init.sh again'; fi"
+        yield f"works {one.tool} || works corepack || fail '{one.tool} is missing: install it or corepack'"
     else:
         yield f"need {one.tool} '{'Node.js with npm' if one.tool == 'npm' else one.tool}'"
-        yield f"tool=({one.tool})"
     yield "("
     yield f"  cd -- {shlex.quote(one.folder)}"
     yield "  own node_modules"
     yield f'  now="$(stamp "$(node --version)" {shlex.join(one.files)})"'
     yield '  if [ "$(kept node_modules)" != "$now" ]; then'
     for arguments in one.commands:
-        yield f'    "${{tool[@]}}" {shlex.join(arguments)} >&2'
+        call = f"{one.tool} {shlex.join(arguments)} >&2"
+        by_corepack = one.tool in ("pnpm", "yarn")
+        yield f"    if works {one.tool}; then {call}; else corepack {call}; fi" if by_corepack else f"    {call}"
     yield "    mkdir -p node_modules"
     yield "    printf '%s\\n' \"$now\" >node_modules/.init-stamp"
     yield "  else"

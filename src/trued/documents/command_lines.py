@@ -1,0 +1,129 @@
+"""Command lines that agents ran, taken apart: which programs, with what words. For naming things, never for running."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+Words: TypeAlias = tuple[str, ...]  # a program by its bare name, and its arguments
+
+TEXT_LIMIT = 50_000  # of one command line; beyond it nobody typed it
+DEPTH = 4  # shells within shells
+SHELLS = frozenset(("sh", "bash", "zsh", "dash", "ksh"))
+BEFORE = {  # programs that start the one that follows, and how many words of their own come first
+    "sudo": 0,
+    "doas": 0,
+    "env": 0,
+    "command": 0,
+    "exec": 0,
+    "nohup": 0,
+    "time": 0,
+    "setsid": 0,
+    "nice": 0,
+    "stdbuf": 0,
+    "xargs": 0,
+    "timeout": 1,
+    "npx": 0,
+    "bunx": 0,
+    "corepack": 0,
+    "then": 0,
+    "else": 0,
+    "do": 0,
+    "if": 0,
+    "while": 0,
+    "!": 0,
+    "{": 0,
+}
+VALUED = frozenset(("-u", "-n", "-s", "-k", "-C", "-I", "-P"))  # options of these programs that take a word
+_HERE = re.compile(r"(?<!<)<<-?[ \t]*(['\"]?)([A-Za-z_]\w*)\1")
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*\+?=.*", re.DOTALL)
+_PYTHON = re.compile(r"python[\d.]*|pypy[\d.]*")
+_MARKS = "();<>|&`\n"
+
+
+def simple_commands(text: str, depth: int = 0) -> Iterator[tuple[Words, bool]]:
+    """Each program that the text starts, with its words, and whether it is fed by the one before."""
+    words, piped, skip = list[str](), False, False
+    for token in (*_tokens(text), ";"):
+        if set(token) <= set(_MARKS):
+            if "<" in token or ">" in token:
+                skip = True  # the next word is a file's name
+                continue
+            yield from _started(words, piped, depth)
+            words, piped, skip = [], token == "|", False  # noqa: S105
+        elif skip:
+            skip = False
+        else:
+            words.append(token)
+
+
+def _tokens(text: str) -> list[str]:
+    plain = _without_here_documents(text[:TEXT_LIMIT].replace("\\\n", " "))
+    try:
+        return _lexed(plain)
+    except ValueError:  # quotation marks that do not end
+        return [token for line in plain.split("\n") for token in (*_or_split(line), "\n")]
+
+
+def _without_here_documents(text: str) -> str:
+    """What is fed to a program is no command line."""
+    if "<<" not in text:
+        return text
+    lines = text.split("\n")
+    last = {line.strip(): number for number, line in enumerate(lines)}
+    kept, waiting = list[str](), list[str]()
+    for number, line in enumerate(lines):
+        if waiting:
+            if line.strip() == waiting[0]:
+                waiting.pop(0)
+            continue
+        waiting = [end for _, end in _HERE.findall(line) if last.get(end, -1) > number]
+        kept.append(line)
+    return "\n".join(kept)
+
+
+def _lexed(text: str) -> list[str]:
+    text = re.sub(r"(?m)(^|[\s;&|])#[^\n]*", r"\1", text) if "#" in text else text
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=_MARKS)
+    lexer.whitespace, lexer.whitespace_split, lexer.commenters = " \t\r", True, ""
+    return list(lexer)
+
+
+def _or_split(line: str) -> list[str]:
+    try:
+        return _lexed(line)
+    except ValueError:
+        return line.split()
+
+
+def _started(words: list[str], piped: bool, depth: int) -> Iterator[tuple[Words, bool]]:
+    words = _bare(words)
+    if not words:
+        return
+    program, arguments = PurePosixPath(words[0]).name, words[1:]
+    if program in SHELLS and depth < DEPTH:
+        inner = [place for place, word in enumerate(arguments[:-1]) if re.fullmatch(r"-[a-z]*c", word)]
+        if inner:
+            yield from simple_commands(arguments[inner[0] + 1], depth + 1)
+            return
+    if _PYTHON.fullmatch(program) and "-m" in arguments[:-1]:
+        place = arguments.index("-m")
+        program, arguments = arguments[place + 1], arguments[place + 2 :]
+    yield (re.sub(r"^pip[\d.]+$", "pip", program), *arguments), piped
+
+
+def _bare(words: list[str]) -> list[str]:
+    """Without what only goes before the program: variables, sudo, env, timeout."""
+    while words:
+        name = PurePosixPath(words[0]).name
+        if _ASSIGNED.fullmatch(words[0]):
+            words = words[1:]
+        elif name in BEFORE:
+            words, own = words[1:], BEFORE[name]
+            while words and (words[0].startswith("-") or _ASSIGNED.fullmatch(words[0])):
+                words = words[2:] if words[0] in VALUED else words[1:]
+            words = words[own:]
+        else:
+            return words
+    return words
