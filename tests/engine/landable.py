@@ -13,6 +13,7 @@ from trued.engine import Engine, Request
 from trued.engine.landing import Landing, Wanted
 from trued.engine.start import new_record, prepared
 from trued.kit import Person
+from trued.trust import found
 from trued.types import Contract, Grade, Judged, Requirement, RunRecord, Verdict
 from trued.workspaces.git import open_repository
 
@@ -54,6 +55,7 @@ class Landable:
         requirements: list[dict[str, Any]] = EXAMPLES,
         state: str = "done",
         grade: Grade = Grade.PROVEN,
+        trust: bool = False,
         **flags: Any,
     ) -> RunRecord:
         """Work on a branch of its own, and what the journal would know of it; the user's branch stays as it is."""
@@ -64,6 +66,7 @@ class Landable:
             repository=self.repository,
             requirements=self.requirements,
             flags={"yes": True, "agents": {"*": "scripted:inside"}, **flags},
+            trust=found(self.repository).digest if trust else "",
         )
         inputs = prepared(request, self.home, engine.environ, any_agent=True)
         record = new_record(inputs, open_repository(self.repository), {one.id for one in engine.journal.runs()})

@@ -1,19 +1,21 @@
 """Landing: what was proven comes home, and nothing else; the user's repository is moved whole or not at all."""
 
+import asyncio
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.engine.landable import EXAMPLES, MANUAL, Landable, landable_in
+from tests.engine.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE, ONE
 from tests.workflows.conftest import saying
+from trued.engine.entrusted import kind_of
 from trued.engine.landings import landed, proven_as
+from trued.engine.receipts import Keeping, check, keep_landed
 from trued.errors import BadInput
 from trued.types import Grade
 
@@ -195,6 +197,11 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert {fact.commit for fact in contract.base_facts} == {tip}  # red was taken anew
     assert engine.journal.run(record.id).head == record.head
     assert (await place.land(record)).commit == landing.commit
+    receipt = place.folder / "landed.json"
+    await keep_landed(engine, record.id, Keeping(receipt=receipt))
+    checked = await check(receipt, home=place.home, environ={}, tell=lambda *_, **__: None)
+    assert checked.statement
+    assert (checked.code, checked.statement.commit) == (0, landing.commit)
 
 
 @pytest.mark.spec("USE-11")
@@ -294,6 +301,57 @@ async def test_changes_of_what_asks_for_trust_are_asked_about_first_and_agreed_t
     assert [one.data["who"] for one in place.engine().journal.events(record.id) if one.kind == "agreed"] == ["ann"]
 
 
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize(
+    ("path", "asks"),
+    [
+        ("trued.toml", True),
+        (".trued/roles/coder.md", True),
+        (".claude", True),  # a link in the place of the folder
+        (".CLAUDE/settings.json", True),
+        (".github/workflows/ci.yml", True),
+        ("docs/AGENTS.md", True),
+        ("deploy/.env", True),
+        (".env.production", True),
+        ("src/settings.py", False),
+        ("docs/agents.txt", False),
+        ("environment.py", False),
+    ],
+)
+def test_what_asks_for_trust_is_known_by_its_path(path: str, asks: bool) -> None:
+    assert bool(kind_of(path)) is asks
+
+
+@pytest.mark.spec("USE-11", "USE-6")
+async def test_a_manifest_asks_for_trust_only_where_our_own_table_changes(place: Landable) -> None:
+    place.committed({"pyproject.toml": "[project]\nname = 'tiny'\n[tool.trued]\nrounds = 2\n"})
+    record = await place.run({"pyproject.toml": "[project]\nname = 'tiny'\n[tool.trued]\nrounds = 9\n"}, trust=True)
+    assert list((await place.land(record)).asks) == ["pyproject.toml [tool.trued]"]
+    same = await place.run({"pyproject.toml": "[project]\nname = 'small'\n[tool.trued]\nrounds = 2\n"}, trust=True)
+    assert (await place.land(same)).landed
+
+
+@pytest.mark.spec("USE-11")
+@pytest.mark.slow
+async def test_files_come_with_the_line_ends_of_the_users_git_and_the_tree_is_clean(place: Landable) -> None:
+    place.git("config", "core.autocrlf", "true")
+    record = await place.run()
+    assert (await place.land(record)).landed
+    assert (place.repository / "tiny.py").read_bytes() == DOUBLE.replace("\n", "\r\n").encode()
+    assert place.git("status", "--short") == ""
+
+
+@pytest.mark.spec("USE-11", "USE-7")
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["main^", "main@{0}", "refs/heads/main", "--all", "a b", "ma\x1bin"])
+async def test_a_name_that_is_no_branch_is_refused_in_one_sentence(place: Landable, name: str) -> None:
+    record = await place.run()
+    before = place.state()
+    with pytest.raises(BadInput, match="there is no branch"):
+        await place.land(record, onto=name)
+    assert place.state() == before
+
+
 # -- kill -9 -----------------------------------------------------------------------------------------------------------
 
 DYING = """#!/bin/sh
@@ -324,8 +382,8 @@ async def test_killed_between_proof_and_branch_the_same_command_ends_the_same(pl
     wrapper.chmod(0o755)
     variables = {"PATH": f"{wrapper.parent}:{os.environ['PATH']}", "HOME": str(place.folder)}
     command = [sys.executable, "-m", "trued", "land", record.id, "--carry"]
-    done = subprocess.run(command, env={**variables, "TRUED_HOME": str(place.home)}, check=False, capture_output=True)
-    assert done.returncode == -signal.SIGKILL, done.stderr
+    done = await asyncio.create_subprocess_exec(*command, env={**variables, "TRUED_HOME": str(place.home)})
+    assert await done.wait() == -signal.SIGKILL
     moved = place.git("rev-parse", "main") != tip
     assert moved == (at == "after the branch")
     landing = await place.land(record, carry=True)

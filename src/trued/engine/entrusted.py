@@ -36,8 +36,7 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
         ".github/instructions/*",
     ),
     "runs where the project is built": (
-        ".github/workflows/*",
-        ".github/actions/*",
+        ".github/*",
         ".gitlab-ci.yml",
         ".circleci/*",
         ".buildkite/*",

@@ -11,6 +11,7 @@ from ..workspaces import replaying
 from ..workspaces.landing import Landing as Home
 from .agreeing import OPTIONS, not_agreed
 from .approving import spoken_by_a_person
+from .drive import told_to_stop
 from .entrusted import Entrusted, entrusted
 from .landings import Candidate, Ground, Landed, Landing, Wanted, landings, part_of
 from .offers import is_offered, offer
@@ -28,7 +29,7 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
     """Bring the run's work onto a branch of the user's. Nothing is changed unless all of it can be."""
     record = engine.journal.run(run_id)
     spoken_by_a_person(engine, record)
-    with engine.journal.claim(record.id):
+    with engine.journal.claim(record.id), told_to_stop():
         record = engine.journal.run(record.id)
         unfit = unproven(engine, record)
         if unfit and not (wanted.draft and record.head not in ("", record.base)):
@@ -93,7 +94,8 @@ async def _landed_before(ground: Ground, tip: str) -> Landing | None:
     """Brought home already: by an earlier `land`, also one that was killed before it could say so, or by hand."""
     store, head = ground.workspace.store, ground.record.head
     for one in reversed(landings(ground.engine, ground.record.id)):
-        if one.onto == ground.onto and one.head == head and await replaying.contains(store, tip, one.commit):
+        same = (one.onto, one.head) == (ground.onto, head) and await store.holds(one.commit)
+        if same and await replaying.contains(store, tip, one.commit):
             return _over(ground, one)
     if await replaying.contains(store, tip, head):
         one = Landed(onto=ground.onto, before=tip, commit=head, head=head, how=THERE, who=ground.wanted.who)

@@ -3,13 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from ..engine.entrusted import kind_of
 from ..types import Grade
 from .calls import Call
 from .material import Material
 from .words import cut
 
-# What tools obey without asking.
-OBEYED = ("trued.toml", ".trued", ".claude", ".codex", ".github", ".githooks", "AGENTS.md", "CLAUDE.md")
 SHOWN = 3  # of one kind; more of the same tells nobody more
 WORDS = {
     "branch not moved": "The run's branch was not moved",
@@ -40,7 +39,7 @@ def _lowered(material: Material) -> Iterator[str]:
 
 
 def _changed(every: Sequence[Call]) -> Iterator[str]:
-    touched = sorted({path for call in every for path in call.changed if path.partition("/")[0] in OBEYED})
+    touched = sorted({path for call in every for path in call.changed if kind_of(path)})
     if touched:
         yield f"This run changed files that tools obey without asking: {', '.join(touched[:20])}."
 

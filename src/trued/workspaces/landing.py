@@ -41,7 +41,7 @@ class Landing:
 
     async def tip(self) -> str:
         """Where the branch stands; "" where there is none."""
-        code, out, _ = await self._git("rev-parse", "--verify", "--quiet", f"{self.ref}^{{commit}}")
+        code, out, _ = await self._git("show-ref", "--verify", "--hash", self.ref)  # the name alone, no expression
         return out.strip() if code == 0 else ""
 
     async def branches(self) -> list[str]:

@@ -1,0 +1,45 @@
+"""`trued land` as people type it: what it says, what it gives to programs, how it ends."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Trued
+from tests.engine.landable import Landable, landable_in
+from trued.processes import MARKER
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Landable]:
+    with landable_in(tmp_path) as one:
+        yield one
+
+
+@pytest.mark.spec("USE-11", "USE-2", "USE-9")
+def test_land_says_where_it_went_and_ls_and_show_know_it(place: Landable, trued: Trued) -> None:
+    record = asyncio.run(place.run({"tiny.py": "def double(x):\n    return 2 * x\n", "trued.toml": "rounds = 1\n"}))
+    mine = {"TRUED_HOME": str(place.home)}
+
+    def land(*words: str, **more: str) -> tuple[int, str, str]:
+        done = trued("land", *words, cwd=place.repository, variables={**mine, **more})
+        return done.returncode, done.stdout, done.stderr
+
+    code, out, said = land(**{MARKER: "r/x@1"})
+    assert (code, out, "refused inside an agent" in said) == (2, "", True)
+    assert land("--ff", "--merge")[0] == 2
+    code, out, said = land("--json")
+    asked = json.loads(out)
+    assert (code, asked["landed"], asked["asks"]) == (3, False, {"trued.toml": "settings of trued"})
+    code, out, said = land(record.id[:4])
+    assert (code, out) == (3, "")
+    assert said.index("trued.toml is changed") < said.index("not landed:")
+    code, out, said = land("--agree", asked["digest"][:12])
+    assert (code, out) == (0, f"{record.id} is on main at {record.head[:10]} (fast-forward)\n")
+    assert land()[1] == out.replace("(fast-forward)", "(fast-forward)")
+    rows = json.loads(trued("ls", "--json", cwd=place.repository, variables=mine).stdout)
+    assert [(row["state"], row["landed"]) for row in rows] == [("done", ["main"])]
+    assert "landed" in trued("ls", cwd=place.repository, variables=mine).stdout
+    assert "landed on main" in trued("show", cwd=place.repository, variables=mine).stdout
