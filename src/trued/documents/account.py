@@ -40,10 +40,15 @@ def _by_hand_alone(one: Requirement) -> Requirement:
 
 def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
     """With the checks that a plan brings for its tasks, beside those that were written for them."""
-    checks = {one.id: one.checks for one in brought}
+    checks = {(one.id, one.text): one.checks for one in brought}
     made = tuple(
         one.model_copy(
-            update={"checks": (*(each for each in checks.get(one.id, ()) if each not in one.checks), *one.checks)}
+            update={
+                "checks": (
+                    *(each for each in checks.get((one.id, one.text), ()) if each not in one.checks),
+                    *one.checks,
+                )
+            }
         )
         for one in asked.requirements
     )

@@ -1,37 +1,53 @@
-"""A ticket as a plan: every sentence of it is a criterion, and the pages that it names are checks that everybody sees."""
+"""A ticket as a plan: every sentence of it is a criterion; pages and commands that it names are visible checks."""
 
-from collections.abc import Iterator
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
-from ..types import Criterion, Plan, Requirement, Source, Ticket
-from .sentences import sentences
+from ..types import BrowserCheck, Check, CommandCheck, Criterion, Plan, Requirement, Serve, Source, Ticket
+from .ticket import pages_of
 
-ACCEPTANCE, REQUIREMENT, TEXT = "acceptance", "requirement", "text"
+_COMMAND = re.compile(
+    r"(?:the command |running )?`([^`\n]{2,300})`,? (?:still |must |should )*"
+    r"(?:pass(?:es)?|succeeds?|works?|is green|exits? (?:with|with code)? ?`?0`?)\.?",
+    re.IGNORECASE,
+)
 
 
 def plan_of(ticket: Ticket) -> Plan:
     """One plan without tasks: the ticket is built as a whole, and judged clause by clause."""
     source = ticket.source if ticket.source.file else Source(file=ticket.key)
-    criteria = tuple(_criteria(ticket))
+    criteria = (*ticket.requirements, *ticket.acceptance)
     return Plan(
         title=ticket.summary,
         criteria=criteria,
-        unread=tuple(_sentences(ticket, criteria, source)),
         requirements=tuple(_shown(criteria)),
         source=source,
         text=ticket.text,
     )
 
 
-def _criteria(ticket: Ticket) -> Iterator[Criterion]:
-    for kind, listed in ((REQUIREMENT, ticket.requirements), (ACCEPTANCE, ticket.acceptance)):
-        yield from (one.model_copy(update={"kind": kind}) for one in listed)
+def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
+    """Those that name what can be looked at, under the names that the account gives them."""
+    counts = Counter[str]()
+    for one in criteria:
+        counts[one.kind] += 1
+        if check := _check(one):
+            yield Requirement(id=f"{one.kind}-{counts[one.kind]}", text=one.text, source=one.source, checks=(check,))
 
 
-def _sentences(ticket: Ticket, criteria: tuple[Criterion, ...], source: Source) -> Iterator[Criterion]:
-    """What it says elsewhere; its title alone where it says nothing else."""
-    if not criteria:
-        yield Criterion(text=ticket.summary, kind=TEXT, source=source)
+def _check(criterion: Criterion) -> Check | None:
+    if page := pages_of(criterion):
+        return page.model_copy(update={"visible": True})  # the implementer reads the same words
+    words = " ".join(criterion.text.split())
+    return CommandCheck(command=found[1]) if (found := _COMMAND.fullmatch(words)) else None
 
 
-def _shown(criteria: tuple[Criterion, ...]) -> Iterator[Requirement]:
-    yield from ()
+def servable(brought: Iterable[Requirement], serve: Serve | None) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
+    """Without pages that nobody can serve, and what is said of those."""
+    given = tuple(brought)
+    pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
+    if serve is not None or not pages:
+        return given, ()
+    said = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
+    return tuple(one for one in given if one not in pages), tuple(said)
