@@ -309,9 +309,8 @@ def test_a_feature_is_a_requirement_in_its_own_words_with_the_check_of_its_metho
     assert chain.text == "Validators run one after the other\nMake a chain of two\nBoth were called"
     assert chain.checks == (TestsCheck(command="python -m pytest tests/test_chain.py"),)
     assert chain.source.line == found["chain"].line > 1
-    (pump,) = requirement_of(found["pump"]).checks
-    assert isinstance(pump, TestsCheck)
-    assert pump.network == "loopback"
+    browser = TestsCheck(command="python -m pytest tests/e2e", network="loopback", e2e=True)
+    assert requirement_of(found["pump"]).checks == (browser,)
     by_hand = Feature(id="a", description="It looks right", verification_method="manual", test_command="n/a")
     assert requirement_of(by_hand).checks == (ManualCheck(steps=("It looks right",)),)
     assert requirement_of(Feature(id="a", description="b")).checks == ()

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.documents.init_script import init_script, untouched
-from trued.documents.set_up import projects
+from trued.documents.set_up import is_read, projects
 
 PACKAGE = json.dumps({"name": "web", "version": "1.0.0", "scripts": {"test": "node --test", "start": "node x.js"}})
 LOCK = json.dumps(
@@ -301,6 +301,8 @@ EXTRA = '[project.optional-dependencies]\ntest = ["pytest"]\n'
 )
 def test_manifests_and_locks_say_how_a_project_is_installed(files: dict[str, str], expected: list[str]) -> None:
     assert commands(files) == expected
+    needed = {name: text for name, text in files.items() if is_read(name)}
+    assert init_script(files, needed.get) == made(files)
     checked = subprocess.run(["bash", "-n"], input=made(files), capture_output=True, text=True, timeout=60, check=False)
     assert (checked.returncode, checked.stderr) == (0, "")
 

@@ -20,6 +20,7 @@ REQUIREMENTS = re.compile(
     r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
     r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
 )
+_READ = ("pyproject.toml", "setup.cfg", "package.json", "yarn.lock")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
 
@@ -38,6 +39,12 @@ class Project:
 
     def within(self, command: str) -> str:
         return command if self.folder == "." else f"(cd {shlex.quote(self.folder)} && {command})"
+
+
+def is_read(path: str) -> bool:
+    """Does the file's text, and not only its being there, say how a project is set up?"""
+    names = (path, path.partition("/")[2])
+    return any(name in _READ or REQUIREMENTS.fullmatch(name) for name in names)
 
 
 def projects(paths: Collection[str], read: Read) -> tuple[Project, ...]:
