@@ -54,7 +54,9 @@ def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
         mode="json", include={"usd", "tokens", "calls", "time", "task", "roles"}
     )
     found = shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
-    return {**found, "spent": used, "limits": limits}
+    judged = ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
+    pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
+    return {**found, "spent": used, "limits": limits, "pictures": pictures}
 
 
 def used_lines(engine: Engine, record: RunRecord) -> Iterator[Text]:

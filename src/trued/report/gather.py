@@ -13,6 +13,7 @@ from ..kit import folder_name
 from ..types import Goal, RunRecord, Verdict
 from ..views import state_of
 from .material import Material, Proved, Spooled
+from .pictures import reader
 
 DOCUMENTS = 12
 READ = 256 * 1024  # bytes of the end of one event file: more is not shown anyway
@@ -40,6 +41,7 @@ def gather(engine: Engine, run_id: str) -> Material:
         documents={**dict(_documents(folder / "files")), **_memory(record, inputs.goal)},
         folder=folder,
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
+        kept=reader(folder / "artifacts"),
         now=time.time(),
     )
 

@@ -22,6 +22,7 @@ from ..types import (
 from ..views import HELD_BACK
 from .calls import Text
 from .material import Material
+from .pictures import Album, Figure
 from .words import cut
 
 OUTPUTS = 3_000_000  # characters of all outputs of checks together
@@ -69,6 +70,7 @@ class Stage:
     why: str
     at: float
     trials: tuple[Trial, ...]
+    pictures: tuple[Figure, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ class Row:
     checks: str
     stages: tuple[Stage, ...]  # verdicts, oldest first: the last one is the grade
     base: tuple[Trial, ...]  # red, before any work
+    before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
 
 
@@ -95,17 +98,20 @@ def rows(material: Material) -> tuple[Row, ...]:
     telling = _Telling(
         contract, material.ended, min(LONGEST, max(SHORTEST, OUTPUTS // max(1, len(list(material.facts)))))
     )
-    base: dict[str, list[Trial]] = {}
+    base: dict[str, list[Evidence]] = {}
     for one in contract.base_facts if contract else ():
-        base.setdefault(one.requirement, []).append(telling.trial(one))
-    stages = _stages(material, telling)
+        base.setdefault(one.requirement, []).append(one)
+    album = Album(material)
+    before = {name: album.of(facts) for name, facts in base.items()}
+    stages = _stages(material, telling, album)
     return tuple(
         _row(
             number,
             judged.get(name) or _unseen(sealed[name]),
             sealed.get(name),
             stages.get(name, ()),
-            base.get(name, ()),
+            tuple(map(telling.trial, base.get(name, ()))),
+            before.get(name, ()),
         )
         for number, name in enumerate(names, 1)
     )
@@ -117,7 +123,12 @@ def _unseen(sealed: Requirement) -> Judged:
 
 
 def _row(
-    number: int, judged: Judged, sealed: Requirement | None, stages: Sequence[Stage], base: Sequence[Trial]
+    number: int,
+    judged: Judged,
+    sealed: Requirement | None,
+    stages: Sequence[Stage],
+    base: Sequence[Trial],
+    before: Sequence[Figure],
 ) -> Row:
     return Row(
         id=judged.id,
@@ -131,6 +142,7 @@ def _row(
         checks=_checks(sealed) if sealed else "",
         stages=tuple(stages),
         base=tuple(base),
+        before=tuple(before),
         gaps=judged.gaps,
     )
 
@@ -142,7 +154,7 @@ def _checks(requirement: Requirement) -> str:
     return ", ".join(named) or "no check"
 
 
-def _stages(material: Material, telling: "_Telling") -> Mapping[str, Sequence[Stage]]:
+def _stages(material: Material, telling: "_Telling", album: Album) -> Mapping[str, Sequence[Stage]]:
     found: dict[str, list[Stage]] = {}
     for proved in material.history:
         verdict = proved.verdict
@@ -151,9 +163,10 @@ def _stages(material: Material, telling: "_Telling") -> Mapping[str, Sequence[St
             if piece.side == "head":
                 evidence.setdefault(piece.requirement, []).append(piece)
         for one in verdict.requirements:
-            trials = tuple(telling.trial(piece) for piece in evidence.get(one.id, ()))
-            why = "; ".join(one.why)
-            found.setdefault(one.id, []).append(Stage(proved.key, one.grade, verdict.commit, why, proved.at, trials))
+            facts = evidence.get(one.id, ())
+            trials, why = tuple(map(telling.trial, facts)), "; ".join(one.why)
+            stage = Stage(proved.key, one.grade, verdict.commit, why, proved.at, trials, album.of(facts))
+            found.setdefault(one.id, []).append(stage)
     return found
 
 

@@ -22,6 +22,10 @@ def no_spool(_: str, __: int) -> Spooled:
     return Spooled()
 
 
+def nothing_kept(_: str) -> bytes:
+    return b""
+
+
 @dataclass(frozen=True)
 class Proved:
     """A verdict, the step that made it, and when."""
@@ -53,6 +57,7 @@ class Material:
     documents: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
     spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted
+    kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
     now: float = 0.0
 
     @property

@@ -38,6 +38,7 @@ class Picture(Shot):
     requirement: str
     passed: bool
     says: tuple[str, ...] = ()  # what was expected and what was there instead
+    met: tuple[str, ...] = ()  # expectations that were met, or the test that passed
 
 
 class Evidence(Grown):

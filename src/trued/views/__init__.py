@@ -106,6 +106,7 @@ def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[s
         "grade": str(one.grade),
         "why": sentence(one.why),
         "evidence": [evidence(facts[name], over=over) for name in one.evidence if name in facts],
+        "pictures": _pictures([facts[name] for name in one.evidence if name in facts], over=over),
         "text": one.text,
         "source": one.source,
         "holds": one.holds,
@@ -120,11 +121,19 @@ def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
         "grade": "unproven",
         "why": why,
         "evidence": [],
+        "pictures": [],
         "text": text,
         "source": source,
         "holds": False,
         "lacks": "",
     }
+
+
+def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
+    """Before and after; of held-out cases nothing while an agent may still be asked."""
+    from ..proof.pictures import taken  # loaded when used: the command line imports this package for its help
+
+    return [one.model_dump(mode="json") for one in taken(fact for fact in facts if over or not fact.held_out)]
 
 
 def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:
@@ -134,9 +143,10 @@ def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:
     row["failed"] = len(fact.tried) - row["passed"]
     row["tried"] = [one.model_dump(mode="json") for one in fact.tried]
     row["output"] = fact.output
+    row.setdefault("pictures", [])
     if fact.held_out and not over:
         hidden = [
             {"id": f"case {n}", "outcome": str(one.outcome), "kind": one.kind} for n, one in enumerate(fact.tried, 1)
         ]
-        row.update(command=HELD_BACK, output=HELD_BACK, tried=hidden)
+        row.update(command=HELD_BACK, output=HELD_BACK, tried=hidden, pictures=[])
     return row
