@@ -11,7 +11,7 @@ from .. import proof
 from ..engine import Engine
 from ..engine.kept import Kept, last
 from ..errors import BadInput
-from ..types import RunRecord
+from ..types import Approval, RunRecord
 from ..views import HELD_BACK, state_of
 from ..views import ledger as ledger_of
 from ..views.verdict import Verification, data
@@ -124,11 +124,15 @@ def _word(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
         if inputs.requirements_file and contract and not contract.authors
         else []
     )
-    said = [one for one in engine.journal.approvals(record.id) if one.requirement in ("*", requirement)]
-    return own + [
-        f"{one.who}, who {'approved the contract' if one.requirement == '*' else 'accepted it'}: {one.why}"
-        for one in said
-    ]
+    said = [one for one in engine.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
+    return own + [f"{one.who}, who {_did(one)}: {one.why}" for one in said]
+
+
+def _did(word: Approval) -> str:
+    if word.requirement == "*":
+        return "approved the contract"
+    where = f" at {word.commit[:10]}" if word.commit else ""
+    return f"{'rejected' if word.rejected else 'accepted'} it{where}"
 
 
 def _cases(engine: Engine, record: RunRecord, requirement: str) -> list[str]:

@@ -1,6 +1,5 @@
 """What people say of a run: their word for a contract or a requirement, and answers to what it asks."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,7 +8,7 @@ from .. import people, proof
 from ..errors import BadInput, Waiting
 from ..people import WHOLE, Since, asked_of
 from ..spool.folder import held
-from ..types import Approval, Contract, Grade, Heard, Judged, Question, RunRecord, Verdict
+from ..types import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
 from ..workspaces.since import since, without
 from .drive import End
 

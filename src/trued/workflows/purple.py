@@ -61,7 +61,12 @@ async def purple(run: Run, goal: Goal) -> Outcome:
             answer = await scope.confirm(chunk, verdict)  # a redo's comment is the next round's first gap
         if answer is Answer.STOP:
             return run.stop(verdict)
-    return await run.finish(plan)
+    outcome = await run.finish(plan)
+    while chunks := await run.rejected(plan):  # by people who looked: what they said is the next round's first gap
+        for chunk in chunks:
+            await build(run.scope(f"chunk {chunk.id}"), chunk, plan.context)
+        outcome = await run.finish(plan)
+    return outcome
 
 
 async def build(run: Run, chunk: Task, context: str) -> Verdict:

@@ -11,4 +11,8 @@ async def solo(run: Run, goal: Goal) -> Outcome:
     verdict = await run.prove(plan, disputes=built.disputes)
     if not verdict.holds:
         await alone.ask(plan, gaps=verdict.gaps)
-    return await run.finish(plan)
+    outcome = await run.finish(plan)
+    while await run.rejected(plan):  # by people who looked
+        await alone.ask(plan, gaps=run.open(plan.tasks[0]).gaps)
+        outcome = await run.finish(plan)
+    return outcome
