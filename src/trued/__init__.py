@@ -7,15 +7,25 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .branch import SetUp
     from .decide import Cluster
+    from .documents.feature_list import Feature
     from .documents.memory_log import Iteration, Section
+    from .documents.project import Project, message_of, task_of
+    from .errors import Stopped
+    from .handing import Attempt
     from .run import Run
     from .session import Session
     from .types import Answer, Finding, Goal, Grade, Note, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
 
 _HOMES = {
+    "branch": ("SetUp",),
     "decide": ("Cluster",),
+    "documents.feature_list": ("Feature",),
     "documents.memory_log": ("Iteration", "Section"),
+    "documents.project": ("Project", "message_of", "task_of"),
+    "errors": ("Stopped",),
+    "handing": ("Attempt",),
     "run": ("Run",),
     "session": ("Session",),
     "types": (
@@ -27,7 +37,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "Answer",
+    "Attempt",
     "Cluster",
+    "Feature",
     "Finding",
     "Goal",
     "Grade",
@@ -35,15 +47,20 @@ __all__ = [
     "Note",
     "Outcome",
     "Plan",
+    "Project",
     "Reply",
     "Run",
     "Section",
     "Session",
+    "SetUp",
     "Severity",
     "Status",
+    "Stopped",
     "Task",
     "Value",
     "Verdict",
+    "message_of",
+    "task_of",
 ]
 
 

@@ -34,14 +34,50 @@ class Branch:
         self.line = self.steps.line
 
     @property
+    def id(self) -> str:
+        return self.kit.run
+
+    @property
     def head(self) -> str:
         return self.line.head
+
+    @property
+    def base(self) -> str:
+        """The user's commit: always the red side."""
+        return self.kit.workspace.base
+
+    @property
+    def goes_on(self) -> bool:
+        """Does the run begin with what an earlier one left on its branch?"""
+        return self.kit.workspace.start != self.base
+
+    @property
+    def when(self) -> float:
+        """When the last work was done, as it was recorded: a replay has the same."""
+        return self.line.when
 
     # -- files that the engine owns ------------------------------------------------------------------------------------
 
     def own(self, *paths: str) -> None:
         """From now on these files are the engine's: what an agent does to them is undone, and told."""
         self.line.owned = tuple(dict.fromkeys((*self.line.owned, *paths)))
+
+    def lay(self, *paths: str) -> None:
+        """Documents that come before the work, and are no part of it; whoever works may change them."""
+        self.line.laid = tuple(dict.fromkeys((*self.line.laid, *paths)))
+
+    async def paths(self) -> tuple[str, ...]:
+        """All files of the newest commit."""
+        return tuple(await self.kit.workspace.blobs(self.line.head))
+
+    async def note(self, what: str, **data: object) -> None:
+        """One event in the run's record, once."""
+
+        async def step() -> str:
+            self.steps.tell(what)(what, **data)
+            return ""
+
+        await self.steps.once(self.steps.key(what), digest(data), step)
 
     async def read(self, path: str, at: str = "") -> str | None:
         """A file as it is on the branch now, or at another commit of it."""

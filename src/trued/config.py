@@ -24,6 +24,7 @@ SHARED = (
         "agents",
         "roles",
         "rounds",
+        "progress",
         "cap",
         "sandbox",
         "readable",
@@ -344,8 +345,9 @@ STARTER = """\
 # Settings of trued for this project. A flag or a TRUED_… variable wins over this file, this file over your own.
 # Lines that are commented out say the defaults.
 
-# workflow = "purple"        # purple: a pair refines each chunk of a plan · solo: one agent does it all
-# rounds = 3                 # how often the pair of purple may try a chunk
+# workflow = "purple"        # else by the input: plan → purple, ticket → ticket, specification → handoff, words → solo
+# rounds = 3                 # how often a chunk, a feature or a ticket may be tried
+# progress = "progress.txt"  # what the note of a handoff is called
 # cap = 4                    # agents at work at the same time
 # sandbox = "auto"           # auto | bubblewrap | landlock | none
 # network = "host"           # of agents: none | loopback | host; checks never have any

@@ -78,6 +78,11 @@ def calls_of(workflow: str, *, tasks: int, rounds: int) -> Mapping[str, tuple[in
     """Role → the fewest and the most calls, once the contract is sealed."""
     if workflow == "solo":
         return {"solo": (1, 2)}
+    if workflow == "handoff":
+        return {"coder": (tasks, tasks * rounds)}
+    if workflow == "ticket":
+        verified = {"verify-agent": (1, rounds), "fix-agent": (0, rounds - 1)}
+        return {"impl-agent": (1, 1), **verified, "pr-agent": (0, 1)}
     return {
         "purple-team-a": (tasks, tasks * rounds),
         "purple-team-b": (tasks, tasks * rounds * 2),  # it is asked once more about what cannot be run

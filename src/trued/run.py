@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
+from dataclasses import asdict
 from typing import Any
 
 from pydantic import Field
@@ -11,6 +12,7 @@ from .decide import Cluster
 from .delivery import Delivery
 from .documents.account import account, with_visible
 from .documents.plan import parse_plan
+from .documents.project import Figures
 from .documents.ticket_plan import plan_of
 from .errors import BadInput, Ended, Stopped
 from .kit import digest
@@ -29,6 +31,7 @@ from .types import (
     Requirements,
     Settings,
     Task,
+    TestsCheck,
     Verdict,
 )
 
@@ -237,6 +240,19 @@ class Run(Delivery):
             named = [one.requirement] if one.requirement in every else served or [""]
             addressed += [one.model_copy(update={"requirement": name}) for name in named]
         return tuple(addressed)
+
+    async def figures(self, check: TestsCheck) -> Figures:
+        """How many tests of a command pass on the newest commit, and how much they reach: never evidence of more."""
+        head, contract = self.line.head, self._contract()
+
+        async def step() -> str:
+            found = await proof.figures(self.kit.workspace, contract, check, head, self.line.known)
+            told = Figures(**asdict(found))
+            self.steps.tell("figures")("figures", **told.model_dump(mode="json"))
+            return str(self.kit.redact(told.model_dump_json()))
+
+        inputs = digest(head, check.model_dump(mode="json"))
+        return Figures.model_validate_json(await self.steps.once(self.steps.key("figures"), inputs, step))
 
     def about(self, verdict: Verdict, task: str) -> Verdict:
         """What the same commit showed for a task that it was looked at for beside another."""

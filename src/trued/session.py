@@ -55,6 +55,13 @@ class Session(Generic[R]):
         finally:
             await self.close()
 
+    @property
+    def left(self) -> Answered:
+        """What came of the last ask, beside what was said."""
+        if self.last is None:
+            raise BadInput(f"{self.role.name} was not asked anything yet")
+        return self.last
+
     async def attempt(self, subject: Subject, **context: Context) -> R | None:
         """The same, in a session that goes on."""
         got = await self._asked(subject, context, keep_failure=True)

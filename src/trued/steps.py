@@ -4,7 +4,11 @@ from collections.abc import Awaitable, Callable
 from copy import copy
 from pathlib import PurePosixPath
 
+from .documents import agent_state, e2e_example, feature_list
+from .documents.progress import PROGRESS
+from .documents.project import SCRIPT
 from .kit import Kit, Line
+from .types import Settings
 
 LOGGED = ("purple", "solo")  # workflows that keep MEMORY.md beside their plan
 
@@ -79,6 +83,13 @@ class Steps:
         """What an agent may change in its clone to no effect: the plan, frozen files, the engine's own."""
         frozen = self.line.contract.frozen if self.line.contract else {}
         return {*self.owned, self.kit.goal.source.file, *(path for path, blob in frozen.items() if blob)}
+
+
+def owned_by(settings: Settings, goal: str) -> tuple[str, ...]:
+    """All that is no part of the work in a run of this kind, for whoever judges it when the run is over."""
+    if settings.workflow == "handoff":
+        return feature_list.NAME, agent_state.NAME, *PROGRESS, settings.progress, SCRIPT, e2e_example.PATH
+    return owned_beside(goal) if settings.workflow in LOGGED else ()
 
 
 def owned_beside(plan: str) -> tuple[str, ...]:

@@ -10,26 +10,32 @@ from typing import Annotated, Any
 import typer
 
 from ..engine import Engine, Request
+from ..engine.going_on import Unknown, unknown
 from ..errors import BadInput
 from ..spending import changes
 from ..types import RunRecord
-from .house import AsJson, RunName, chosen, opened
+from .house import AsJson, RunName, chosen, opened, top_of
 from .live import Lines, Screen, Tree
 from .summary import conclude
 from .terminal import hint, home, outside_agents, quiet_place, whoami
 
 app = typer.Typer(rich_markup_mode=None)
 
-TICKET = re.compile(r"#\d+|[A-Z][A-Z0-9]+-\d+|https?://\S+/(?:issues|browse)/\S+")
-SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?", re.IGNORECASE)
-
 
 @app.command()
 def run(  # noqa: PLR0913  a flag is a parameter
-    goal: Annotated[str, typer.Argument(metavar="GOAL|FILE", help="A plan file (Markdown), or the goal in words.")],
+    goal: Annotated[
+        str,
+        typer.Argument(metavar="GOAL|FILE", help="A plan, a specification or a feature list; or the goal in words."),
+    ],
     workflow: Annotated[
         str | None,
-        typer.Option("-w", "--workflow", help="purple (for a plan) or solo (for words).", show_default=False),
+        typer.Option(
+            "-w",
+            "--workflow",
+            help="purple (for a plan), handoff (for a specification) or solo (for words).",
+            show_default="by the input",
+        ),
     ] = None,
     requirements: Annotated[
         Path | None,
@@ -92,6 +98,15 @@ def run(  # noqa: PLR0913  a flag is a parameter
     trust: Annotated[
         str, typer.Option(metavar="DIGEST", help="What `trued trust` shows for this repository.", show_default=False)
     ] = "",
+    branch: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="BRANCH",
+            help="With handoff: go on from the branch that a run left; HEAD begins anew.",
+            show_default=False,
+        ),
+    ] = "",
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -100,7 +115,6 @@ def run(  # noqa: PLR0913  a flag is a parameter
     The run starts from HEAD and works on a branch of its own, trued/RUN; your working tree is left alone.
     """
     outside_agents("run")
-    _known_input(goal, workflow)
     flags: dict[str, Any] = {
         "agents": agents(agent or []),
         "login": logins(login or []),
@@ -117,7 +131,13 @@ def run(  # noqa: PLR0913  a flag is a parameter
         "allow_unsandboxed": allow_unsandboxed or None,
     }
     request = Request(
-        goal=goal, repository=repo, workflow=workflow, requirements=requirements, flags=flags, trust=trust
+        goal=goal,
+        repository=repo,
+        workflow=workflow,
+        requirements=requirements,
+        flags=flags,
+        trust=trust,
+        branch=branch,
     )
     _advise(goal, workflow)
     drive(lambda engine: engine.start(request), as_json=as_json)
@@ -144,6 +164,8 @@ def resume(
     """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
     outside_agents("resume")
     more = changes(limit or [])
+    if left := _only_left(run):
+        drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
     with opened() as engine:
         record = chosen(engine, run)
         before = tuple(engine.journal.events(record.id))
@@ -153,6 +175,27 @@ def resume(
         screen=screen,
         as_json=as_json,
     )
+
+
+def _only_left(run: str | None) -> Unknown | None:
+    """A run that nothing but its branch in this repository tells of."""
+    here = top_of(Path.cwd()) if run else None
+    if not run or here is None:
+        return None
+    with opened() as engine:
+        return None if any(one.id == run for one in engine.journal.runs()) else unknown(here, run)
+
+
+def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
+    """The run anew, from what is on its branch: sealed and proven again, and only what is missing is built."""
+    here = top_of(Path.cwd()) or Path.cwd()
+    file = here / left.specification
+    if not left.specification or not file.is_file():
+        what = f"nothing is left of that run but its branch {left.branch}, and its specification is not here"
+        raise BadInput(what, left.specification, f"name it: trued run SPECIFICATION --from {left.branch}")
+    hint(f"private state is gone: going on from {left.branch} and {left.specification}; all of it is proven again")
+    flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
+    return Request(goal=str(file), repository=here, workflow="handoff", flags=flags, branch=left.branch)
 
 
 @app.command()
@@ -224,22 +267,6 @@ def _absolute(agent: str) -> str:
     if not path.is_file():
         raise BadInput(f"there is no script {file}", "--agent", "name a Python file with a function for each role")
     return f"scripted:{path}{mark}{name}"
-
-
-def _known_input(goal: str, workflow: str | None) -> None:
-    """Inputs whose workflows come later are named, not guessed at."""
-    if workflow is not None:
-        return
-    if TICKET.fullmatch(goal.strip()):
-        raise BadInput(
-            f"{goal} is a ticket, and the workflow ticket comes with a later version",
-            then="write its text as a plan, or as a goal in words",
-        )
-    if SPECIFICATION.fullmatch(Path(goal).name) and Path(goal).is_file():
-        raise BadInput(
-            f"{goal} is a specification, and the workflow handoff comes with a later version",
-            then="write a plan with chunks, or say -w purple if it is one",
-        )
 
 
 def _advise(goal: str, workflow: str | None) -> None:

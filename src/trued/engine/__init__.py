@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from ..spool.lent import NOTE
 from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, open_repository
+from ..workspaces.repository import rooted
 from ..workspaces.sandbox import LevelState, probe
 from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
@@ -35,6 +37,7 @@ from .start import Inputs, Request, new_record, prepared
 
 __all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
 
+PLANNED = ("purple", "solo")  # workflows whose file is a plan
 FINISHED = ("done", "not proven", "stopped", "cancelled")
 CANCEL_S = 30.0  # for a driver to end its agents
 
@@ -74,12 +77,21 @@ class Engine:
 
     async def start(self, request: Request) -> RunRecord:
         """Check everything that can be checked, then begin. Bad input changes nothing."""
-        inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None)
-        record = new_record(inputs, open_repository(request.repository), {one.id for one in self.journal.runs()})
+        runs = self.journal.runs()
+        known = {one.branch for one in runs if one.state != "cancelled"}
+        inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None, runs=known)
+        repository = open_repository(request.repository, empty=True)
+        record = new_record(inputs, repository, {one.id for one in runs})
+        if not repository.head and not inputs.base:
+            base = rooted(repository, record.branch, time.time())
+            record = record.model_copy(update={"base": base, "head": base})
         self.journal.add(record, inputs.model_dump_json())
         record = self.journal.run(record.id)
         tell = self._of(record).tell
         tell("run began", title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level)
+        if inputs.start:
+            why = "what it calls passed is proven again"
+            tell("going on", branch=record.branch, start=inputs.start, base=record.base, why=why)
         if inputs.looked:
             tell("agents found", says=inputs.looked, agents=inputs.settings.agents)
         if inputs.dirty:
@@ -176,7 +188,7 @@ class Engine:
     def _tick(self, record: RunRecord, verdict: Verdict | None) -> None:
         """The run's copy of the plan: a view, made anew whenever a verdict or a person's word changes it."""
         goal, contract = self.inputs(record.id).goal, self.contract(record.id)
-        if not goal.source.file or contract is None or verdict is None:
+        if not goal.source.file or contract is None or verdict is None or record.workflow not in PLANNED:
             return
         folder = self.folder(record.id) / "files"
         folder.mkdir(exist_ok=True)
@@ -250,6 +262,7 @@ class Engine:
             hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
         )
         workspace = GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
+        workspace.start = inputs.start or record.base
         workspace.kept = self.home
         return workspace
 
@@ -307,9 +320,7 @@ class Engine:
         parts = {"subject": "so far", "requirements": tuple(judged.values()), "evidence": evidence}
         return verdicts[-1].model_copy(update=parts) if verdicts else None
 
-    def approve(
-        self, run_id: str, requirement: str | None, *, who: str, why: str, instead: bool = False
-    ) -> RunRecord:
+    def approve(self, run_id: str, requirement: str | None, *, who: str, why: str, instead: bool = False) -> RunRecord:
         """A person's word: for one requirement, or for the contract. Grades follow at once; no agent is called."""
         return say(self, run_id, requirement, Word(who, why, instead=instead))
 

@@ -11,7 +11,7 @@ from ..errors import BadInput
 from ..kit import digest
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
-from ..steps import owned_beside
+from ..steps import LOGGED, owned_by
 from ..types import Contract, Goal, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
 from .approving import FINISH, spoken_by_a_person
@@ -142,6 +142,9 @@ def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requir
         interface=contract.interface,
         carried=contract.carried,
     )
+    if change.requirements and inputs.settings.workflow not in LOGGED:
+        what = f"in a run of {inputs.settings.workflow} no other requirements file can take the place of the old one"
+        raise BadInput(what, str(change.requirements), "add to it and take out of it: --add FILE, --remove ID")
     if change.requirements:
         given = load_requirements(change.requirements)
         before = {(one.id, one.text): one for one in requirements if one.checks}
@@ -189,5 +192,5 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 
 async def _judged(workspace: GitWorkspace, inputs: Inputs, head: str, contract: Contract, tell: Tell) -> Verdict:
     ids = [one.id for one in contract.requirements]
-    owned = owned_beside(inputs.goal.source.file)
+    owned = owned_by(inputs.settings, inputs.goal.source.file)
     return await proof.prove(workspace, contract, ids, head, subject="plan", owned=owned, tell=tell)

@@ -5,10 +5,11 @@ from typing import TYPE_CHECKING
 
 from .. import durable
 from ..calls import Answered
+from ..documents.feature_list import is_feature_list, parse_feature_list
 from ..documents.handover import NAME, Standing, handover
 from ..documents.plan import parse_plan
 from ..estimate import Cast, Estimate, calls_of, estimate
-from ..types import Limit, RunRecord
+from ..types import Goal, Limit, RunRecord
 from ..wire import Amount, Spend
 from . import limits
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from . import Engine
 
 HALTED = ("limited", "not proven", "waiting", "stopped")
-PLANNER = "planner#"
+PLANNER, INITIALIZER = "planner#", "initializer#"
 
 
 def handed_over(engine: "Engine", record: RunRecord) -> str:
@@ -119,11 +120,27 @@ def _model(engine: "Engine", run_id: str, role: str) -> str:
 
 
 def _tasks(engine: "Engine", run_id: str) -> int:
-    goal = engine.inputs(run_id).goal
+    inputs = engine.inputs(run_id)
+    goal = inputs.goal
+    if inputs.settings.workflow == "handoff":
+        return _features(engine, run_id, goal)
+    if inputs.settings.workflow == "ticket":
+        return 1
     if goal.source.file:
         return len(parse_plan(goal.text, goal.source.file).tasks)
-    planned = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(PLANNER)]
-    if not planned:
+    return _replied(engine, run_id, PLANNER, "tasks")
+
+
+def _features(engine: "Engine", run_id: str, goal: Goal) -> int:
+    if is_feature_list(goal.text):
+        return len(parse_feature_list(goal.text, goal.source.file).features)
+    return _replied(engine, run_id, INITIALIZER, "features")
+
+
+def _replied(engine: "Engine", run_id: str, role: str, what: str) -> int:
+    """How many of them an agent of this role named."""
+    asked = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(role)]
+    if not asked:
         return 1
-    reply = Answered.model_validate_json(engine.journal.step(run_id, planned[-1]) or "").reply or {}
-    return max(1, len(reply.get("tasks") or ()))
+    reply = Answered.model_validate_json(engine.journal.step(run_id, asked[-1]) or "").reply or {}
+    return max(1, len(reply.get(what) or ()))

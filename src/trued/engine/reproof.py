@@ -10,7 +10,7 @@ from ..proof.room.bench import check_hash
 from ..protocols import Tell
 from ..redact import Redactor
 from ..sealing.guards import SUITE
-from ..steps import owned_beside
+from ..steps import owned_by
 from ..types import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
 from ..workspaces.git import GitWorkspace
 from .start import Inputs
@@ -101,7 +101,7 @@ class Proof:
 
         async def prove() -> str:
             ids = [one.id for one in sealed.requirements]
-            owned = owned_beside(self.inputs.goal.source.file)
+            owned = owned_by(self.inputs.settings, self.inputs.goal.source.file)
             verdict = await proof.prove(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
             redact = Redactor(self.engine._secrets(self.inputs)).within
             return str(redact(verdict.model_dump_json()))
@@ -119,7 +119,7 @@ class Proof:
         return f"{name}#{number}"
 
     async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
-        if base == contract.base:
+        if base == contract.base and contract.base_facts:
             return contract
         asked = Requirements(
             requirements=contract.requirements,

@@ -1,27 +1,32 @@
 """From what a person types to the inputs of a run: all that can be checked is checked before anything is written."""
 
 import hashlib
+import re
 import secrets
 from collections.abc import Collection, Mapping
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 from ..config import load_settings, user_config, user_home
 from ..documents.account import account
+from ..documents.feature_list import is_feature_list, parse_feature_list
 from ..documents.plan import parse_plan, read_plan
 from ..documents.requirements import load_requirements
 from ..errors import BadInput
 from ..roles import shelf
 from ..runtimes import agent_of, capabilities_of, described, kinds
-from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Value
+from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket, Value
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
 from ..workspaces.sandbox import best
 from .agents import chosen, playable
 from .casting import cast, trusted
+from .going_on import going_on
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
+HANDOFF = "handoff"
+SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 
@@ -34,6 +39,7 @@ class Request(Value):
     requirements: Path | None = None
     flags: dict[str, Any] = {}  # noqa: RUF012 (a frozen value)
     trust: str = ""
+    branch: str = ""  # that an earlier run left, to go on from; HEAD: begin anew
 
 
 class Inputs(Value):
@@ -50,12 +56,24 @@ class Inputs(Value):
     version: str
     dirty: tuple[str, ...] = ()  # uncommitted when it began: the run started from HEAD, without them
     looked: str = ""  # agents that nobody named, in words; empty: all were named
+    start: str = ""  # where it goes on from, if not from its base
+    branch: str = ""  # its own, if it is not named after the run
+    base: str = ""  # the red side, if it is not the commit that was checked out
+    ticket: Ticket | None = None
     onto: str = ""  # the branch that was checked out when it began, and where it lands; "" where none was
 
 
-def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_agent: bool = False) -> Inputs:
-    """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at."""
-    repository = open_repository(request.repository)
+def prepared(
+    request: Request,
+    home: Path,
+    environ: Mapping[str, str],
+    *,
+    any_agent: bool = False,
+    runs: Collection[str] = (),
+) -> Inputs:
+    """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at; `runs`: branches
+    of runs that are remembered."""
+    repository = open_repository(request.repository, empty=True)
     if repository.taken:
         what = f"{repository.root} has a branch called trued, so there can be no branch trued/<run>"
         raise BadInput(what, then="rename it: git branch -m trued another-name")
@@ -63,15 +81,18 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)
     goal = _goal(request.goal, repository.root)
-    name = known(request.workflow or ("purple" if goal.source.file else "solo"))
+    chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
+    name = known(request.workflow or chosen_before or workflow_for(goal))
+    _begins(repository, name)
     settings = settings.model_copy(update={"workflow": name})
+    left = going_on(repository.root, goal, request.branch, runs) if name == HANDOFF else None
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
     _brought(settings)
     roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
     _played(settings, roles)
     requirements = load_requirements(request.requirements) if request.requirements else None
-    account(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
+    _understood(name, goal, requirements)
     return Inputs(
         goal=goal,
         settings=settings,
@@ -85,23 +106,57 @@ def prepared(request: Request, home: Path, environ: Mapping[str, str], *, any_ag
         dirty=repository.dirty[:50],
         looked=looked,
         onto=repository.branch,
+        start=left.tip if left else "",
+        branch=left.branch if left else "",
+        base=left.base if left else "",
     )
+
+
+def workflow_for(goal: Goal) -> str:
+    """By what the user hands in: a specification is built feature by feature, a plan chunk by chunk."""
+    name = PurePath(goal.source.file).name
+    if is_feature_list(goal.text) or SPECIFICATION.fullmatch(name):
+        return HANDOFF
+    return "purple" if goal.source.file else "solo"
+
+
+def _begins(repository: Repository, workflow: str) -> None:
+    if not repository.head and workflow != HANDOFF:
+        what = f"the repository {repository.root} has no commit yet"
+        raise BadInput(what, then="commit something: a run starts from a commit; only handoff begins with nothing")
+
+
+def _understood(workflow: str, goal: Goal, requirements: Requirements | None) -> None:
+    """What the workflow would stumble over later is said now."""
+    if workflow == HANDOFF:
+        if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
+            parse_feature_list(goal.text, goal.source.file)
+    else:
+        account(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
 
 
 def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -> RunRecord:
     """A run that has not begun, under a name that no other run has."""
     name = next(one for one in iter(_new_id, "") if one not in taken)
     goal = inputs.goal
-    title = parse_plan(goal.text, goal.source.file).title if goal.source.file else ""
+    plan = goal.source.file and inputs.settings.workflow != HANDOFF
+    title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
+    base = inputs.base or repository.head
     return RunRecord(
         id=name,
         workflow=inputs.settings.workflow,
         title=title or goal.text.strip().splitlines()[0][:80],
         repository=str(repository.root),
-        base=repository.head,
-        branch=f"trued/{name}",
-        head=repository.head,
+        base=base,
+        branch=inputs.branch or f"trued/{name}",
+        head=inputs.start or base,
     )
+
+
+def _title(goal: Goal) -> str:
+    if is_feature_list(goal.text):
+        return f"the features of {PurePath(goal.source.file).name or 'a list'}"
+    return goal.text.strip().splitlines()[0].lstrip("# ")[:80]
 
 
 def _goal(given: str, root: Path) -> Goal:
@@ -123,7 +178,7 @@ def _goal(given: str, root: Path) -> Goal:
 
 
 def _looks_like_a_file(given: str) -> bool:
-    return len(given.split()) == 1 and (Path(given).suffix in (".md", ".markdown", ".txt") or "/" in given)
+    return len(given.split()) == 1 and (Path(given).suffix in (".md", ".markdown", ".txt", ".json") or "/" in given)
 
 
 def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:

@@ -78,6 +78,7 @@ class Settings(Value):
     workflow: str = "purple"
     agents: dict[str, str] = {}  # role → agent; "*" for all others
     roles: dict[str, str] = {}  # role of the workflow → name of the role file that says how it works
+    progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # the note that a handoff keeps, by name
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     yes: bool = False

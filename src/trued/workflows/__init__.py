@@ -11,8 +11,12 @@ from trued.types import Goal, Outcome
 Workflow: TypeAlias = Callable[[Run, Goal], Awaitable[Outcome]]
 
 # name → the roles that it needs
-WORKFLOWS = {"purple": ("purple-team-a", "purple-team-b"), "solo": ("solo",)}
-LATER = ("ticket", "handoff", "pipeline", "team")
+WORKFLOWS = {
+    "purple": ("purple-team-a", "purple-team-b"),
+    "solo": ("solo",),
+    "handoff": ("initializer", "coder"),
+}
+LATER = ("ticket", "pipeline", "team")
 
 
 def known(name: str) -> str:

@@ -2,12 +2,14 @@
 
 import contextlib
 import subprocess
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
 
 from .gitcall import command, environment
+from .store import ENGINE, Author
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +17,7 @@ class Repository:
     """What a run needs to know of the user's repository at its start."""
 
     root: Path
-    head: str
+    head: str  # "" where nothing has been committed yet
     branch: str  # "" when the head is detached
     common: Path  # the .git that all worktrees share
     taken: bool = False  # a branch called "trued" stands where ours would go
@@ -27,22 +29,65 @@ class Repository:
         return self.common.parent != self.root
 
 
-def open_repository(path: str | Path, *, status: bool = True) -> Repository:
+def open_repository(path: str | Path, *, status: bool = True, empty: bool = False) -> Repository:
     """The repository around `path`, or one sentence that says why a run cannot start there. Without `status` the
-    working tree is not compared with anything, and no filter of the user's is run."""
+    working tree is not compared with anything, and no filter of the user's is run. `empty`: one without any commit
+    will do."""
     where = _named(path)
     if not where.exists():
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
     folder = where if where.is_dir() else where.parent
     root, common = _places(folder)
     code, head, said = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
-    if code != 0:
-        if said.strip():
-            raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
+    if code != 0 and said.strip():
+        raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
+    if code != 0 and not empty:
         raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
     _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
     taken, _, _ = _git(root, "show-ref", "--verify", "--quiet", "refs/heads/trued")
     return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root) if status else ())
+
+
+def rooted(repository: Repository, branch: str, when: float) -> str:
+    """A first commit without any file, for a repository that has none: the run's branch begins with it."""
+    variables = Author("trued", when).variables()
+    _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
+    code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
+    if code == 0:
+        code, _, said = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
+    if code != 0:
+        raise BadInput(f"git cannot begin the branch {branch}: {(said.strip().splitlines() or ['no message'])[-1]}")
+    return commit.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A branch that an earlier run left, and what it began from."""
+
+    branch: str
+    tip: str
+    base: str
+    state: str  # agent_state.json, as it stands there
+
+
+def left_on(root: Path, branch: str, file: str) -> Left | None:
+    """What a run of ours left on this branch; None where it is no run's. `file` came with the run's first commit."""
+    code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
+    if code != 0:
+        return None
+    _, added, _ = _git(root, "log", "--first-parent", "--diff-filter=A", "--format=%H %cn", tip.strip(), "--", file)
+    first, _, whose = (added.strip().splitlines() or [""])[-1].partition(" ")
+    code, base, _ = _git(root, "rev-parse", "--verify", "--quiet", f"{first}^1^{{commit}}") if first else (1, "", "")
+    read, state, _ = _git(root, "cat-file", "blob", f"{tip.strip()}:{file}")
+    if code != 0 or read != 0 or whose != ENGINE:
+        return None
+    return Left(branch, tip.strip(), base.strip(), state)
+
+
+def branches(root: Path, prefix: str) -> tuple[str, ...]:
+    """Branches below a prefix, the newest first."""
+    words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
+    return tuple(_git(root, *words)[1].split())
 
 
 def _named(path: str | Path) -> Path:
@@ -88,8 +133,8 @@ def _readable(name: str) -> str:
     return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
 
 
-def _git(folder: Path, *arguments: str) -> tuple[int, str, str]:
-    variables = environment()
+def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    variables = {**environment(), **(variables or {})}
     for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
         variables.pop(name)
     with contextlib.suppress(RuntimeError):  # no HOME, and nobody whom the system knows
@@ -97,7 +142,9 @@ def _git(folder: Path, *arguments: str) -> tuple[int, str, str]:
     words = [word for word in command(arguments) if word != "core.excludesFile=/dev/null"]
     words = _without_empty_options(words)
     try:
-        ran = subprocess.run(words, cwd=folder, env=variables, capture_output=True, timeout=120, check=False)
+        ran = subprocess.run(
+            words, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+        )
     except FileNotFoundError:
         raise BadInput("git is not installed", then="install git 2.36 or newer") from None
     return ran.returncode, ran.stdout.decode(errors="surrogateescape"), ran.stderr.decode(errors="replace")

@@ -189,7 +189,9 @@ class Store:
         listed, hashes = await asyncio.gather(self.entries(head, paths), asyncio.gather(*writing))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
             return head
-        modes = {path: "100755" if listed.get(path, ("",))[0] == "100755" else "100644" for path in paths}
+        starts = {path for path, content in files.items() if content.startswith(b"#!")}
+        known = {path for path in paths if listed.get(path, ("",))[0] == "100755"}
+        modes = {path: "100755" if path in starts | known else "100644" for path in paths}
         wanted = "".join(f"{modes[path]} {known}\t{path}\0" for path, known in zip(paths, hashes, strict=True))
         async with self.index(scratch) as index:
             variables = {"GIT_INDEX_FILE": str(index)}

@@ -1,0 +1,247 @@
+"""What goes from one agent to the next in a handoff: files that are found, laid down and kept true."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .branch import SetUp
+from .calls import Answered
+from .documents import agent_state, feature_list
+from .documents.agent_state import AgentState
+from .documents.e2e_example import e2e_example
+from .documents.failure_modes import Claimed, Counted, Mode, guesswork, meddling, one_shot, premature_victory
+from .documents.feature_list import Feature, is_feature_list, parse_feature_list, requirement_of
+from .documents.init_script import init_script, untouched
+from .documents.progress import PROGRESS, notes_below
+from .documents.project import MET, SCRIPT, SHOWN, Figures, Project
+from .documents.set_up import is_read
+from .errors import AgentFailed, BadInput
+from .run import Run
+from .session import Session
+from .types import Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
+
+__all__ = ["SCRIPT", "Attempt"]
+
+CLAIMS = ("passes", "tests_passing", "tests_total", "tests", "files")
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One coder's turn on one feature, and what the engine found."""
+
+    feature: Feature
+    said: Reply
+    left: Answered
+    verdict: Verdict
+    figures: Figures | None
+
+    def told(self, name: str) -> tuple[str, ...]:
+        return tuple(getattr(self.said, name, ()))
+
+
+# -- the beginning -----------------------------------------------------------------------------------------------------
+
+
+async def found(run: Run, goal: Goal) -> Project | None:
+    """The list that the user wrote, or that an earlier run left on the branch; None where there is none."""
+    text, file, author = goal.text, goal.source.file or feature_list.NAME, ""
+    if not is_feature_list(text):
+        text, file = await run.read(feature_list.NAME) or "", feature_list.NAME
+        author = "" if await run.read(feature_list.NAME, run.base) is not None else "initializer"
+    if not text:
+        return None
+    project = Project(features=parse_feature_list(text, file), author=author, file=file)
+    return await _as_left(run, goal, project)
+
+
+async def _as_left(run: Run, goal: Goal, project: Project) -> Project:
+    """With what the files on the branch say beside the list."""
+    there = [name for name in (run.settings.progress, *PROGRESS) if await run.read(name) is not None]
+    note = there[0] if there else run.settings.progress
+    before = agent_state.parse_agent_state(await run.read(agent_state.NAME) or "")
+    state = before.model_copy(update=_about(run, goal))
+    return project.model_copy(update={"note": note, "below": notes_below(await run.read(note) or ""), "state": state})
+
+
+def _about(run: Run, goal: Goal) -> dict[str, str]:
+    sha256 = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
+    return {"run": run.id, "specification": goal.source.file, "digest": sha256, "base": run.base}
+
+
+def initialized(run: Run, goal: Goal, reply: Reply, *, again: bool) -> tuple[Project | None, tuple[Finding, ...]]:
+    """The initializer's features as a project; what is wrong with them it is told once."""
+    said = reply.model_dump(mode="json")
+    text = json.dumps({"features": [{key: part for key, part in one.items() if part} for one in said["features"]]})
+    try:
+        features = parse_feature_list(text, feature_list.NAME)
+    except BadInput as error:
+        if not again:
+            raise AgentFailed(f"the initializer's features cannot be used: {error.what}") from error
+        return None, (Finding(what=f"the features cannot be used: {error.what}"),)
+    made = json.loads(feature_list.render(features))
+    features = parse_feature_list(feature_list.render(features), feature_list.NAME)  # with the lines that it will have
+    state = AgentState(**_about(run, goal), last_agent="initializer")
+    project = Project(
+        features=features,
+        author="initializer",
+        note=run.settings.progress,
+        state=state,
+        did=(f"wrote down {made['total_features']} features, and how the project is set up",),
+        start=said["start"],
+        test=said["test"],
+        set_up=tuple(said["set_up"]),
+    )
+    return project, ()
+
+
+async def laid_down(run: Run, project: Project) -> None:
+    """The four files on top of the user's commit, which stays the base; an example where a browser is to be driven."""
+    run.own(*project.owned)
+    example, text = e2e_example(project.start) if project.start else e2e_example()
+    run.lay(SCRIPT, example)
+    files = {**project.files, **await _script(run, project)}
+    if any(one.verification_method == "e2e" for one in project.features.features):
+        tests = [path for path in await run.paths() if path.startswith(example.rpartition("/")[0])]
+        files |= {} if tests else {example: text}
+    await run.write(files, "docs: what is to be built, and how to set up")
+
+
+async def _script(run: Run, project: Project) -> dict[str, str]:
+    """`init.sh` for the project as it is now; one that somebody wrote or changed is theirs."""
+    before = await run.read(SCRIPT)
+    if before is not None and not untouched(before):
+        return {}
+    paths = await run.paths()
+    texts = {path: await run.read(path) for path in paths if is_read(path)}
+    script = init_script(paths, texts.get, start=project.start, test=project.test, more=project.set_up)
+    return {SCRIPT: script} if script != before else {}
+
+
+# -- before a feature --------------------------------------------------------------------------------------------------
+
+MENDING = Task(
+    id=SCRIPT,
+    title=f"{SCRIPT} fails",
+    brief=f"./{SCRIPT} must set up this project from a fresh clone, and work twice in a row. It fails. "
+    "Find the cause and mend it, in the script or in what it installs. Build no feature.",
+    files=(SCRIPT,),
+)
+
+
+async def set_up(run: Run, project: Project, coder: Session[Any]) -> SetUp:
+    """The files as they stand and a script for the project as it has become; then that script, in the coder's clone."""
+    files = {**project.files, **await _script(run, project)}
+    await run.write(files, "docs: where things stand", accepted=False)
+    return await run.set_up(coder, SCRIPT)
+
+
+def fails(found: SetUp) -> tuple[Finding, ...]:
+    return () if found.works else (Finding(what=f"./{SCRIPT} fails, and ends with:\n{found.said}", where=SCRIPT),)
+
+
+def last_line(found: SetUp) -> str:
+    return next((line.strip() for line in reversed(found.said.splitlines()) if line.strip()), "no message")
+
+
+async def hurt(run: Run, project: Project) -> tuple[Finding, ...]:
+    """Finished features that do not hold on the newest commit."""
+    finished = [task for task in project.tasks if task.id in project.finished]
+    return broken(run, project, await run.prove(finished[0], beside=finished[1:])) if finished else ()
+
+
+# -- after an attempt --------------------------------------------------------------------------------------------------
+
+
+async def figures(run: Run, feature: Feature) -> Figures | None:
+    """The feature's own command, run by the engine on the newest commit; None where it names none."""
+    checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
+    return await run.figures(checks[0]) if checks else None
+
+
+def shown(verdict: Verdict) -> bool:
+    """Something went from red to green, or held already."""
+    judged = verdict.requirements
+    return bool(judged) and all(one.holds and one.grade.rank >= SHOWN.rank for one in judged)
+
+
+def gaps_of(run: Run, project: Project, attempt: Attempt) -> tuple[Finding, ...]:
+    """All that stands in the way: checks that fail, the feature's own tests, finished features that break."""
+    found, feature = attempt.figures, attempt.feature
+    own: tuple[Finding, ...] = ()
+    if found and not found.good:
+        what = f"{found.passing} of {found.total} tests pass" if found.total else found.why or "no test was collected"
+        own = (Finding(what=f"`{feature.test_command}`: {what}", where="run by the engine"),)
+    return (*attempt.verdict.gaps, *own, *broken(run, project, attempt.verdict))
+
+
+def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
+    """What was finished and does not hold on this commit."""
+    finished = {name: run.about(verdict, name).requirements for name in project.finished}
+    return tuple(
+        Finding(what=f"{name} was finished, and this work breaks it: {'; '.join(one.why[:2])}", requirement=one.id)
+        for name, judged in finished.items()
+        for one in judged
+        if not one.holds
+    )
+
+
+def turned_green(run: Run, project: Project, attempt: Attempt) -> tuple[str, ...]:
+    """Other features, not begun yet, that this commit shows to be there."""
+    known = {*project.finished, *project.green, attempt.feature.id}
+    others = [one.id for one in project.features.features if one.id not in known]
+    return tuple(name for name in others if shown(run.about(attempt.verdict, name)))
+
+
+async def recorded(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Finding]) -> Project:
+    """What the turn came to, for the files and for whoever works next; what went wrong with it is named on record."""
+    green = turned_green(run, project, attempt)
+    modes = [*await _modes(run, project, attempt, gaps), *one_shot(attempt.feature.id, green)]
+    for mode in modes:
+        await run.note(mode.name, feature=mode.feature or attempt.feature.id, evidence=mode.evidence)
+    for proposed in attempt.told("proposed"):
+        await run.note("feature proposed", feature=attempt.feature.id, proposed=str(proposed))
+    left = attempt.left.undone
+    undone = [f"changes to {path} were undone: only the engine writes it" for path in left if path != project.note]
+    modes_said = [f"{mode.name}: {mode.evidence}" for mode in modes]
+    below = left.get(project.note)
+    project = project.model_copy(
+        update={
+            "did": (*attempt.told("implemented"), *attempt.told("notes"), *undone, *modes_said),
+            "left_at": str(getattr(attempt.said, "continue_from", "")),
+            "below": notes_below(below) if below else project.below,
+            "green": tuple(sorted({*project.green, *green})),
+        }
+    )
+    return project.tested(attempt.feature, attempt.figures, gaps, run.when)
+
+
+async def _modes(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Finding]) -> list[Mode]:
+    feature, left, list_file = attempt.feature.id, attempt.left, feature_list.NAME
+    modes: list[Mode] = []
+    if list_file in left.undone:
+        modes += meddling(project.files[list_file], left.undone[list_file], list_file, feature)
+    modes += guesswork(left.commands, await run.read(SCRIPT) or "", feature)
+    said = attempt.said.model_dump(mode="json")
+    claimed = Claimed.model_validate({name: said[name] for name in CLAIMS if name in said})
+    there = frozenset(await run.paths())
+    named = {test.partition("::")[0].removeprefix("./") for test in claimed.tests}
+    texts = {path: await run.read(path) for path in sorted(named & there)}
+    found = attempt.figures or Figures()
+    counted = Counted(passes=not gaps, tests_passing=found.passing, tests_total=found.total, files=there)
+    if attempt.figures is None:  # nobody counted: then no count is held against anybody
+        claimed = claimed.model_copy(update={"tests_passing": 0, "tests_total": 0})
+    return [*modes, *premature_victory(feature, claimed, counted, texts.get)]
+
+
+async def kept_true(run: Run, project: Project, outcome: Outcome) -> None:
+    """The last word is `finish`'s: what it did not find so does not pass in the list, either."""
+    verdict, wrong = outcome.verdict, list[str]()
+    for feature in project.features.features if verdict else ():
+        judged = run.about(verdict, feature.id).requirements if verdict else ()
+        if feature.passes and not (judged and all(one.grade in MET for one in judged)):
+            wrong.append(feature.id)
+    if wrong:
+        await run.note("passes undone", features=wrong, why="the proof of the last commit found otherwise")
+        await run.write(project.reopened(wrong).files, "docs: what does not hold on the last commit does not pass")

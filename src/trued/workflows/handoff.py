@@ -1,0 +1,160 @@
+"""Handoff: an initializer writes down what is to be built; then one coder after the other builds one feature each."""
+
+from pydantic import Field
+
+from trued import (
+    Attempt,
+    Feature,
+    Finding,
+    Goal,
+    Outcome,
+    Project,
+    Reply,
+    Run,
+    Session,
+    SetUp,
+    Stopped,
+    Value,
+    handing,
+    message_of,
+    task_of,
+)
+
+SCRIPT = handing.SCRIPT
+
+
+class Planned(Value):
+    """One feature, as it will stand in the list."""
+
+    id: str = Field(default="", description="short, like feat_001_login; made from its place where you give none")
+    category: str = "functional"
+    description: str = Field(description="what must hold, in the words of the specification")
+    priority: str = Field(default="medium", description="critical, high, medium or low")
+    steps: tuple[str, ...] = Field(description="how to see that it holds, step by step")
+    test_command: str = Field(default="", description="the command whose tests will show it")
+    verification_method: str = Field(default="automated", description="automated, e2e (a browser) or manual (a person)")
+    verification_tool: str = ""
+    depends_on: tuple[str, ...] = ()
+
+
+class Initialized(Reply):
+    """A specification as features, in the order of work, and how the project is run."""
+
+    features: tuple[Planned, ...] = Field(min_length=1)
+    start: str = Field(default="", description="the command that starts the app")
+    test: str = Field(default="", description="the command that runs all tests")
+    set_up: tuple[str, ...] = Field(default=(), description="commands beyond installing what the manifests name")
+
+
+class Coded(Reply):
+    """What a coder says of its one feature. All of it is checked."""
+
+    passes: bool = Field(description="whether the feature is complete, as far as you saw it yourself")
+    implemented: tuple[str, ...]
+    files: tuple[str, ...] = Field(default=(), description="every file that you changed")
+    tests: tuple[str, ...] = Field(default=(), description="files or ids of the tests that show it")
+    tests_passing: int = 0
+    tests_total: int = 0
+    notes: tuple[str, ...] = ()
+    continue_from: str = Field(default="", description="path:line, where the next agent should begin")
+    proposed: tuple[Planned, ...] = Field(default=(), description="features that the list lacks; a person decides")
+    disputes: tuple[Finding, ...] = Field(
+        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+    )
+
+
+async def handoff(run: Run, goal: Goal) -> Outcome:
+    project = await begun(run, goal)
+    plan = await run.seal(project.plan(goal))
+    project = await built(run, await looked_at(run, project))
+    outcome = await run.finish(plan)
+    while refused := await run.rejected(plan):
+        project = await built(run, project.reopened(task.id for task in refused))
+        outcome = await run.finish(plan)
+    await handing.kept_true(run, project, outcome)
+    return outcome
+
+
+async def begun(run: Run, goal: Goal) -> Project:
+    """The four files: from what the user or an earlier run left, else from what an initializer makes of the words."""
+    project = await handing.found(run, goal)
+    if project is None:
+        initializer, gaps = run.session("initializer", Initialized), tuple[Finding, ...]()
+        while project is None:
+            reply = await initializer.ask(goal, gaps=gaps)
+            project, gaps = handing.initialized(run, goal, reply, again=not gaps)
+        await initializer.close()
+    await handing.laid_down(run, project)
+    return project
+
+
+async def looked_at(run: Run, project: Project) -> Project:
+    """What the files call passed is a hint: it is proven again, and what does not hold is open again."""
+    claimed, project = project.claimed, project.unproven
+    if not claimed and not run.goes_on:
+        return project
+    first, *rest = project.tasks
+    verdict = await run.prove(first, beside=rest)
+    for feature in project.features.features:
+        own = run.about(verdict, feature.id)
+        if own.holds and handing.shown(own):
+            project = project.judged(feature, own)
+        elif feature.id in claimed:
+            await run.note("passes undone", feature=feature.id, why=[one.what for one in own.gaps])
+    await run.write(project.files, "docs: what holds was looked at again")
+    return project
+
+
+async def built(run: Run, project: Project) -> Project:
+    while feature := project.next:
+        project = await turn(run.scope(f"feature {feature.id}"), project, feature)
+        await run.write(project.files, f"docs: {feature.id} {project.features[feature.id].state.replace('_', ' ')}")
+    return project
+
+
+async def turn(run: Run, project: Project, feature: Feature) -> Project:
+    """One feature: coder after coder, each with fresh eyes, until it holds or the attempts are used up."""
+    task, before = task_of(feature), run.head
+    gaps, project = run.open(task).gaps, project.begun(feature, run.when)
+    for number in range(run.settings.rounds):
+        coder = run.session("coder", Coded, publishes=False)
+        set_up = await handing.set_up(run, project, coder)
+        if number == 0 and not set_up.works:
+            before, set_up = await mended(run, project, coder, set_up)
+        coded = await coder.ask(task, handoff=project.handoff_note, gaps=(*gaps, *handing.fails(set_up)))
+        await run.commit(message_of(feature, run.id), onto=before, author="coder")
+        verdict = await run.prove(task, disputes=coded.disputes, beside=project.others(feature))
+        attempt = Attempt(feature, coded, coder.left, verdict, await handing.figures(run, feature))
+        gaps = handing.gaps_of(run, project, attempt)
+        project = await handing.recorded(run, project, attempt, gaps)
+        await coder.close()
+        if verdict.holds and not gaps:
+            word = await run.by_hand(task) if feature.verification_method == "manual" else None
+            if not (word and word.rejected):
+                return project.judged(feature, verdict, attested=word is not None)
+            gaps = (word.gap,)
+        if handing.broken(run, project, verdict):
+            run.back_to(before)  # what breaks a finished feature is not built upon
+        if run.stuck(verdict.model_copy(update={"remarks": gaps})):
+            break
+    await run.set_aside(feature.id, back_to=before)
+    return project.given_up(feature)
+
+
+async def mended(run: Run, project: Project, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
+    """`init.sh` works before any feature is begun: a coder mends it, and what was finished must still hold."""
+    before, gaps = run.head, handing.fails(set_up)
+    for _ in range(run.settings.rounds):
+        await run.note("set-up fails", said=set_up.said)
+        mender = run.session("coder", Coded, publishes=False)
+        await mender.ask(handing.MENDING, gaps=gaps)
+        await mender.close()
+        await run.commit(f"fix: mend {SCRIPT}", onto=before, author="coder")
+        hurt = await handing.hurt(run, project)
+        if hurt:
+            run.back_to(before)
+        set_up = await handing.set_up(run, project, coder)
+        if set_up.works and not hurt:
+            return run.head, set_up
+        gaps = (*handing.fails(set_up), *hurt)
+    raise Stopped(f"{SCRIPT} still fails after {run.settings.rounds} attempts to mend it: {handing.last_line(set_up)}")
