@@ -374,15 +374,18 @@ TESTS = {"health": 2, "shorten": 7, "follow": 2, "page": 1, "look": 0}
 # -- who builds it
 
 
+INITIALIZED = {
+    "status": "DONE",
+    "summary": "Five features, one after the other",
+    "features": PLANNED,
+    "start": "python -m links",
+    "test": "python -m pytest -q",
+    "set_up": [],
+}
+
+
 def initializer(order: dict[str, Any], folder: Path) -> dict[str, Any]:
-    return {
-        "status": "DONE",
-        "summary": "Five features, one after the other",
-        "features": PLANNED,
-        "start": "python -m links",
-        "test": "python -m pytest -q",
-        "set_up": [],
-    }
+    return INITIALIZED
 
 
 def coder(order: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -404,16 +407,17 @@ def lying_coder(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def build(feature: str, folder: Path) -> list[str]:
-    parts = {} if feature == "look" else {"links/service.py": service(folder, feature)}
-    for name, text in {**FILES[feature], **parts}.items():
+    files = FILES[feature] if feature == "look" else {**FILES[feature], "links/service.py": composed(feature)}
+    for name, text in files.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
-    return sorted({**FILES[feature], **parts})
+    return sorted(files)
 
 
-def service(folder: Path, feature: str) -> str:
-    """The parts that are there, and the one that comes now."""
-    made = [one for one in ("shorten", "follow", "page") if one == feature or (folder / f"links/{one}.py").exists()]
+def composed(feature: str) -> str:
+    """What the service is made of when this feature is there, and all before it."""
+    order = ["health", "shorten", "follow", "page"]
+    made = order[1 : order.index(feature) + 1]
     modules = {f"links.{one}": one for one in made} | ({"links.store": "Store"} if made else {})
     return SERVICE.format(
         imports="".join(f"from {module} import {name}\n" for module, name in sorted(modules.items())),

@@ -59,20 +59,34 @@ test("only full euros earn points", () => {
 
 FILES = {"assets/points.js": POINTS, "assets/loyalty.js": ONCE, "test/points.test.js": TEST}
 
+IMPLEMENTED = {
+    "status": "DONE",
+    "summary": "A script says on every card how many points it earns; the points are counted in one tested place",
+    "success": True,
+    "files_changed": ["assets/loyalty.js", "assets/points.js", "pages.js", "test/points.test.js"],
+    "commit_sha": "",
+}
+FIXED = {
+    "status": "DONE",
+    "summary": "Cards that come later are counted, too",
+    "success": True,
+    "files_modified": ["assets/loyalty.js"],
+    "changes_summary": "The script watches the list of cards and counts again when one is added",
+}
+WRITTEN = {
+    "status": "DONE",
+    "summary": "Written",
+    "title": "SHOP-1883: product cards say how many points they earn",
+    "body": 'Every card, also one that "Load more" brings, and the quick view say "Earn N points".',
+}
+
 
 def impl_agent(order: dict[str, Any], folder: Path) -> dict[str, Any]:
     for name, text in FILES.items():
         (folder / name).write_text(text)
     pages = folder / "pages.js"
     pages.write_text(pages.read_text().replace(HINGE, HOOKED + HINGE))
-    return {
-        "status": "DONE",
-        "success": True,
-        "branch_name": branch(order),
-        "files_changed": ["assets/loyalty.js", "assets/points.js", "pages.js", "test/points.test.js"],
-        "commit_sha": "",
-        "summary": "A script says on every card how many points it earns; the points are counted in one tested place",
-    }
+    return {**IMPLEMENTED, "branch_name": branch(order)}
 
 
 def verify_agent(order: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -119,22 +133,11 @@ def address(order: dict[str, Any]) -> str:
 def fix_agent(order: dict[str, Any], folder: Path) -> dict[str, Any]:
     if MENDS:
         (folder / "assets/loyalty.js").write_text(ALWAYS)
-    return {
-        "status": "DONE",
-        "summary": "Cards that come later are counted, too",
-        "success": True,
-        "files_modified": ["assets/loyalty.js"],
-        "changes_summary": "The script watches the list of cards and counts again when one is added",
-    }
+    return FIXED
 
 
 def pr_agent(order: dict[str, Any], folder: Path) -> dict[str, Any]:
-    return {
-        "status": "DONE",
-        "summary": "Written",
-        "title": "SHOP-1883: product cards say how many points they earn",
-        "body": 'Every card, also one that "Load more" brings, and the quick view say "Earn N points".',
-    }
+    return WRITTEN
 
 
 def branch(order: dict[str, Any]) -> str:
