@@ -1,0 +1,86 @@
+"""A person's word: accepted or rejected at one commit, waited for across restarts, and worked on when it says no."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import REQUIREMENTS, Ground, built, chunk_of, events, ground, honest, saying
+from trued.engine import Engine
+from trued.engine.waits import waits
+from trued.errors import BadInput
+from trued.types import Grade, Judged, RunRecord
+from trued.wire import Order
+
+__all__ = ["ground"]
+
+LOOK = {
+    "id": "look",
+    "text": "tiny.py reads well",
+    "covers": ["1A"],
+    "checks": [{"kind": "manual", "steps": ["open tiny.py", "read it aloud"]}],
+}
+PLAN = """# Plan: numbers
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 1A | `double(x)` returns twice its argument | tiny.py |
+"""
+
+
+def judged(engine: Engine, record: RunRecord, name: str = "look") -> Judged:
+    verdict = engine.verdict(record.id)
+    assert verdict
+    return next(one for one in verdict.requirements if one.id == name)
+
+
+def small(ground: Ground) -> Ground:
+    """One chunk, one requirement that is proven, one that somebody has to look at."""
+    ground.write("PLAN.md", PLAN)
+    ground.require([{**REQUIREMENTS[0], "covers": ["1A"]}, {**LOOK, "covers": []}])
+    ground.commit()
+    return ground
+
+
+def mending(order: Order) -> dict[str, Any]:
+    """Team A does as it is told, once it is told."""
+    if order.role != "purple-team-a":
+        return honest(order)
+    file = Path(order.folder) / "tiny.py"
+    if "ann rejected look: no docstring" in order.brief:
+        file.write_text(f'"""Numbers."""\n\n{file.read_text()}')
+    return built(order)
+
+
+@pytest.mark.spec("RUN-8", "LAW-8", "LAW-9")
+async def test_what_a_person_rejects_is_worked_on_again_and_needs_a_word_again(ground: Ground) -> None:
+    engine, _ = small(ground).engine(mending)
+    record = await ground.run(engine)
+    assert (record.state, record.code) == ("waiting", 3)
+    (wait,) = waits(engine, record)
+    assert (wait.kind, wait.requirement, wait.steps) == ("judge", "look", ("open tiny.py", "read it aloud"))
+    assert wait.command == f"trued approve {record.id} look --as NAME --reason TEXT"
+
+    record = engine.reject(record.id, "look", who="ann", why="no docstring")
+    assert (record.state, record.code, record.grade) == ("waiting", 3, Grade.REFUTED)
+    assert judged(engine, record).why[0] == "rejected by ann: no docstring"
+    (wait,) = waits(engine, record)
+    assert (wait.kind, wait.command) == ("resume", f"trued resume {record.id}")
+    with pytest.raises(BadInput, match="ann has rejected look already"):
+        engine.approve(record.id, "look", who="bob", why="fine by me")
+
+    again, runtime = ground.engine(mending)
+    record = await again.resume(record.id)
+    assert [order.role for order in runtime.orders] == ["purple-team-a", "purple-team-b"]
+    assert '"""Numbers."""' in ground.file(record, "tiny.py")
+    assert (record.state, record.code) == ("waiting", 3)
+    look = judged(again, record)
+    assert (look.grade, look.lacks) == (Grade.UNPROVEN, "attest")
+    assert "by ann: no docstring, and it has been worked on since" in look.why[1]
+
+    record = again.approve(record.id, "look", who="ann", why="now it reads well")
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)
+    assert judged(again, record).why[0] == "accepted by ann: now it reads well"
+    assert waits(again, record) == []
