@@ -14,7 +14,7 @@ from trued.types import RunRecord
 
 NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why",
-    "approve", "answer", "diff", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
+    "approve", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
     "amend", "verify", "receipt", "key",
 ]  # fmt: skip
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
