@@ -45,7 +45,7 @@ def pages_of(criterion: Criterion) -> BrowserCheck | None:
     sees, hides = _sorted(bare, quotes)
     if set(sees) & set(hides):
         return None
-    return BrowserCheck(page=page, sees=sees, hides=hides, quotes=text)
+    return BrowserCheck(page=page, sees=sees, hides=hides, quotes=text, visible=True)
 
 
 def _path(match: re.Match[str]) -> str:

@@ -75,7 +75,7 @@ def _in_words(at: Place, doing: str) -> Iterator[None]:
         raise refusal(at, status, words, response.headers if response is not None else {}, doing) from None
     except TooManyRedirects:
         raise elsewhere(at, doing) from None
-    except (JSONDecodeError, AttributeError, KeyError, TypeError):
+    except (JSONDecodeError, AttributeError, KeyError, NotImplementedError, TypeError):
         raise nonsense(at, doing) from None
     except RequestException as error:
         raise unreachable(at, error, doing) from None

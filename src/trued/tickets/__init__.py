@@ -5,8 +5,11 @@ from pathlib import Path
 
 from ..edges import Tracker
 from ..errors import BadInput
-from ..reach import github, jira
+from ..reach.github import NAME as GITHUB
+from ..reach.github import TOKEN_ENV as GITHUB_TOKEN
 from ..reach.github import named, repository_of
+from ..reach.jira import NAME as JIRA
+from ..reach.jira import TOKEN_ENV as JIRA_TOKEN
 from ..reach.places import place
 from ..reach.remotes import address_of
 from ..types import Settings
@@ -42,7 +45,7 @@ def _github(found: Named, settings: Settings, environ: Mapping[str, str], root: 
         what = f"nobody knows of which repository #{found.key} is"
         raise BadInput(what, then=f"write owner/name#{found.key}, or [tickets] project in the settings")
     own = settings.tickets.token_env if settings.tickets.kind == "github" else ""
-    at = place(github.NAME, api, own or settings.forge.token_env or github.TOKEN_ENV, environ)
+    at = place(GITHUB, api, own or settings.forge.token_env or GITHUB_TOKEN, environ)
     return GitHubTracker(at, named(repository, "tickets.project"), settings)
 
 
@@ -54,5 +57,5 @@ def _jira(found: Named, settings: Settings, environ: Mapping[str, str]) -> Track
         then = 'write [tickets] url = "https://example.atlassian.net" in your own settings'
         raise BadInput(f"nobody knows the Jira of {found.key}", then=then)
     own = settings.tickets
-    at = place(jira.NAME, address, own.token_env or jira.TOKEN_ENV, environ, own.user_env)
+    at = place(JIRA, address, own.token_env or JIRA_TOKEN, environ, own.user_env)
     return JiraTracker(at, settings)
