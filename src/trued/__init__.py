@@ -10,6 +10,17 @@ if TYPE_CHECKING:
     from .branch import SetUp
     from .decide import Cluster
     from .documents.feature_list import Feature
+    from .documents.issues import (
+        Beyond,
+        Claimed,
+        Issue,
+        Mended,
+        Round,
+        Summary,
+        compared,
+        open_issues,
+        rejections,
+    )
     from .documents.memory_log import Iteration, Section
     from .documents.project import Project, message_of, task_of
     from .errors import Stopped
@@ -22,6 +33,10 @@ _HOMES = {
     "branch": ("SetUp",),
     "decide": ("Cluster",),
     "documents.feature_list": ("Feature",),
+    "documents.issues": (
+        *("Beyond", "Claimed", "Issue", "Mended", "Round", "Summary"),
+        *("compared", "open_issues", "rejections"),
+    ),
     "documents.memory_log": ("Iteration", "Section"),
     "documents.project": ("Project", "message_of", "task_of"),
     "errors": ("Stopped",),
@@ -38,17 +53,22 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Answer",
     "Attempt",
+    "Beyond",
+    "Claimed",
     "Cluster",
     "Feature",
     "Finding",
     "Goal",
     "Grade",
+    "Issue",
     "Iteration",
+    "Mended",
     "Note",
     "Outcome",
     "Plan",
     "Project",
     "Reply",
+    "Round",
     "Run",
     "Section",
     "Session",
@@ -56,10 +76,14 @@ __all__ = [
     "Severity",
     "Status",
     "Stopped",
+    "Summary",
     "Task",
     "Value",
     "Verdict",
+    "compared",
     "message_of",
+    "open_issues",
+    "rejections",
     "task_of",
 ]
 

@@ -38,11 +38,13 @@ SHARED = (
         "limits",
     ),
     "environment",
+    "serve",
     *REACHED,
 )
 USERS_OWN = ("accept", "allow_unsandboxed", "bring", "prices")  # what a repository could otherwise grant itself
-FLAGS_ONLY = ("yes", "plan_only")  # of one run, not of a project or a person
-ENVIRONMENT = tuple(key for key in SHARED if key not in ("agents", "roles", "login", "environment", "limits", *REACHED))
+FLAGS_ONLY = ("yes", "plan_only", "draft")  # of one run, not of a project or a person
+_TABLED = ("agents", "roles", "login", "environment", "serve", "limits", *REACHED)
+ENVIRONMENT = tuple(key for key in SHARED if key not in _TABLED)
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 LOGINS = ("auto", "key", "subscription", "none")
 ALL_ROLES = "*"
@@ -371,6 +373,11 @@ STARTER = """\
 # packages = []              # beyond what the project declares
 # variables = []             # environment variables that checks may see
 # services = [{command = ["redis-server", "--port", "{port}"], port_env = "REDIS_PORT"}]
+
+# [serve]                    # of pages, previews and exchanges, where a requirements file names none
+# command = ["npm", "start"] # its port is told by a variable, and stands for {port}
+# port_env = "PORT"
+# ready = {path = "/", within_s = 20.0}
 
 # [forge]                    # where pull requests go; addresses and tokens are set in your own file only
 # kind = "auto"              # auto: GitHub if the remote is there, else a file · github · local

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import PurePosixPath
 from typing import Any
 
+from . import proof
 from .branch import Branch
 from .documents.issues import Claimed, mismatches
 from .edges import Offered
@@ -18,7 +19,7 @@ from .errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
 from .kit import digest
 from .preview import HOST, Preview, Show, Showing, free_port
 from .session import Session
-from .types import Finding, Ticket, Value
+from .types import Finding, Outcome, Ticket, Value
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
@@ -38,7 +39,7 @@ class Content(Value):
 class Viewing:
     """A preview as a workflow sees it: where it is, and that it is up while somebody looks."""
 
-    def __init__(self, preview: Preview, up: Callable[[], Awaitable[object]] | None = None) -> None:
+    def __init__(self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None) -> None:
         self.preview, self.up = preview, up
 
     @property
@@ -198,6 +199,11 @@ class Delivery(Branch):
         return Preview.model_validate_json(await self.steps.once(self.steps.key("preview"), digest(url), step))
 
     # -- the pull request ----------------------------------------------------------------------------------------------
+
+    def succeeded(self, outcome: Outcome) -> bool:
+        """By all that is known now, people's words among it."""
+        verdict = outcome.verdict
+        return verdict is not None and proof.success(self.kit.lifted(verdict), self.kit.settings.accept)
 
     async def offer(self, *, draft: bool = False) -> Offered:
         """Push the head and open its pull request, or bring the open one up to date: once, whoever is killed when."""

@@ -2,12 +2,13 @@
 
 import asyncio
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .documents.hostile import quoted, text
 from .edges import Forge, Offer, Offered
 from .errors import BadInput
+from .proof.pictures import taken
 from .protocols import Workspace
 from .redact import plain
 from .types import Evidence, Grade, Judged, Outcomes, Picture, Verdict
@@ -70,10 +71,7 @@ class Work:
     when: float = 0.0
 
 
-Kept = Callable[[str], bytes | None]  # the content of an artifact, by its hash
-
-
-async def offered(forge: Forge, workspace: Workspace, work: Work, kept: Kept) -> Offered:
+async def offered(forge: Forge, workspace: Workspace, work: Work) -> Offered:
     """Push the proven commit and open its pull request, or bring the open one up to date.
 
     Killed anywhere in here, the next try ends the same: a push is repeated to no effect, and the forge is asked for
@@ -83,7 +81,7 @@ async def offered(forge: Forge, workspace: Workspace, work: Work, kept: Kept) ->
     there = await asyncio.to_thread(forge.offered, work.branch)
     if there and there.state != "open":
         return there
-    links = await _pictures_pushed(forge, workspace, work, kept)
+    links = await _pictures_pushed(forge, workspace, work)
     if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
         raise BadInput(why, then=f"then `trued resume {work.run}` offers it")
     offer = Offer(work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft)
@@ -93,10 +91,11 @@ async def offered(forge: Forge, workspace: Workspace, work: Work, kept: Kept) ->
 # -- pictures ----------------------------------------------------------------------------------------------------------
 
 
-async def _pictures_pushed(forge: Forge, workspace: Workspace, work: Work, kept: Kept) -> dict[str, str]:
+async def _pictures_pushed(forge: Forge, workspace: Workspace, work: Work) -> dict[str, str]:
     """Hash → address. Pictures stand on a branch of their own: the work itself holds none of them."""
     names = _file_names(work)
-    files = {name: content for one, name in names.items() if (content := kept(one)) is not None}
+    found = {name: await workspace.recall(one) for one, name in names.items()}
+    files = {name: content for name, content in found.items() if content is not None}
     if not files:
         return {}
     message = f"docs: pictures of run {work.run}\n\nEvidence that was taken on {work.head}."
@@ -123,7 +122,7 @@ def _file_names(work: Work) -> dict[str, str]:
 def pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
     """Page → what it looked like before (the first time that it failed on the work, else on the base) and after."""
     found: dict[str, dict[str, Picture]] = {}
-    for picture in pictures_of(evidence):
+    for picture in taken(evidence):
         pair = found.setdefault(picture.page, {})
         if picture.passed and picture.side == "head":
             pair["after"] = picture
@@ -132,21 +131,6 @@ def pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
         else:
             pair.setdefault("before", picture)
     return found
-
-
-def pictures_of(evidence: Sequence[Evidence]) -> Iterator[Picture]:
-    """Every picture that the engine's own browser took, in the order in which it was taken."""
-    for fact in evidence:
-        failed = [one for one in fact.tried if one.outcome is not Outcomes.PASSED]
-        for shot in fact.pictures:
-            yield Picture(
-                **shot.model_dump(),
-                commit=fact.commit,
-                side=fact.side,
-                requirement=fact.requirement,
-                passed=not failed and not fact.why_void,
-                says=() if fact.held_out else tuple(one.detail for one in failed if one.detail),
-            )
 
 
 def _slug(words: str) -> str:

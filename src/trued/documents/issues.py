@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..types import Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
+from ..types import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
 
 ALIKE = 0.8  # of the words: an agent never says the same thing twice in the same words
 SEVERITIES = {
@@ -169,3 +169,70 @@ def mismatches(claimed: Claimed, branch: str, files: Sequence[str], *, known: bo
     if unchanged := sorted(named - real):
         wrong.append(f"it names and did not change {', '.join(unchanged[:20])}")
     return tuple(Finding(what=what, severity=Severity.MINOR, by=ENGINE) for what in wrong)
+
+
+# -- what is told of a round -------------------------------------------------------------------------------------------
+
+
+class Round(Value):
+    """One verification."""
+
+    number: int
+    issues: tuple[Issue, ...] = ()
+    open: tuple[str, ...] = ()  # the same, as sentences
+    fate: str = ""  # of the last round's issues
+
+    @classmethod
+    def of(cls, number: int, issues: tuple[Issue, ...], fate: Compared) -> "Round":
+        return cls(number=number, issues=issues, open=tuple(one.sentence for one in issues), fate=fate.sentence)
+
+
+class Beyond(Value):
+    """A file that was changed though nobody named it."""
+
+    path: str
+    why: str = ""
+
+
+class Mended(Value):
+    """What was done about a round's issues."""
+
+    number: int
+    summary: str
+    files: tuple[str, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
+
+    @classmethod
+    def of(
+        cls, number: int, summary: str, files: Sequence[str], named: Iterable[str], said: Iterable[Beyond]
+    ) -> "Mended":
+        """What was touched beyond the named files is listed, with the reason if one was given."""
+        reasons = {one.path: one.why for one in said}
+        beyond = tuple(Beyond(path=one, why=reasons.get(one, "")) for one in files if one not in set(named))
+        return cls(number=number, summary=summary, files=tuple(files), beyond=beyond)
+
+
+class Summary(Value):
+    """All that whoever leads knows of an agent's work."""
+
+    who: str
+    says: str
+
+
+def rejections(words: Iterable[Approval]) -> tuple[Issue, ...]:
+    """What people who looked would not accept."""
+    return tuple(
+        Issue(severity="critical", description=one.why, requirement=one.requirement, by=one.who)
+        for one in words
+        if one.rejected
+    )
+
+
+def open_issues(verdict: Verdict, said: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
+    """Everything that stands against the work: what an agent saw and no check closed, and what the checks showed."""
+    known = {one.finding.what: one for one in said}
+    kept = {
+        one.what: known.get(one.what, Issue(description=one.what, location=one.where)).model_copy(update={"by": one.by})
+        for one in verdict.objections
+    }
+    return (*more, *kept.values(), *failed_checks(verdict))

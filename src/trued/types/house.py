@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from .asked import Environment
+from .asked import Environment, Serve
 from .claims import Finding
 from .scales import Grade, Grown, Value
 
@@ -90,6 +90,7 @@ class Settings(Value):
     idle_s: float = 600.0
     wall_s: float = 3600.0
     plan_only: bool = False
+    draft: bool = False  # of a ticket: work that is not proven is offered, too, and says so
     variables: tuple[str, ...] = ()  # environment variables that agents may see
     login: dict[
         str, Literal["auto", "key", "subscription", "none"]
@@ -100,6 +101,7 @@ class Settings(Value):
     limits: Spending = Spending()
     prices: dict[str, Rate] = {}  # the user's own, by model or agent
     environment: Environment = Environment()  # of checks, where the requirements file names none
+    serve: Serve | None = None  # of pages, previews and exchanges, where the requirements file names none
     forge: ForgeSettings = ForgeSettings()
     tickets: TicketSettings = TicketSettings()
 

@@ -1,0 +1,42 @@
+"""What the agents of a ticket answer with. All of it is held against git and evidence."""
+
+from pydantic import Field
+
+from trued import Beyond, Finding, Issue, Reply
+
+
+class Implemented(Reply):
+    """What the implementer says that it left; each of it is held against git."""
+
+    success: bool
+    branch_name: str
+    files_changed: tuple[str, ...]
+    commit_sha: str = Field(default="", description="your last commit; empty where you made none")
+
+
+class Verified(Reply):
+    """What the verifier saw."""
+
+    passed: bool
+    issues: tuple[Issue, ...] = ()
+    screenshots: tuple[str, ...] = Field(default=(), description="names of pictures that you left in the folder")
+
+    @property
+    def objections(self) -> tuple[Finding, ...]:
+        """Each issue; a refusal without one is an objection, too."""
+        unnamed = Finding(what="the verify-agent says that it did not pass, and names no issue")
+        return tuple(one.finding for one in self.issues) or (() if self.passed else (unnamed,))
+
+
+class Fixed(Reply):
+    """What was mended, and what was touched beyond the named files."""
+
+    success: bool
+    files_modified: tuple[str, ...]
+    changes_summary: str
+    beyond: tuple[Beyond, ...] = ()
+
+
+class PullRequest(Reply):
+    title: str
+    body: str
