@@ -7,7 +7,7 @@ import pytest
 from trued.config import home, load_settings, starter, user_config
 from trued.errors import BadInput
 from trued.located import read_toml
-from trued.types import Environment, Grade, Settings
+from trued.types import Environment, ForgeSettings, Grade, Settings, TicketSettings
 
 
 @pytest.fixture
@@ -268,3 +268,67 @@ def test_a_repository_does_not_open_the_network_that_its_user_has_closed(tmp_pat
     assert load_settings({}, {}, project, None).network == "host"
     assert load_settings({"network": "loopback"}, {}, project, user).network == "loopback"
     assert load_settings({}, {}, None, None).network == "host"
+
+
+# -- forges and tickets
+
+
+def test_a_project_names_its_repository_and_its_user_the_addresses(places: tuple[Path, Path]) -> None:
+    project, user = places
+    write(
+        project,
+        '[forge]\nrepository = "acme/shop"\n[tickets]\nkind = "jira"\nproject = "SHOP"\nacceptance = ["Done when"]\n',
+    )
+    write(
+        user,
+        '[forge]\nurl = "https://git.example.com/api/v3"\ntoken_env = "MY_TOKEN"\nrepository = "me/other"\n'
+        '[tickets]\nurl = "https://acme.atlassian.net"\nkind = "github"\n',
+    )
+    settings = load_settings({"forge": {"remote": "upstream"}}, {}, project, user)
+    assert settings.forge == ForgeSettings(
+        repository="acme/shop", url="https://git.example.com/api/v3", token_env="MY_TOKEN", remote="upstream"
+    )
+    assert settings.tickets == TicketSettings(
+        kind="jira", url="https://acme.atlassian.net", project="SHOP", acceptance=("Done when",)
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ('[forge]\nurl = "https://evil.example.com"', "trued.toml:2: forge.url in a project's settings"),
+        ('[forge]\ntoken_env = "AWS_SECRET"', "forge.token_env in a project's settings"),
+        ('[forge]\nremote = "evil"', "forge.remote in a project's settings"),
+        ('[tickets]\nurl = "https://evil.example.com"', "trued.toml:2: tickets.url in a project's settings"),
+        ('[tickets]\nuser_env = "HOME"', "tickets.user_env in a project's settings"),
+        ('[forge]\nrepo = "a/b"', "unknown setting forge.repo (did you mean"),
+        ('[forge]\nkind = "gitlab"', "trued.toml:2: forge.kind"),
+        ('[forge]\nrepository = "../x"', "trued.toml:2: '../x' is no repository"),
+        ("forge = 1", "forge is no table"),
+        ("[tickets]\nacceptance = [1]", "trued.toml:2: tickets.acceptance"),
+    ],
+)
+def test_what_a_project_may_not_say_of_forges_is_refused_with_its_line(tmp_path: Path, line: str, words: str) -> None:
+    write(tmp_path, f"{line}\n")
+    with pytest.raises(BadInput) as error:
+        load_settings({}, {}, tmp_path, None)
+    assert words in str(error.value)
+
+
+def test_who_keeps_pull_requests_at_home_is_not_overruled_by_a_repository(places: tuple[Path, Path]) -> None:
+    project, user = places
+    write(project, '[forge]\nkind = "github"\n')
+    write(user, '[forge]\nkind = "local"\n')
+    assert load_settings({}, {}, project, user).forge.kind == "local"
+    assert load_settings({"forge": {"kind": "github"}}, {}, project, user).forge.kind == "github"
+
+
+def test_a_users_own_addresses_are_looked_at_too(tmp_path: Path) -> None:
+    for line, words in (
+        ('url = "http://git.example.com"', "trued.toml:2: git.example.com would get the token unencrypted"),
+        ('token_env = "ghp-0123 45"', "is no name of a variable"),
+    ):
+        write(tmp_path, f"[forge]\n{line}\n")
+        with pytest.raises(BadInput) as error:
+            load_settings({}, {}, None, tmp_path)
+        assert words in str(error.value)
