@@ -32,6 +32,7 @@ COMMANDS = {
     "cancel": ("Work", "work", "End a run for good; its work stays on its branch"),
     "answer": ("Work", "people", "Answer what a run asks: yes, stop or redo"),
     "approve": ("Work", "people", "Give your word for a contract or a requirement"),
+    "reject": ("Work", "people", "Say that a requirement does not hold, and why"),
     "amend": ("Work", "people", "Change the contract of a run, by your word"),
     "land": ("Work", "land", "Bring a finished run home: onto your branch, or as a pull request"),
     "ls": ("Look", "look", "The runs"),

@@ -11,6 +11,7 @@ import typer
 from rich.text import Text
 
 from ..engine import Engine
+from ..engine.waits import waits
 from ..errors import BadInput
 from ..kit import folder_name
 from ..redact import plain
@@ -20,7 +21,7 @@ from ..views import Progress, ledger, listed, state_of
 from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of
 from .summary import advise, used_lines, whole
 from .terminal import as_json as one_line
-from .terminal import err, out, print_json
+from .terminal import err, hint, out, print_json
 from .tree import footer, header, scope_lines
 from .words import GRADES, STATES, ago, clock, line, told
 
@@ -40,7 +41,13 @@ def ls(
     with opened() as engine:
         runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
         landed = engine.journal.landed()
-        rows = [listed(one, engine.journal.driver(one.id), landed=landed.get(one.id, ())) for one in runs]
+        rows = [
+            {
+                **listed(one, engine.journal.driver(one.id), landed=landed.get(one.id, ())),
+                "waits": len(waits(engine, one)),
+            }
+            for one in runs
+        ]
     if as_json:
         print_json(rows)
     elif rows:
@@ -52,13 +59,16 @@ def ls(
 
 def _print_runs(rows: list[dict[str, Any]]) -> None:
     console, columns = out(), ("id", "workflow", "state", "grade")
-    rows = [{**row, "state": "landed" if row["landed"] else row["state"]} for row in rows]
+    rows = [{**row, "word": "landed" if row["landed"] else row["state"]} for row in rows]
+    rows = [{**row, "state": f"{row['word']} ({row['waits']})" if row["waits"] else row["word"]} for row in rows]
     width = {name: max(len(name), *(len(row[name]) for row in rows)) + 2 for name in columns}
     console.print(Text("".join(f"{name:<{width[name]}}" for name in columns) + f"{'when':<12}title", "dim"))
     for row in rows:
-        styles = {"id": "bold", "state": STATES.get(row["state"], "yellow"), "grade": GRADES.get(row["grade"], "")}
+        styles = {"id": "bold", "state": STATES.get(row["word"], "yellow"), "grade": GRADES.get(row["grade"], "")}
         cells = [(f"{row[name]:<{width[name]}}", styles.get(name, "")) for name in columns]
         console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
+    if any(row["waits"] for row in rows):
+        hint("(n): so many things wait for you; trued show RUN lists them")
 
 
 @app.command()

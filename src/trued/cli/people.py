@@ -1,6 +1,7 @@
-"""Commands by which a person speaks: answer, approve, amend, trust."""
+"""Commands by which a person speaks: answer, approve, reject, amend, trust."""
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,7 @@ from rich.text import Text
 
 from ..engine import Engine
 from ..engine.amending import Change
+from ..engine.approving import Word, judged_at, say
 from ..errors import BadInput
 from ..redact import plain
 from ..trust import found, is_trusted
@@ -56,14 +58,21 @@ def answer(
     hint(f"go on with: trued resume {record.id}")
 
 
+RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)]
+Reason = Annotated[str, typer.Option(help="Why you give your word.", show_default=False)]
+Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)]
+Instead = Annotated[bool, typer.Option("--instead", help="In place of what was said of the same work before.")]
+
+
 @app.command()
 def approve(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)] = None,
+    run: RunAlone = None,
     requirements: Annotated[
         list[str] | None, typer.Argument(metavar="[REQUIREMENT]...", help="Only these; else the whole contract.")
     ] = None,
-    reason: Annotated[str, typer.Option(help="Why you give your word.", show_default=False)] = "",
-    who: Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)] = "",
+    reason: Reason = "",
+    who: Who = "",
+    instead: Instead = False,
     as_json: AsJson = False,
 ) -> None:
     """Give your word: for the contract, so that what holds is proven, or for a requirement that no check can prove.
@@ -71,18 +80,38 @@ def approve(
     The contract is shown first. No agent is called again; a run that was only planned goes on with `trued resume`.
     """
     outside_agents("approve")
+    _said(run, requirements or [], Word(who, reason, instead=instead), as_json=as_json)
+
+
+@app.command()
+def reject(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=completed)],
+    requirements: Annotated[list[str], typer.Argument(metavar="REQUIREMENT...", help="What does not hold.")],
+    reason: Reason = "",
+    who: Who = "",
+    instead: Instead = False,
+    as_json: AsJson = False,
+) -> None:
+    """Say that a requirement does not hold, and why. `trued resume` tells those who build, and they mend it.
+
+    It stands until the work has been changed; then somebody has to look again.
+    """
+    outside_agents("reject")
+    _said(run, requirements, Word(who, reason, rejected=True, instead=instead), as_json=as_json)
+
+
+def _said(run: str | None, wanted: list[str], word: Word, *, as_json: bool) -> None:
     with opened() as engine:
         record = chosen(engine, run)
         contract = engine.contract(record.id)
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
-        wanted = requirements or []
         _known(record, contract, wanted)
-        name, why = _signed(engine, record, contract, wanted, who, reason)
-        targets: list[str | None] = [*wanted] or [None]
-        for one in targets:
-            record = engine.approve(record.id, one, who=name, why=why)
+        who, why = _signed(engine, record, contract, wanted, word)
+        record = say(engine, record.id, wanted or [None], replace(word, who=who, why=why))
         conclude(engine, record, as_json=as_json)
+        if engine.journal.driver(record.id):
+            hint("the run is going on: what it changes after that commit needs another look")
 
 
 def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
@@ -91,19 +120,22 @@ def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
         raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(known)}")
 
 
-def _signed(
-    engine: Engine, record: RunRecord, contract: Contract, wanted: list[str], who: str, reason: str
-) -> tuple[str, str]:
+def _signed(engine: Engine, record: RunRecord, contract: Contract, wanted: list[str], word: Word) -> tuple[str, str]:
     """Name and reason of a person who has seen what they stand for."""
-    if not (who and reason) and not person_there():
+    given = bool(word.who and word.why)
+    if not given and not person_there():
         raise BadInput("your word needs a terminal, or your name and a reason", then="--as NAME --reason TEXT")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(
         engine, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True
     )
-    if who and reason:
-        return who, reason
-    return _given(", ".join(wanted) or "this whole contract", who, reason)
+    for name, verdict in judged_at(engine, record.id).items() if wanted else ():
+        if name in wanted:
+            hint(f"{name}: as it is at commit {verdict.commit[:10]}; trued diff {record.id} shows the work")
+    if given:
+        return word.who, word.why
+    what = ", ".join(wanted) or "this whole contract"
+    return _given(f"the rejection of {what}" if word.rejected else what, word.who, word.why)
 
 
 def _given(what: str, who: str, reason: str) -> tuple[str, str]:

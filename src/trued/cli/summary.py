@@ -1,7 +1,8 @@
 """How a run ended, on stdout, and on stderr what a person can do next."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from shlex import quote
 from typing import Any
 
 from rich.console import Console
@@ -11,6 +12,7 @@ from ..documents.handover import NAME as HANDOVER
 from ..engine import Engine
 from ..engine.handing import estimated, spent_by, spent_lines
 from ..engine.limits import in_force
+from ..engine.waits import Wait, waits
 from ..types import (
     BrowserCheck,
     Check,
@@ -25,7 +27,9 @@ from ..types import (
 from ..views import ledger, shown, state_of
 from .house import branch_at, is_over, newest
 from .terminal import hint, out, print_json
-from .words import GRADES, STATES, case, counted, line
+from .words import GRADES, STATES, ago, case, counted, line
+
+ASKING = ("waiting", "running", "interrupted")
 
 
 def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
@@ -194,7 +198,7 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
         listed = [f"  {case(one)}" for one in check.cases] if cases else []
         return [f"{counted(len(check.cases), 'example')}, called by the engine", *listed]
     if isinstance(check, ManualCheck):
-        return ["by hand:", *(f"  {line(step)}" for step in check.steps)]
+        return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
     if isinstance(check, BrowserCheck):
         return [line(f"browser: {check.page}: {', '.join(_expected(check))}")]
     files = f" on {', '.join(check.files)}" if check.files else ""
@@ -215,8 +219,8 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
     state = state_of(record, engine.journal.driver(name))
     if record.why and state not in ("done", "planned", state_words(record.why)):
         hint(line(record.why, 600))
-    if state == "waiting":
-        _ask(engine, record, found)
+    for one in wait_lines(record, waits(engine, record) if state in ASKING else []):
+        hint(one)
     unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
     then = {
         "planned": f"trued resume {name} begins the work; trued approve {name} gives your word for the contract",
@@ -241,21 +245,23 @@ def state_words(why: str) -> str:
     return why.strip().rstrip(".")
 
 
-def _ask(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
+def wait_lines(record: RunRecord, every: Sequence[Wait]) -> Iterator[str]:
     """What a person is waited for, as one list, with the command for each."""
     name = record.id
-    for one in engine.journal.questions(name, only_open=True):
-        hint(f"asks: {one.text}")
-        words = "|".join(one.options) or "'your own words'"
-        hint(f"answer with: trued answer {name} {words}, then trued resume {name}")
-        return
-    stuck = [one for one in engine.journal.events(name) if one.kind == "branch not moved"]
-    if stuck and record.why and stuck[-1].data.get("why") == record.why:
-        hint(f"the work is not on its branch {record.branch}; trued diff {name} shows it")
-        return
-    attest = [row["id"] for row in found["requirements"] if row.get("lacks") == "attest"]
-    if attest:
-        names = " ".join(attest)
-        hint(f"no check can prove {names}; if you have looked and accept it: trued approve {name} {names}")
-    if any(row.get("lacks") == "approve" for row in found["requirements"]) or not attest:
-        hint(f"only your word for the contract is missing: trued approve {name}")
+    for one in every:
+        if one.kind in ("go on", "answer"):
+            yield f"asks: {one.what}"
+            yield f"answer with: {one.command}, then trued resume {name}"
+        elif one.kind == "judge":
+            yield f"somebody has to look at {line(one.what)} (at {one.commit[:10]}, {ago(one.since)})"
+            yield from (f"  [ ] {line(step)}" for step in one.steps)
+            yield f"  then: {one.command}"
+            yield f"  or:   {one.command.replace('approve', 'reject', 1)}"
+        elif one.kind == "branch":
+            yield f"the work is not on its branch {record.branch}; trued diff {name} shows it"
+        elif one.kind == "resume":
+            yield f"go on with: {one.command}"
+    if attest := " ".join(quote(one.requirement) for one in every if one.kind == "attest"):
+        yield f"no check can prove {attest}; if you have looked and accept it: trued approve {name} {attest}"
+    if any(one.kind == "approve" for one in every):
+        yield f"only your word for the contract is missing: trued approve {name}"

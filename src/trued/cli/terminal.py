@@ -20,6 +20,8 @@ from ..processes import inside_agent
 from ..redact import plain
 from ..types import Question
 
+DECISIONS = ("accept", "reject")  # of somebody who looked: they go with a name and a reason
+
 
 def home() -> Path:
     """The folder of all private state."""
@@ -123,5 +125,14 @@ async def asked(question: Question) -> tuple[str, str, str] | None:
             break
         options = f"one of {', '.join(question.options)}" if question.options else "it in your own words"
         hint(f"say {options}; Ctrl-C leaves the question for later")
+    if fitting[0] in DECISIONS:
+        return await _signed(fitting[0])
     comment = await typed("what is missing? ") if fitting[0] == "redo" else ""
     return (fitting[0], comment or "", whoami())
+
+
+async def _signed(decision: str) -> tuple[str, str, str] | None:
+    """Somebody who judged by hand says why, and who they are; no reason, no decision."""
+    why = await typed("why? (empty: decide later) ")
+    name = await typed(f"who are you? [{whoami()}] ") if why else None
+    return (decision, why, name or whoami()) if why and name is not None else None

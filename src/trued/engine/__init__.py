@@ -322,11 +322,11 @@ class Engine:
 
     def approve(self, run_id: str, requirement: str | None, *, who: str, why: str, instead: bool = False) -> RunRecord:
         """A person's word: for one requirement, or for the contract. Grades follow at once; no agent is called."""
-        return say(self, run_id, requirement, Word(who, why, instead=instead))
+        return say(self, run_id, [requirement], Word(who, why, instead=instead))
 
     def reject(self, run_id: str, requirement: str, *, who: str, why: str, instead: bool = False) -> RunRecord:
         """A person's word against a requirement: those who build are told when the run is resumed."""
-        return say(self, run_id, requirement, Word(who, why, rejected=True, instead=instead))
+        return say(self, run_id, [requirement], Word(who, why, rejected=True, instead=instead))
 
     async def amend(self, run_id: str, change: Change) -> RunRecord:
         """A person's change of the contract; a run that goes on does so by the new one."""

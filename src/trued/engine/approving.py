@@ -1,12 +1,14 @@
 """What people say of a run: their word for a contract or a requirement, and answers to what it asks."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import people, proof
 from ..errors import BadInput, Waiting
 from ..people import WHOLE, Since, asked_of
+from ..redact import Redactor
 from ..spool.folder import held
 from ..types import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
 from ..workspaces.since import since, without
@@ -78,15 +80,23 @@ def untaken(engine: "Engine", run_id: str) -> list[Approval]:
 # -- what is said ------------------------------------------------------------------------------------------------------
 
 
-def say(engine: "Engine", run_id: str, requirement: str | None, word: Word) -> RunRecord:
-    """A person's word. Grades follow at once; no agent is called, but a resumed run works on what was rejected."""
+def say(engine: "Engine", run_id: str, requirements: Sequence[str | None], word: Word) -> RunRecord:
+    """A person's word, on all of these or on none; None is the contract. Grades follow at once; no agent is called,
+    but a resumed run works on what was rejected."""
     record = engine.journal.run(run_id)
-    given = _sayable(engine, record, requirement, word)
-    if not engine.journal.approve(record.id, given, instead=word.instead):
-        _refuse_second(engine, record, given)
-    data: dict[str, object] = {"requirement": given.requirement, "who": word.who, "why": word.why}
-    seen = {"commit": given.commit} if given.commit else {}
-    engine._of(record).tell("rejected" if word.rejected else "approved", **data, **seen)
+    redact = Redactor(engine._secrets(engine.inputs(record.id))).within
+    word = replace(word, who=word.who.strip(), why=str(redact(word.why.strip())))
+    for given in [_sayable(engine, record, one, word) for one in dict.fromkeys(requirements)]:
+        if not engine.journal.approve(record.id, given, instead=word.instead):
+            _refuse_second(engine, record, given)
+        data: dict[str, object] = {"requirement": given.requirement, "who": word.who, "why": word.why}
+        seen = {"commit": given.commit} if given.commit else {}
+        engine._of(record).tell("rejected" if word.rejected else "approved", **data, **seen)
+    return _regraded(engine, record)
+
+
+def _regraded(engine: "Engine", record: RunRecord) -> RunRecord:
+    """A run that had ended has another end now, if its workflow need not hear of it first."""
     verdict = engine.verdict(record.id) if engine.final(record.id) else None
     record = engine.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or engine.journal.driver(record.id):

@@ -1,6 +1,7 @@
 """All that a run waits for a person for, as one list made from the journal: the same after every restart."""
 
 from collections.abc import Iterator
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from ..people import is_manual, steps_of
@@ -67,16 +68,11 @@ def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: st
         kind="judge" if by_hand else "attest",
         what=f"{one.id}: {requirement.text}" if by_hand else f"{one.id} is {one.grade}: {said}",
         since=since,
-        command=f"trued approve {record.id} {_word(one.id)} {SIGNED}",
+        command=f"trued approve {record.id} {quote(one.id)} {SIGNED}",
         requirement=one.id,
         steps=steps_of(requirement) if by_hand else (),
         commit=commit,
     )
-
-
-def _word(name: str) -> str:
-    """An id as a shell takes it."""
-    return name if all(c.isalnum() or c in "-_./:" for c in name) else "'" + name.replace("'", "'\\''") + "'"
 
 
 def _since(engine: "Engine", record: RunRecord) -> dict[str, float]:

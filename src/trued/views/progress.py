@@ -301,8 +301,25 @@ def _resumed(seen: Progress, event: Event) -> None:
 
 def _approved(seen: Progress, event: Event) -> None:
     data = event.data
+    seen.question = None if event.key else seen.question  # asked at the terminal, it is answered
     what = "the contract" if data.get("requirement") == "*" else data.get("requirement")
-    seen.remark(event, f"{data.get('who')} approved {what}: {data.get('why')}")
+    where = f" at {str(data['commit'])[:10]}" if data.get("commit") else ""
+    seen.remark(event, f"{data.get('who')} {event.kind} {what}{where}: {data.get('why')}")
+
+
+def _parked(seen: Progress, event: Event) -> None:
+    seen.question = None
+    seen.remark(event, f"{event.data.get('requirement')} waits for somebody who looks at it; the run goes on without")
+
+
+def _left_open(seen: Progress, event: Event) -> None:
+    seen.question = None
+
+
+def _too_late(seen: Progress, event: Event) -> None:
+    data = event.data
+    seen.question = None
+    seen.remark(event, f"{data.get('first')} had decided {data.get('requirement')} before {data.get('who')} did")
 
 
 def _quota(seen: Progress, event: Event) -> None:
@@ -356,6 +373,10 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "question": _question,
     "said": _said,
     "approved": _approved,
+    "rejected": _approved,
+    "parked": _parked,
+    "left open": _left_open,
+    "said too late": _too_late,
     "agents found": _warned("nobody named an agent; found: {says}", warning=False),
     "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
     "role of another tool": _warned("{role} works by {origin}, not by the packaged role"),
