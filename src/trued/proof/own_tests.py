@@ -6,9 +6,11 @@ from collections.abc import Mapping
 from trued.protocols import Workspace
 from trued.types import Contract, Evidence, Requirement, TestsCheck
 
-from .room.bench import Wanted
+from .checks.runners.commands import recognised
+from .checks.tests import named, scripts_in
+from .room.bench import Wanted, check_hash
 from .room.cleanroom import clean_room
-from .room.frozen import below
+from .room.frozen import below, is_test
 from .room.interpreter import Interpreter
 from .seal import three_times
 from .standing import GREEN_TURNS, Base, Head, on_base, on_head
@@ -39,18 +41,29 @@ async def own_tests(
 
 
 async def _brought(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> dict[str, str]:
-    """The files that the check names, where the head has them all and the base not all of them."""
-    known = {*await workspace.blobs(contract.base), *contract.carried}
-    missing = [named for named in check.files if not any(below(path, named) for path in known)]
-    here = await workspace.blobs(commit) if missing else {}
-    if not missing or not all(any(below(path, named) for path in here) for named in missing):
+    """The files that the check is about, where the head has them all and the base not all of them."""
+    wanted = await _wanted(workspace, contract, commit, check)
+    here = await workspace.blobs(commit) if wanted else {}
+    if not all(any(below(path, named) for path in here) for named in wanted):
         return {}
     contents = {
-        path: await workspace.read(commit, path) or b"" for path in here if any(below(path, one) for one in missing)
+        path: await workspace.read(commit, path) or b"" for path in here if any(below(path, one) for one in wanted)
     }
     if sum(map(len, contents.values())) > MOST_BYTES:
         return {}
     return {path: base64.b64encode(content).decode() for path, content in contents.items()}
+
+
+async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: TestsCheck) -> list[str]:
+    """What the base lacks of it. A command that names no file is about all tests, where the base has none at all."""
+    known = {*await workspace.blobs(contract.base), *contract.carried}
+    asked = recognised(check.command, scripts_in(await workspace.read(contract.base, "package.json")))
+    if files := named(check, asked):
+        return [one for one in files if not any(below(path, one) for path in known)]
+    base = [one for fact in contract.base_facts if fact.check == check_hash(check) for one in fact.tried]
+    if not base or any(one.kind != "nothing collected" for one in base):
+        return []
+    return [path for path in await workspace.blobs(commit) if path not in known and is_test(path)]
 
 
 def _with(contract: Contract, brought: Mapping[str, str]) -> Contract:

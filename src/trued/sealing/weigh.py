@@ -160,7 +160,10 @@ def _apart(one: Proposed) -> Iterator[Proposed]:
     if exchanges:
         yield Proposed(requirement=one.requirement, cases=exchanges[:MOST_CASES])
     if one.page:
-        yield Proposed(requirement=one.requirement, page=one.page)
+        hidden = one.page.model_copy(
+            update={"visible": False}
+        )  # whether it is known to others is not the author's to say
+        yield Proposed(requirement=one.requirement, page=hidden)
     if not one.cases and not one.page:
         yield one
 

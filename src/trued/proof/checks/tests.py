@@ -11,7 +11,7 @@ from ..room.bench import Bench, Fact, Wanted, capped, void
 from ..room.frozen import below
 from . import e2e
 from .runners import gotests, nodes, pytests, reports, unittests
-from .runners.commands import Asked, recognised
+from .runners.commands import Asked, named_in, recognised
 
 Runner: TypeAlias = Callable[[TestsCheck, Asked, Bench, Wanted], Awaitable[Fact]]
 RUNNERS: Mapping[str, Runner] = {
@@ -30,7 +30,7 @@ async def take(check: TestsCheck, bench: Bench, wanted: Wanted) -> Fact:
     if asked is None and not check.report:
         why = f"`{check.command}` is not a runner whose results can be counted; supported: {SUPPORTED}"
         return void(why, Outcomes.BROKEN, "runner", check.command)
-    if lost := await _not_on_base(check, bench):
+    if lost := await _not_on_base(check, asked, bench):
         why = f"{lost} is not on the base, and tests that the head adds are left out of evidence"
         return void(why, Outcomes.BROKEN, "no such file", check.command)
     if asked is None:
@@ -53,7 +53,10 @@ async def _run(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
 
 async def scripts_of(bench: Bench) -> dict[str, str]:
     """Of the base: what `npm test` means is agreed upon before the work begins."""
-    text = await bench.workspace.read(bench.base, "package.json")
+    return scripts_in(await bench.workspace.read(bench.base, "package.json"))
+
+
+def scripts_in(text: bytes | None) -> dict[str, str]:
     try:
         scripts = json.loads(text or b"{}").get("scripts", {})
     except (ValueError, AttributeError):
@@ -61,9 +64,14 @@ async def scripts_of(bench: Bench) -> dict[str, str]:
     return {str(name): str(one) for name, one in scripts.items()} if isinstance(scripts, dict) else {}
 
 
-async def _not_on_base(check: TestsCheck, bench: Bench) -> str:
+async def _not_on_base(check: TestsCheck, asked: Asked | None, bench: Bench) -> str:
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
-    return next((named for named in check.files if not any(below(path, named) for path in known)), "")
+    return next((one for one in named(check, asked) if not any(below(path, one) for path in known)), "")
+
+
+def named(check: TestsCheck, asked: Asked | None) -> tuple[str, ...]:
+    """The files that a check is about: those that it lists, else those that its command names."""
+    return check.files or (named_in(asked) if asked else ())
 
 
 async def _before(check: TestsCheck, asked: Asked, bench: Bench) -> Fact | None:

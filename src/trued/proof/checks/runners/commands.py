@@ -195,6 +195,30 @@ def _node(words: list[str]) -> Asked | None:
     return Asked("node", tuple(one for one in words if one != "--test"))
 
 
+_VALUED = frozenset(
+    (
+        *("-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--rootdir", "--confcutdir", "--ignore", "--deselect"),
+        *("--junitxml", "--junit-xml", "--maxfail", "--durations", "--cov", "--tb", "--timeout", "--browser"),
+    )
+)
+
+
+def named_in(asked: Asked) -> tuple[str, ...]:
+    """Files and folders that the command itself names; none where it runs whatever there is."""
+    words = list(asked.arguments)
+    if asked.runner == "node":
+        return tuple(one for one in node_options(words)[1] if not any(sign in one for sign in "*?["))
+    if asked.runner == "unittest":
+        dotted = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", one) and one != "discover"]
+        files = [one for one in words if one.endswith(".py")]
+        return tuple(files or ([one.replace(".", "/") + ".py" for one in dotted] if words[:1] != ["discover"] else []))
+    if asked.runner != "pytest":
+        return ()
+    places = [one for one, before in zip(words, ["", *words], strict=False) if before not in _VALUED]
+    paths = [one.partition("::")[0] for one in places if not one.startswith("-")]
+    return tuple(dict.fromkeys(one for one in paths if "/" in one or one.endswith(".py") or one in ("test", "tests")))
+
+
 def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     """Options of node itself, and the files that are named."""
     options: list[str] = []
