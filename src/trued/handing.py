@@ -151,6 +151,12 @@ async def hurt(run: Run, project: Project) -> tuple[Finding, ...]:
     return broken(run, project, await run.prove(finished[0], beside=finished[1:])) if finished else ()
 
 
+async def noted(run: Run, project: Project, feature: Feature) -> None:
+    """The engine's commit after a feature: results, note, and a set-up for the project as it has become."""
+    files = {**project.files, **await _script(run, project)}
+    await run.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}")
+
+
 # -- after an attempt --------------------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from .delivery import Delivery
 from .documents.account import account, with_visible
 from .documents.plan import parse_plan
 from .documents.project import Figures
-from .documents.ticket_plan import plan_of
+from .documents.ticket_plan import plan_of, servable
 from .errors import BadInput, Ended, Stopped
 from .kit import digest
 from .session import Before, Context, R, Session, Subject
@@ -126,9 +126,11 @@ class Run(Delivery):
         requirements = account(known, kit.goal, kit.requirements)
         given = kit.requirements or Requirements(requirements=())
         environment = given.environment.over(self.settings.environment)
-        asked = given.model_copy(update={"requirements": requirements, "environment": environment})
+        served = {"environment": environment, "serve": given.serve or self.settings.serve}
+        asked = given.model_copy(update={"requirements": requirements, **served})
         examination = await sealing.examined(self.steps.below("seal"), asked)
-        asked = with_visible(examination.asked, plan.requirements)
+        brought, unserved = servable(plan.requirements, examination.asked.serve)
+        asked = with_visible(examination.asked, brought)
         authors = {**examination.authors, **sealing.written(plan.requirements, plan.author)}
         inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
@@ -141,7 +143,7 @@ class Run(Delivery):
                 authors=authors,
                 guards=guards,
                 caps=examination.caps,
-                undecided=examination.undecided,
+                undecided=(*examination.undecided, *unserved),
             )
             contract = await proof.seal(kit.workspace, made, terms, tell=tell)
             number, name = len(contract.requirements), proof.contract_hash(contract)
@@ -212,7 +214,8 @@ class Run(Delivery):
 
     async def _disclosed(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
         """After two fruitless rounds one held-out case is shown to those who build, and replaced by another."""
-        found = sealing.failing(self._contract(), verdict)
+        asked = {one.id for one in verdict.requirements}
+        found = [one for one in sealing.failing(self._contract(), verdict) if one.requirement in asked]
         now, name = sealing.signature(found), _name(subject)
         before, rounds = self.line.fruitless.get(name, ((), 0))
         rounds = rounds + 1 if now == before else 1

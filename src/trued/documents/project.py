@@ -87,6 +87,12 @@ class Project(Value):
     def finished(self) -> tuple[str, ...]:
         return tuple(one.id for one in self.features.features if one.passes or one.id in self.holding)
 
+    def standing_of(self, name: str) -> str:
+        """A feature's state, in words."""
+        if name in self.holding:
+            return "holds, and waits for a person"
+        return {"completed": "passes", "failed": "failed"}.get(self.features[name].state, "is open")
+
     def others(self, feature: Feature) -> tuple[Task, ...]:
         return tuple(task_of(one) for one in self.features.features if one.id != feature.id)
 

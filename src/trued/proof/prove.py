@@ -177,7 +177,9 @@ class _Trial:
             await self._objections(bench, recorder, tell)
         await self._another_order(workspace, interpreter, runs)
         await self._other_surroundings(workspace, commit, interpreter, runs)
-        self.self_tested, self.brought = await own_tests(workspace, self.contract, self.due, commit, interpreter)
+        # Where data decides, the implementer's own tests could add nothing to the grade.
+        alone = tuple(one for one in self.due if not any(isinstance(check, DATA) for check in one.checks))
+        self.self_tested, self.brought = await own_tests(workspace, self.contract, alone, commit, interpreter)
 
     def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
         self.undecided += fact.notes

@@ -108,7 +108,7 @@ async def looked_at(run: Run, project: Project) -> Project:
 async def built(run: Run, project: Project) -> Project:
     while feature := project.next:
         project = await turn(run.scope(f"feature {feature.id}"), project, feature)
-        await run.write(project.files, f"docs: {feature.id} {project.features[feature.id].state.replace('_', ' ')}")
+        await handing.noted(run, project, feature)
     return project
 
 
