@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.report.reading import Read
 from tests.report.sample import START, call, material, told
+from trued.engine.waits import Wait
 from trued.report.calls import calls
 from trued.report.material import Material
 from trued.report.page import Page, page
@@ -221,6 +222,18 @@ def test_who_approved_and_who_answered_is_said() -> None:
     words = " ".join(read.text.split())
     assert "ada approved the whole contract: I wrote it" in words
     assert "Go on? bob: redo, names" in words
+
+
+@pytest.mark.spec("RUN-8")
+def test_who_rejected_what_and_what_is_still_waited_for_is_said() -> None:
+    no = Approval(requirement="slug", who="ada", why="ugly", at=START, commit="c" * 40, rejected=True)
+    old = no.model_copy(update={"rejected": False, "stale": "2 commits earlier; changed since: a.py"})
+    look = Wait(kind="judge", what="slug: look", since=START, command="trued approve r slug", steps=("read <it>",))
+    _, _, read = report(replace(material(), approvals=[no, old], waits=[look]))
+    words = " ".join(read.text.split())
+    assert "ada rejected slug: ugly" in words
+    assert "It does not count any more: 2 commits earlier; changed since: a.py" in words
+    assert "slug: look ☐ read <it> trued approve r slug" in words
 
 
 def test_the_brief_is_there_as_sent_with_its_size() -> None:

@@ -9,8 +9,9 @@ from typing import Any
 
 from .. import proof
 from ..engine import Engine
+from ..engine.waits import waits
 from ..kit import folder_name
-from ..types import Goal, RunRecord, Verdict
+from ..types import Approval, Goal, RunRecord, Verdict
 from ..views import state_of
 from .material import Material, Proved, Spooled
 from .pictures import reader
@@ -36,7 +37,8 @@ def gather(engine: Engine, run_id: str) -> Material:
         contract_hash=proof.contract_hash(contract) if contract else "",
         verdict=engine.verdict(record.id),
         history=history,
-        approvals=journal.approvals(record.id),
+        approvals=tuple(_words(engine, record.id)),
+        waits=waits(engine, record),
         questions=journal.questions(record.id),
         documents={**dict(_documents(folder / "files")), **_memory(record, inputs.goal)},
         folder=folder,
@@ -44,6 +46,14 @@ def gather(engine: Engine, run_id: str) -> Material:
         kept=reader(folder / "artifacts"),
         now=time.time(),
     )
+
+
+def _words(engine: Engine, run_id: str) -> Iterator[Approval]:
+    """Everything that people said; what does not stand says why."""
+    standing = {(one.requirement, one.at): one for one in engine.approvals(run_id)}
+    for one in engine.journal.approvals(run_id):
+        later = one.model_copy(update={"stale": "what was said later, or of other work, stands"})
+        yield standing.get((one.requirement, one.at), later)
 
 
 def _history(engine: Engine, run_id: str) -> Iterator[Proved]:

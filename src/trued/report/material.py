@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from ..engine.waits import Wait
 from ..types import Approval, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
 from ..views import OVER
 
@@ -54,6 +55,7 @@ class Material:
     history: Sequence[Proved] = ()  # oldest first
     approvals: Sequence[Approval] = ()
     questions: Sequence[Question] = ()
+    waits: Sequence[Wait] = ()
     documents: Mapping[str, str] = field(default_factory=dict)
     folder: Path = Path()
     spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from ..engine.waits import Wait
 from ..types import Approval, Finding, Grade, Question
 from .calls import Call, Text, calls
 from .ledger import Row, rows
@@ -13,6 +14,7 @@ from .spent import Spent, spent, tokens_of
 from .timeline import Timeline, timeline
 from .words import amount, counted, duration, moment
 
+ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
 DOCUMENT = 200_000  # characters of one document
 SURVIVED = ("adopted", "report found")  # without their engine
 STATES = {
@@ -66,6 +68,7 @@ class Page:
     undecided: tuple[str, ...]
     approvals: tuple[Approval, ...]
     questions: tuple[Question, ...]
+    waits: tuple[Wait, ...]
     documents: tuple[Document, ...]
     environments: tuple[Environment, ...]
     commands: tuple[tuple[str, str], ...]
@@ -101,6 +104,7 @@ def page(material: Material) -> Page:
         undecided=verdict.undecided if verdict else (),
         approvals=tuple(material.approvals),
         questions=tuple(material.questions),
+        waits=tuple(one for one in material.waits if one.kind not in ASKED),
         documents=tuple(Document(name, Text.of(text, DOCUMENT)) for name, text in material.documents.items()),
         environments=tuple(_environments(material)),
         commands=tuple(_commands(material, ledger)),

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from ..types import Evidence, Grade, Outcomes
+from ..types import Approval, Evidence, Grade, Outcomes
 from .calls import Call
 from .material import Material, Proved
 from .words import agent_name, counted, duration
@@ -186,7 +186,7 @@ def _people(material: Material) -> Iterator[Lane]:
         for one in material.questions
     ]
     marks = [
-        Mark(one.at, "word", f"{one.who} approved {_what(one.requirement)}", "#people") for one in material.approvals
+        Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", "#people") for one in material.approvals
     ]
     if bars or marks:
         yield Lane("people", "asked, and waited for", "person", tuple(bars), tuple(marks))
@@ -194,6 +194,10 @@ def _people(material: Material) -> Iterator[Lane]:
 
 def _said(answer: str, who: str) -> str:
     return f"{who or 'somebody'} said {answer}" if answer else "not answered yet"
+
+
+def _did(word: Approval) -> str:
+    return "rejected" if word.rejected else "approved"
 
 
 def _what(requirement: str) -> str:
