@@ -233,7 +233,9 @@ def test_who_rejected_what_and_what_is_still_waited_for_is_said() -> None:
     words = " ".join(read.text.split())
     assert "ada rejected slug: ugly" in words
     assert "It does not count any more: 2 commits earlier; changed since: a.py" in words
-    assert "slug: look ☐ read <it> trued approve r slug" in words
+    assert "slug: look" in words
+    assert "☐ read <it>" in words
+    assert "trued approve r slug" in words
 
 
 def test_the_brief_is_there_as_sent_with_its_size() -> None:
