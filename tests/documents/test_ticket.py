@@ -298,3 +298,41 @@ def test_a_criterion_that_names_a_page_and_what_is_seen_is_a_check(
 )
 def test_where_there_is_a_doubt_there_is_no_check(text: str) -> None:
     assert pages_of(Criterion(text=text)) is None
+
+
+def test_sentences_among_areas_previews_and_summaries_are_requirements_too() -> None:
+    body = """\
+## Summary
+Show the points. They must be right everywhere.
+
+## Affected areas
+- `theme`
+- Nothing in the checkout may be changed by this.
+
+## Preview
+https://p.example.com/x is the place. Log in as the demo customer.
+
+## Keep the footer as it is
+
+## Done
+Preview: https://other.example.com
+Components: a, b
+It is documented.
+"""
+    ticket = parse_ticket(body, "SHOP-7.md")
+    assert ticket.summary == "Show the points."
+    assert texts(ticket.requirements) == [
+        "They must be right everywhere.",
+        "Nothing in the checkout may be changed by this.",
+        "Log in as the demo customer.",
+        "Keep the footer as it is",
+        "https://other.example.com Components: a, b It is documented.",
+    ]
+    assert (ticket.areas, ticket.preview) == (("theme",), "https://p.example.com/x")
+
+
+def test_a_title_that_is_too_long_for_one_is_a_requirement() -> None:
+    ticket = ticket_of(Issue("#1", "very " * 60, "And quick."))
+    assert len(ticket.summary) == 200
+    assert texts(ticket.requirements) == [("very " * 60).strip(), "And quick."]
+    assert len(ticket.branch) < 60

@@ -1,5 +1,7 @@
 """Pull requests on a GitHub that checks every request by GitHub's own description."""
 
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -230,3 +232,40 @@ def test_the_token_is_in_no_message_even_if_the_server_repeats_it(github: GitHub
         forge(github).ready()
     assert "[token] may not see this" in said(error)
     assert TOKEN not in repr(Place("GitHub", github.url, "GITHUB_TOKEN", TOKEN))
+
+
+def test_a_repository_with_a_new_name_says_so(github: GitHub) -> None:
+    renamed = {**github.api.smallest("full-repository"), "full_name": "acme/market"}
+    github.faults.append(Fault(200, body=renamed, times=1))
+    with pytest.raises(BadInput, match="acme/shop is called acme/market now"):
+        forge(github).ready()
+
+
+ALONE = """
+import sys
+from trued.errors import BadInput
+from trued.forges.github import GitHubForge
+from trued.tickets.jira import JiraTracker
+from trued.reach.places import Place
+from trued.types import Settings, TicketSettings
+assert not {"github", "jira", "requests"} & set(sys.modules)
+sys.modules["github"] = sys.modules["jira"] = None
+settings = Settings(tickets=TicketSettings(url="http://127.0.0.1:9"))
+at = Place("x", "http://127.0.0.1:9", "TOKEN", "t")
+for call in (GitHubForge(at, "a/b").ready, lambda: JiraTracker(at, settings).issue("SHOP-7")):
+    try:
+        call()
+    except BadInput as error:
+        print(error)
+"""
+
+
+def test_libraries_are_loaded_when_they_are_needed_and_named_when_they_are_not_there() -> None:
+    done = subprocess.run([sys.executable, "-c", ALONE], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout.splitlines(), done.stderr) == (
+        [
+            "GitHub needs a library that is not installed (pip install 'trued[forge]')",
+            "Jira needs a library that is not installed (pip install 'trued[jira]')",
+        ],
+        "",
+    )

@@ -100,12 +100,12 @@ def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str],
     found = {name: getattr(parts, name) for name in MISSING}
     source = Source(file=parts.file, line=1)
     requirements = tuple(parts.requirements)
-    if not requirements and not parts.acceptance:  # a title alone is all that is asked
-        requirements = (Criterion(text=summary, kind="text", source=source),)
+    if len(summary) > SUMMARY_LIMIT or not (requirements or parts.acceptance):  # then the title asks for something
+        requirements = (Criterion(text=summary, kind="text", source=source), *requirements)
     first = (requirements or tuple(parts.acceptance))[0].text
     return Ticket(
         key=key,
-        summary=summary or _line(first)[:SUMMARY_LIMIT],
+        summary=(summary or _line(first))[:SUMMARY_LIMIT],
         kind="fix" if kind == "fix" else "feat",
         requirements=requirements,
         acceptance=tuple(parts.acceptance),
@@ -129,9 +129,9 @@ def _named(given: "_Given", parts: Parts, file: str) -> tuple[str, str, list[str
         named = KEY.match(stem.upper())
         key = named[1] if named else stem
         missing += [] if named else ["key"]
-    summary = given.line("summary") or (" ".join(parts.summary) if parts.summary else title)
+    summary = given.line("summary") or (parts.summary[0] if parts.summary else title)
     missing += [] if summary else ["summary"]
-    return _line(key), _line(summary)[:SUMMARY_LIMIT], missing
+    return _line(key), _line(summary), missing
 
 
 def _line(text: str) -> str:

@@ -14,6 +14,9 @@ Part: TypeAlias = Literal[
     "summary", "told", "requirements", "acceptance", "areas", "preview", "pictures", "shown wrong"
 ]
 
+TITLE_WORDS = 3
+HINT_WORDS = 4  # a name of an area, an address; who says more says a sentence
+HINTS = ("areas", "preview", "pictures")
 _SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
 _AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])
 _WRONG = frozenset(["actual", "current", "reproduce", "reproduction", "observed", "happens"])
@@ -45,71 +48,77 @@ def part_of(title: str) -> Part | None:
 
 
 @dataclass(slots=True)
+class _At:
+    """Where a text is being read."""
+
+    lines: list[str]
+    shown: list[tuple[str, int]]
+    first: int
+    top: Part
+    part: Part
+    level: int = 0
+    labelled: bool = False
+
+
+@dataclass(slots=True)
 class Parts:
     """What was found, in the order in which it was written."""
 
     file: str
-    summary: list[str] = field(default_factory=list)
+    summary: list[str] = field(default_factory=list)  # its first sentence
     requirements: list[Criterion] = field(default_factory=list)
     acceptance: list[Criterion] = field(default_factory=list)
     areas: list[str] = field(default_factory=list)
     pictures: list[str] = field(default_factory=list)
     preview: str = ""
     title: str = ""  # the first heading of the first level
-    asked: bool = False  # there is a part that says so: requirements
 
     def read(self, text: str, first: int = 1, part: Part = "told") -> None:
         """Take in a text that begins on line `first`, below a heading of that kind."""
-        lines = split_lines(text)
-        shown = pictures(text)
-        top, level, labelled = part, 0, False
-        for block in parse(text):
+        at = _At(split_lines(text), pictures(text), first, part, part)
+        blocks = parse(text)
+        for number, block in enumerate(blocks):
             if isinstance(block, Heading):
-                if block.level == 1 and not self.title and not self.requirements and not self.acceptance:
-                    self.title = clean(block.words.plain)
-                    part, level, labelled = top, 0, False
-                    continue
-                named = part_of(block.words.plain)
-                if named or block.level <= level or labelled:
-                    part, level, labelled = named or top, block.level, False
-                if not named:
-                    self._heading(block, first)
-                self.asked = self.asked or named == "requirements"
+                bare = number + 1 == len(blocks) or isinstance(blocks[number + 1], Heading)
+                self._heading(block, at, bare)
                 continue
-            if isinstance(block, Paragraph) and (label := _label(block.words, block.text)):
-                part, labelled = label, True
-                self.asked = self.asked or label == "requirements"
-            verbatim = "".join(lines[block.line - 1 : block.end])
-            here = [address for address, line in shown if block.line <= line <= block.end]
-            self._take(part, block, verbatim, first + block.line - 1, here)
+            for one in block.fields() if isinstance(block, Paragraph) else [block]:
+                if isinstance(one, Paragraph) and (label := _label(one)):
+                    at.part, at.labelled = label, True
+                self._take(one, at)
 
-    def _heading(self, block: Heading, first: int) -> None:
-        """A heading that names no part may itself ask for something; one of a word or two is only a title."""
-        if len(block.words.plain.split()) > 3:
-            self._add("told", block.words.raw, first + block.line - 1)
+    def _heading(self, block: Heading, at: "_At", bare: bool) -> None:
+        if block.level == 1 and not self.title and not self.requirements and not self.acceptance:
+            self.title = clean(block.words.plain)
+            at.part, at.level, at.labelled = at.top, 0, False
+            return
+        named = part_of(block.words.plain)
+        if named or block.level <= at.level or at.labelled:
+            at.part, at.level, at.labelled = named or at.top, block.level, False
+        # One that names no part may itself ask for something; one of a word or two is only a title.
+        if not named and (bare or len(block.words.plain.split()) > TITLE_WORDS):
+            self._add("told", block.words.raw, at.first + block.line - 1)
 
-    def _take(self, part: Part, block: Block, verbatim: str, line: int, shown: list[str]) -> None:
-        if part != "shown wrong":
+    def _take(self, block: Block, at: "_At") -> None:
+        verbatim = "".join(at.lines[block.line - 1 : block.end])
+        shown = [address for address, line in at.shown if block.line <= line <= block.end]
+        if at.part != "shown wrong":
             self.pictures += [one for one in shown if one not in self.pictures]
-        if part == "areas":
-            self.areas += [one for one in _listed(block) if one not in self.areas]
-            return
-        if part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
+        said = [(text, at.first + block.line - 1 + above) for text, above in _said(block, verbatim)]
+        if at.part == "areas":
+            self.areas += [one for one in _listed(block) if one not in self.areas and _is_hint(one)]
+        elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
             self.preview = match[0].rstrip(".,;")
-            return
-        if part == "pictures":
+        elif at.part == "pictures":
             named = [one for one in _listed(block) if _ADDRESS.fullmatch(one) or _PATH.fullmatch(one)]
             self.pictures += [one for one in named if one not in self.pictures]
-            if shown or named:
-                return
-        said = _said(block, verbatim)
-        if part == "summary":
-            self.summary += [text for text, _ in said]
-            return
-        for text, above in said:
-            if shown and _PICTURES_ONLY.fullmatch(text):
-                continue
-            self._add(part, text, line + above, code=isinstance(block, Other))
+        elif at.part == "summary":
+            said, first = (said, []) if self.summary else (said[1:], said[:1])
+            self.summary += [text for text, _ in first]
+        for text, line in said:
+            only_shown = bool(shown) and bool(_PICTURES_ONLY.fullmatch(text))
+            if not only_shown and not (at.part in HINTS and _is_hint(text)):
+                self._add(at.part, text, line, code=isinstance(block, Other))
 
     def _add(self, part: Part, text: str, line: int, *, code: bool = False) -> None:
         into = self.acceptance if part == "acceptance" else self.requirements
@@ -121,42 +130,45 @@ class Parts:
         into.append(Criterion(text=text, kind=kind, source=Source(file=self.file, line=line)))
 
 
-def _label(words: Words, text: str) -> Part | None:
+def _named(block: Paragraph) -> re.Match[str] | None:
     """`**Acceptance criteria:**` or `Acceptance criteria:` at the beginning of a paragraph."""
-    match = _LABEL.match(text)
-    if match:
+    match = _LABEL.match(block.text)
+    return match if match and part_of(match[1]) else None
+
+
+def _label(block: Paragraph) -> Part | None:
+    if match := _named(block):
         return part_of(match[1])
-    whole = bool(words.label) and words.label == words.plain
-    return part_of(words.label) if whole else None
+    return part_of(block.words.label) if _is_bold(block) else None
+
+
+def _is_bold(block: Paragraph) -> bool:
+    return bool(block.words.label) and block.words.label == block.words.plain
+
+
+def _is_hint(text: str) -> bool:
+    return len(text.split()) <= HINT_WORDS
 
 
 def _said(block: Block, verbatim: str) -> list[tuple[str, int]]:
     """The sentences of a block, each with the number of lines above it; a label alone says nothing."""
-    if not isinstance(block, Paragraph):
-        return [(text, line - 1) for text, line in sentences(verbatim) if text.strip()]
-    match = _LABEL.match(block.text)
-    named = match if match and part_of(match[1]) else None
-    whole = block.words.label and block.words.label == block.words.plain and part_of(block.words.label)
-    if whole:
-        return []
-    rest = block.text[named.end() :] if named else verbatim
-    above = block.text[: named.end()].count("\n") if named else 0
-    return [(text, line - 1 + above) for text, line in sentences(rest) if text.strip()]
+    if isinstance(block, Paragraph):
+        if _is_bold(block) and part_of(block.words.label):
+            return []
+        if match := _named(block):
+            verbatim = block.text[match.end() :]
+    return [(text, line - 1) for text, line in sentences(verbatim) if text.strip()]
 
 
 def _listed(block: Block) -> list[str]:
     """Names in a list or a line: what stands in code marks, else what stands between commas."""
     if isinstance(block, List):
         return [name for item in block.walk() for name in _names(item.words)]
-    if isinstance(block, Paragraph):
-        match = _LABEL.match(block.text)
-        named = match if match and part_of(match[1]) else None
-        if not named:
-            return list(_names(block.words))
-        rest = block.text[named.end() :]
-        inner = parse(rest)
-        return [name for one in inner if isinstance(one, Paragraph) for name in _names(one.words)]
-    return []
+    if not isinstance(block, Paragraph):
+        return []
+    match = _named(block)
+    inner = parse(block.text[match.end() :]) if match else [block]
+    return [name for one in inner if isinstance(one, Paragraph) for name in _names(one.words)]
 
 
 def _names(words: Words) -> tuple[str, ...]:

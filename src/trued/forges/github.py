@@ -37,9 +37,9 @@ class GitHubForge:
             raise no_token(self._at, doing)
         with speaking(self._at, doing) as hub:
             target = hub.get_repo(self._repository)
-            _check(target, self._at, doing)
+            self._check(target, self._repository, doing)
             source = target if self._pushed_to == self._repository else hub.get_repo(self._pushed_to)
-            _check(source, self._at, doing)
+            self._check(source, self._pushed_to, doing)
             permissions = source.raw_data.get("permissions")
             if not isinstance(permissions, dict) or not permissions.get("push"):
                 what = f"the token in {self._at.token_env} may not push to {self._pushed_to}"
@@ -63,6 +63,16 @@ class GitHubForge:
     def picture(self, commit: str, path: str) -> str:
         """A page that sends the file itself to whoever may see the repository, also a private one."""
         return f"{web_of(self._at.url)}/{self._pushed_to}/blob/{quote(commit)}/{quote(path)}?raw=true"
+
+    def _check(self, repository: "Repository", name: str, doing: str) -> None:
+        data = repository.raw_data
+        if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
+            raise nonsense(self._at, doing)
+        if data["full_name"].lower() != name.lower():  # what is written to the old name is not taken
+            what, now = f"{name} is called {self._at.said(data['full_name'])} now", "git remote set-url, or [forge]"
+            raise BadInput(what, self._at.host, f"use that name: {now} repository")
+        if data.get("archived"):
+            raise BadInput(f"{name} is archived", self._at.host, "name another repository")
 
     # -- steps of an offer
 
@@ -129,11 +139,3 @@ def body_of(offer: Offer) -> str:
     """As GitHub keeps it: with plain line ends, and no longer than it takes."""
     body = offer.body.replace("\r\n", "\n")
     return body if len(body) <= BODY_LIMIT else f"{body[: BODY_LIMIT - len(CUT)]}{CUT}"
-
-
-def _check(repository: "Repository", at: Place, doing: str) -> None:
-    data = repository.raw_data
-    if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
-        raise nonsense(at, doing)
-    if data.get("archived"):
-        raise BadInput(f"{data['full_name']} is archived", at.host, "name another repository")

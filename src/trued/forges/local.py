@@ -52,9 +52,11 @@ class LocalForge:
         """The file is taken out of that commit, and put beside the text."""
         name = f"{commit[:12]}-{PurePosixPath(path).name}"
         command = ["git", "-C", str(self._root), "cat-file", "blob", f"{commit}:{path}"]
-        done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=False)
-        if done.returncode != 0:
-            raise BadInput(f"there is no file {path} in commit {commit[:12]}", str(self._root), "name one that is")
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=True)
+        except (OSError, ValueError, subprocess.SubprocessError):
+            what = f"there is no file {path} in commit {commit[:12]}"
+            raise BadInput(what, str(self._root), "name one that is") from None
         (self._folder / PICTURES).mkdir(parents=True, exist_ok=True)
         write(self._folder / PICTURES / name, done.stdout, sync=False)
         return f"{PICTURES}/{quote(name)}"
