@@ -12,12 +12,15 @@ import pytest
 
 from tests.engine.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE, ONE
-from tests.workflows.conftest import saying
+from tests.workflows.conftest import Ground, ground, saying
 from trued.engine.entrusted import kind_of
+from trued.engine.landing import Wanted
 from trued.engine.landings import landed, proven_as
 from trued.engine.receipts import Keeping, check, keep_landed
 from trued.errors import BadInput
 from trued.types import Grade
+
+__all__ = ["ground"]
 
 CLASHING = "import tiny\n\n\ndef test_nothing_is_called_double():\n    assert not hasattr(tiny, 'double')\n"
 
@@ -260,6 +263,25 @@ async def test_a_merge_is_a_commit_of_the_users_own_and_is_proven_as_such(place:
     )
     assert landing.verdict
     assert landing.verdict.commit == landing.commit
+
+
+@pytest.mark.spec("USE-11", "PUR-5")
+@pytest.mark.slow
+async def test_a_whole_run_lands_on_a_branch_that_moved_while_it_worked(ground: Ground) -> None:
+    engine, runtime = ground.engine()
+    record = await ground.run(engine)
+    asked = len(runtime.orders)
+    ground.write("other.py", "X = 1\n")
+    ground.commit()
+    landing = await engine.land(record.id, Wanted(who="ann"))
+    assert (landing.landed, landing.how, len(runtime.orders)) == (True, "rebase", asked)
+    assert landing.verdict
+    assert landing.verdict.grade is Grade.PROVEN
+    assert "triple" in ground.git("show", "main:tiny.py")
+    assert ground.git("log", "-1", "--format=%an", "main~1") == "purple-team-a"
+    assert engine.journal.run(record.id).state == "done"
+    merged = await engine.land(record.id, Wanted(who="ann", onto="main", way="merge"))
+    assert merged.commit == landing.commit  # it is there already, whatever the way
 
 
 # -- people ------------------------------------------------------------------------------------------------------------

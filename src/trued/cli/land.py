@@ -101,9 +101,9 @@ def _say(engine: Engine, record: RunRecord, landing: Landing) -> None:
     if landing.landed:
         out().print(Text(_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            own = " --landed" if landing.verdict else ""
-            hint(f"`git branch -d {record.branch}` removes the run's branch, if you do not need it any more")
-            hint(f"`trued receipt {record.id}{own}` gives the verdict on this commit away")
+            another = landing.commit != record.head  # so that git would not call the run's branch merged
+            hint(f"`git branch {'-D' if another else '-d'} {record.branch}` removes the run's branch, which stays else")
+            hint(f"`trued receipt {record.id}{' --landed' if another else ''}` gives the verdict on this commit away")
         return
     err().print(Text.assemble(("not landed: ", "bold red"), line(landing.why)), soft_wrap=True)
     if landing.then:

@@ -229,10 +229,14 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
         "failed": f"go on with: trued resume {name} (the failed call is made again); trued logs {name} tells more",
         "unjudged": f"go on with: trued resume {name}",
         "not proven": f"trued why {unmet or 'REQUIREMENT'} {name} shows the evidence; trued diff {name} the work",
-        "done": f"trued land {name} brings it home; trued diff {name} shows the work, trued report {name} the story",
+        "done": f"{_home(engine, name)}trued diff {name} shows the work, trued report {name} the story",
     }
     if then.get(state):
         hint(then[state])
+
+
+def _home(engine: Engine, name: str) -> str:
+    return "" if engine.journal.landed().get(name) else f"trued land {name} brings it home; "
 
 
 def _handed(engine: Engine, name: str) -> str:

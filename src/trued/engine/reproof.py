@@ -103,6 +103,7 @@ class Proof:
             ids = [one.id for one in sealed.requirements]
             owned = owned_by(self.inputs.settings, self.inputs.goal.source.file)
             verdict = await proof.prove(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
+            tell("proven", subject=verdict.subject, commit=commit, grade=str(verdict.grade), holds=verdict.holds)
             redact = Redactor(self.engine._secrets(self.inputs)).within
             return str(redact(verdict.model_dump_json()))
 

@@ -259,7 +259,9 @@ def _proven(seen: Progress, event: Event) -> None:
     named, checks = seen.checks(event.key)
     judged = [one for one in event.data.get("requirements", ()) if isinstance(one, Mapping)]
     grades = tuple((str(one.get("id")), str(one.get("grade")), sentence(one.get("why"))) for one in judged)
-    seen.grades.update({name: grade for name, grade, _ in grades})
+    grades = grades or checks.grades
+    if not event.key.startswith(LANDING):
+        seen.grades.update({name: grade for name, grade, _ in grades})
     gaps = event.data.get("gaps", 0)
     left = gaps if isinstance(gaps, int) else len(gaps)
     summary = str(event.data.get("grade", "")) + (f", {left} gap{'s' if left > 1 else ''}" if left else "")
