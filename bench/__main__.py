@@ -4,7 +4,7 @@ import importlib
 import sys
 
 NAMES = ("steps", "overhead", "help", "chunks")
-LONG = ("proof", "proof_cost")  # only when they are named
+LONG = ("proof", "proof_cost", "context")  # only when they are named; context needs real agents
 
 
 def main() -> int:
