@@ -71,9 +71,23 @@ def again(line: Line, contract: Contract, plan: Plan, words: Iterable[Approval])
     return tuple(task for task in plan.tasks if task.id in gaps)
 
 
-async def last_words(steps: Steps, contract: Contract, verdict: Verdict) -> None:
+async def words(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
+    """What people have said of the finished work by now: a step, so that a replay ends as it did."""
+    manual = [one for one in contract.requirements if is_manual(one)]
+    if not manual:
+        return ()
+    key, head = steps.key("words"), steps.line.head
+
+    async def step() -> str:
+        found = [await _standing(steps, one) for one in manual]
+        return Heard(head=head, words=tuple(filter(None, found))).model_dump_json()
+
+    return Heard.model_validate_json(await steps.once(key, digest(head, [one.id for one in manual]), step)).words
+
+
+async def last_words(steps: Steps, contract: Contract, verdict: Verdict | None) -> None:
     """At the end: whoever is there is asked for what only a person can judge. What they say is in the journal."""
-    lacking = {one.id for one in verdict.requirements if one.lacks == "attest"}
+    lacking = {one.id for one in verdict.requirements if one.lacks == "attest"} if verdict else set()
     for one in contract.requirements:
         if one.id in lacking and is_manual(one) and not await _standing(steps, one) and not await _asked(steps, one):
             return  # nobody is there, or they want to be asked later

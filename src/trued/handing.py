@@ -241,13 +241,20 @@ async def _modes(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Fi
     return [*modes, *premature_victory(feature, claimed, counted, texts.get)]
 
 
-async def kept_true(run: Run, project: Project, outcome: Outcome) -> None:
-    """The last word is `finish`'s: what it did not find so does not pass in the list, either."""
-    verdict, wrong = outcome.verdict, list[str]()
+async def kept_true(run: Run, project: Project, outcome: Outcome) -> Project:
+    """The last word is `finish`'s: what it did not find so does not pass in the list, and what somebody accepted
+    meanwhile does."""
+    verdict, wrong, true = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
-        judged = run.about(verdict, feature.id).requirements if verdict else ()
-        if feature.passes and not (judged and all(one.grade in MET for one in judged)):
+        own = run.about(verdict, feature.id) if verdict else Verdict.open(feature.id)
+        met = bool(own.requirements) and all(one.grade in MET for one in own.requirements)
+        if feature.passes and not met:
             wrong.append(feature.id)
+        elif met and feature.id in project.holding:
+            true = true.judged(feature, own)
     if wrong:
         await run.note("passes undone", features=wrong, why="the proof of the last commit found otherwise")
-        await run.write(project.reopened(wrong).files, "docs: what does not hold on the last commit does not pass")
+        true = true.reopened(wrong)
+    if true != project:
+        await run.write(true.files, "docs: the list says what was found on the last commit")
+    return true

@@ -282,8 +282,9 @@ class Run(Delivery):
         verdict = await self._proven("finish", plan, objections)
         self.line.live = True
         await self.steps.publish()
-        await byhand.last_words(self.steps, self._contract(), verdict)
-        return proof.concluded(verdict, self.settings.accept)
+        self.line.finished = verdict
+        words = await byhand.words(self.steps, self._contract())
+        return proof.concluded(proof.approved(verdict, words), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
         why = tuple(gap.what for gap in verdict.gaps)
@@ -368,11 +369,13 @@ class Run(Delivery):
     async def decided(self) -> tuple[Approval, ...]:
         """After `finish`: rejections, and words on what was parked, that no step has heard yet. Empty is no step, so
         that a resumed run hears what was said meanwhile; whoever gets words works by them and finishes again."""
+        await byhand.last_words(self.steps, self._contract(), self.line.finished)
         return await byhand.news(self.steps)
 
-    async def rejected(self, plan: Plan) -> tuple[Task, ...]:
-        """The same, as tasks to be done again: `open` tells each of them what was said."""
-        return byhand.again(self.line, self._contract(), plan, await self.decided())
+    async def rejected(self, plan: Plan) -> tuple[Task, ...] | None:
+        """The same, as tasks to be done again: `open` tells each of them what was said. None: nobody said anything."""
+        words = await self.decided()
+        return byhand.again(self.line, self._contract(), plan, words) if words else None
 
     async def _answer(self, name: str, text: str) -> Answer:
         key = self.steps.key(name)

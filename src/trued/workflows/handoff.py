@@ -8,6 +8,7 @@ from trued import (
     Finding,
     Goal,
     Outcome,
+    Plan,
     Project,
     Reply,
     Run,
@@ -66,13 +67,18 @@ class Coded(Reply):
 async def handoff(run: Run, goal: Goal) -> Outcome:
     project = await begun(run, goal)
     plan = await run.seal(project.plan(goal))
-    project = await built(run, await looked_at(run, project))
-    outcome = await run.finish(plan)
-    while refused := await run.rejected(plan):
+    project, outcome = await finished(run, plan, await built(run, await looked_at(run, project)))
+    while (refused := await run.rejected(plan)) is not None:
         project = await built(run, project.reopened(task.id for task in refused))
-        outcome = await run.finish(plan)
-    await handing.kept_true(run, project, outcome)
+        project, outcome = await finished(run, plan, project)
     return outcome
+
+
+async def finished(run: Run, plan: Plan, project: Project) -> tuple[Project, Outcome]:
+    """The list says what was found on the last commit; where that changes it, the commit with the list is proven."""
+    outcome = await run.finish(plan)
+    true = await handing.kept_true(run, project, outcome)
+    return (true, await run.finish(plan)) if true != project else (project, outcome)
 
 
 async def begun(run: Run, goal: Goal) -> Project:

@@ -62,7 +62,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
         if answer is Answer.STOP:
             return run.stop(verdict)
     outcome = await run.finish(plan)
-    while chunks := await run.rejected(plan):  # by people who looked: what they said is the next round's first gap
+    while (chunks := await run.rejected(plan)) is not None:  # by people who looked: their words are gaps
         for chunk in chunks:
             await build(run.scope(f"chunk {chunk.id}"), chunk, plan.context)
         outcome = await run.finish(plan)

@@ -12,7 +12,7 @@ async def solo(run: Run, goal: Goal) -> Outcome:
     if not verdict.holds:
         await alone.ask(plan, gaps=verdict.gaps)
     outcome = await run.finish(plan)
-    while await run.rejected(plan):  # by people who looked
+    while await run.rejected(plan) is not None:  # by people who looked
         await alone.ask(plan, gaps=run.open(plan.tasks[0]).gaps)
         outcome = await run.finish(plan)
     return outcome
