@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.documents.account import account
+from trued.documents.account import account, with_visible
 from trued.documents.plan import parse_plan
 from trued.documents.sentences import sentences
 from trued.errors import BadInput
-from trued.types import Criterion, Goal, Plan, Requirement, Requirements, Source, Task
+from trued.types import BrowserCheck, Criterion, Goal, Plan, Requirement, Requirements, Source, Task
 
 PLAN = parse_plan(
     "## Goals\n\n- be fast\n- be right\n\n## Phase 1: x\n\n| Chunk | Scope |\n|-|-|\n| 1A | add `f` |\n"
@@ -184,3 +184,18 @@ def test_a_requirement_may_cover_all_words_of_a_plan_and_tasks_are_named_one_by_
     assert [each.id for each in account(plan, goal, Requirements(requirements=(whole, one)))] == ["whole", "a", "B"]
     bare = plan.model_copy(update={"unread": ()})
     assert [each.id for each in account(bare, goal, Requirements(requirements=(whole,)))] == ["whole", "A", "B"]
+
+
+@pytest.mark.spec("TIC-6", "LAW-12")
+@pytest.mark.parametrize(
+    ("entry", "holder"), [("goal", "whole"), ("The page / shows x.", "a"), ("ship: The page / shows x.", "a")]
+)
+def test_a_page_that_a_covered_criterion_names_is_looked_at_beside_the_users_own_cases(entry: str, holder: str) -> None:
+    page = BrowserCheck(page="/", sees=("x",), visible=True)
+    brought = Requirement(id="ship-1", text="The page / shows x.", checks=(page,))
+    whole = Requirement(id="whole", text="all of it", covers=("goal",))
+    one = Requirement(id="a", text="a", covers=(entry,) if entry != "goal" else ())
+    found = with_visible(Requirements(requirements=(whole, one)), [brought])
+    assert {each.id: each.checks for each in found.requirements if each.checks} == {holder: (page,)}
+    listed = with_visible(Requirements(requirements=(whole, brought.model_copy(update={"checks": ()}))), [brought])
+    assert {each.id: each.checks for each in listed.requirements if each.checks} == {"ship-1": (page,)}

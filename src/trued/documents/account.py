@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from ..errors import BadInput
-from ..types import Criterion, Goal, ManualCheck, Plan, Requirement, Requirements, Source
+from ..types import BrowserCheck, Check, Criterion, Goal, ManualCheck, Plan, Requirement, Requirements, Source
 from .sentences import sentences
 
 PREFIXES = ("ship", "goal", "constraint", "text")
@@ -39,20 +39,31 @@ def _by_hand_alone(one: Requirement) -> Requirement:
 
 
 def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
-    """With the checks that a plan brings for its tasks, beside those that were written for them."""
+    """With the checks that a plan brings for its tasks, beside those that were written for them.
+
+    Pages that a covered criterion names are still looked at: everybody sees what they show, and that may refute.
+    """
+    brought = tuple(brought)
     checks = {(one.id, one.text): one.checks for one in brought}
+    listed = {(one.id, one.text) for one in asked.requirements}
+    pages: dict[str, tuple[Check, ...]] = {}
+    for one in brought:
+        if (one.id, one.text) not in listed and (holder := _covering(one, asked.requirements)):
+            shown = tuple(each for each in one.checks if isinstance(each, BrowserCheck))
+            pages[holder] = (*pages.get(holder, ()), *shown)
     made = tuple(
-        one.model_copy(
-            update={
-                "checks": (
-                    *(each for each in checks.get((one.id, one.text), ()) if each not in one.checks),
-                    *one.checks,
-                )
-            }
-        )
+        one.model_copy(update={"checks": (*(each for each in more if each not in one.checks), *one.checks)})
         for one in asked.requirements
+        for more in [checks.get((one.id, one.text), ()) + pages.get(one.id, ())]
     )
     return asked.model_copy(update={"requirements": made})
+
+
+def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
+    """Which of the user's requirements stands for it: one that names it goes before one that names everything."""
+    entries = {_plain(entry): by.id for by in given for entry in by.covers}
+    kinds = (f"{kind}: {_plain(one.text)}" for kind in PREFIXES)
+    return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
 
 
 def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
