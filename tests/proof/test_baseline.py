@@ -1,6 +1,7 @@
 """Facts are kept by tree: a base is looked at once, and a head cannot roll the dice again."""
 
 import asyncio
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -131,3 +132,16 @@ async def test_verifications_side_by_side_lose_and_break_nothing(tmp_path: Path)
     assert counts[-1] == MOST
     found = await asyncio.gather(*(asyncio.to_thread(keep, 100 + number) for number in range(4)))
     assert set(found) == {MOST}
+
+
+@pytest.mark.spec("TIC-6")
+def test_facts_of_a_base_are_known_with_their_pictures_or_not_at_all(tmp_path: Path) -> None:
+    baseline = Baseline(tmp_path)
+    contract, facts = invented()
+    name = hashlib.sha256(b"picture").hexdigest()
+    pictured = [one.model_copy(update={"artifacts": {"screenshot.png": name}}) for one in facts]
+    assert baseline.keep_base(contract, "tree", "bubblewrap", pictured)
+    assert baseline.of_base(contract, "tree", "bubblewrap") == ()
+    baseline.show(contract, "tree", "bubblewrap", b"picture")
+    (known, *_) = baseline.of_base(contract, "tree", "bubblewrap")
+    assert baseline.shown(contract, "tree", "bubblewrap", known.artifacts["screenshot.png"]) == b"picture"

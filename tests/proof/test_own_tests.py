@@ -40,3 +40,17 @@ async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and
 )
 async def test_own_tests_that_show_no_difference_count_for_nothing(tmp_path: Path, head: dict[str, str | None]) -> None:
     assert (await proven(tmp_path, head)).grade is Grade.UNPROVEN
+
+
+@pytest.mark.spec("HAND-8", "LAW-8")
+@pytest.mark.many(1)
+@pytest.mark.parametrize("command", ["python -m pytest -q tests/test_one.py", "python -m pytest -q"])
+async def test_own_tests_count_also_where_only_the_command_names_them_or_the_base_has_none(
+    tmp_path: Path, command: str
+) -> None:
+    base = {"a.py": BASE["a.py"]}
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "x", "checks": [{"kind": "tests", "command": command}]}])
+    contract = await trial.seal()
+    head = await trial.head({"a.py": "def one():\n    return 1\n", "tests/test_one.py": RIGHT})
+    verdict = await trial.prove(contract, head)
+    assert verdict.grade is Grade.SELF_TESTED, verdict.requirements[0].why
