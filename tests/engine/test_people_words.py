@@ -1,6 +1,7 @@
 """A person's word: accepted or rejected at one commit, waited for across restarts, and worked on when it says no."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -84,3 +85,62 @@ async def test_what_a_person_rejects_is_worked_on_again_and_needs_a_word_again(g
     assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)
     assert judged(again, record).why[0] == "accepted by ann: now it reads well"
     assert waits(again, record) == []
+
+
+FEATURES = {
+    "features": [
+        {
+            "id": "look",
+            "category": "ui",
+            "description": "tiny.py reads well",
+            "steps": ["open tiny.py", "read it aloud"],
+            "passes": False,
+            "verification_method": "manual",
+            "verification_tool": "human",
+        }
+    ]
+}
+
+
+def coder(order: Order) -> dict[str, Any]:
+    """One line more each time, and a claim."""
+    file = Path(order.folder) / "tiny.py"
+    file.write_text(f"{file.read_text()}# {order.key}\n")
+    return {"passes": True, "implemented": ["look"], "files": ["tiny.py"], "summary": order.brief[-200:]}
+
+
+def features(ground: Ground) -> Ground:
+    (ground.folder / "features.json").write_text(json.dumps(FEATURES))
+    return ground
+
+
+def listed(ground: Ground, record: RunRecord) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(ground.file(record, "feature_list.json"))["features"][0]
+    return found
+
+
+async def handed(ground: Ground, engine: Engine, **flags: Any) -> RunRecord:
+    return await ground.run(engine, "../features.json", required=False, workflow="handoff", **flags)
+
+
+@pytest.mark.spec("HAND-8", "RUN-8")
+async def test_a_manual_feature_is_parked_accepted_later_and_then_passes_without_another_call(ground: Ground) -> None:
+    engine, runtime = features(ground).engine(coder)
+    record = await handed(ground, engine)
+    assert (record.state, record.code) == ("waiting", 3)
+    assert [(one.kind, one.requirement, one.steps) for one in waits(engine, record)] == [
+        ("judge", "look", ("open tiny.py", "read it aloud"))
+    ]
+    assert listed(ground, record)["passes"] is False
+    asked = len(runtime.orders)
+    record = engine.approve(record.id, "look", who="ann", why="it does")
+    assert (record.state, record.grade, [one.kind for one in waits(engine, record)]) == (
+        "waiting",
+        Grade.ATTESTED,
+        ["resume"],
+    )
+    again, silent = ground.engine(coder)
+    record = await again.resume(record.id)
+    assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)
+    assert (len(runtime.orders), silent.orders) == (asked, [])
+    assert listed(ground, record)["passes"] is True

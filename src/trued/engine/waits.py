@@ -49,9 +49,9 @@ def _words(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
     if verdict is None or contract is None:
         return
     final, asked = engine.final(record.id), {one.id: one for one in contract.requirements}
-    since = _since(engine, record)
+    since, lacking = _since(engine, record), {one.id for one in verdict.requirements if one.lacks}
     for one in verdict.requirements:
-        requirement = asked.get(one.id)
+        requirement = asked.get(one.id) if lacking.isdisjoint(one.parts) else None  # with its parts it is met, too
         if requirement and one.lacks == "attest" and (final or is_manual(requirement)):
             yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
     unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
