@@ -34,6 +34,8 @@ from .drive import End, driven
 from .handing import handed_over
 from .landing import Landing, Wanted, land
 from .start import Inputs, Request, new_record, prepared
+from .telling import offered_run
+from .ticketed import placed
 
 __all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
 
@@ -81,6 +83,7 @@ class Engine:
         known = {one.branch for one in runs if one.state != "cancelled"}
         inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None, runs=known)
         repository = open_repository(request.repository, empty=True)
+        inputs = await placed(self, inputs, repository) if inputs.ticket else inputs
         record = new_record(inputs, repository, {one.id for one in runs})
         if not repository.head and not inputs.base:
             base = rooted(repository, record.branch, time.time())
@@ -92,6 +95,8 @@ class Engine:
         if inputs.start:
             why = "what it calls passed is proven again"
             tell("going on", branch=record.branch, start=inputs.start, base=record.base, why=why)
+        if inputs.ticket and inputs.ticket.missing:
+            tell("missing in the ticket", key=inputs.ticket.key, what=list(inputs.ticket.missing))
         if inputs.looked:
             tell("agents found", says=inputs.looked, agents=inputs.settings.agents)
         if inputs.dirty:
@@ -229,6 +234,10 @@ class Engine:
             person=self.person,
             began=record.created_at,
             amended=tuple((frozenset(one.before), one.contract) for one in amendments(self, record.id)),
+            ticket=inputs.ticket,
+            branch=record.branch,
+            lifted=lambda verdict: proof.approved(verdict, self.approvals(record.id)),
+            offer=lambda draft: offered_run(self, record, workspace, draft=draft),
         )
 
     def _capabilities(self, agent: str) -> Capabilities:
@@ -255,9 +264,10 @@ class Engine:
         return {**secrets_in(self.environ), **given}
 
     def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:
+        pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
         confinement = Confinement(
             level=inputs.level,
-            readable=inputs.settings.readable,
+            readable=(*inputs.settings.readable, *pictures),
             network=inputs.settings.network,
             hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
         )

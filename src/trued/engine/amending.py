@@ -7,12 +7,13 @@ from .. import proof, sealing
 from ..documents.account import account
 from ..documents.plan import parse_plan
 from ..documents.requirements import load_requirements
+from ..documents.ticket_plan import plan_of
 from ..errors import BadInput
 from ..kit import digest
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
 from ..steps import LOGGED, owned_by
-from ..types import Contract, Goal, Plan, Requirement, Requirements, RunRecord, Value, Verdict
+from ..types import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
 from .approving import FINISH, spoken_by_a_person
 from .start import Inputs, blobs_of
@@ -114,7 +115,7 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
-        plan = _plan(inputs.goal)
+        plan = _plan(inputs)
         asked, more = await sealing.guarded(workspace, asked, [task.id for task in plan.tasks] if plan else [])
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
@@ -148,7 +149,7 @@ def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requir
     if change.requirements:
         given = load_requirements(change.requirements)
         before = {(one.id, one.text): one for one in requirements if one.checks}
-        found = account(_plan(inputs.goal), inputs.goal, given)
+        found = account(_plan(inputs), inputs.goal, given)
         requirements = tuple(one if one.checks else before.get((one.id, one.text), one) for one in found)
     added = load_requirements(change.add) if change.add else None
     if added:
@@ -167,8 +168,10 @@ def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requir
     ]
 
 
-def _plan(goal: Goal) -> Plan | None:
-    return parse_plan(goal.text, goal.source.file) if goal.source.file else None
+def _plan(inputs: Inputs) -> Plan | None:
+    if inputs.ticket:
+        return plan_of(inputs.ticket)
+    return parse_plan(inputs.goal.text, inputs.goal.source.file) if inputs.goal.source.file else None
 
 
 def _one(one: Requirement, change: Change) -> Requirement:

@@ -13,6 +13,7 @@ from ..documents.account import account
 from ..documents.feature_list import is_feature_list, parse_feature_list
 from ..documents.plan import parse_plan, read_plan
 from ..documents.requirements import load_requirements
+from ..documents.ticket_plan import plan_of
 from ..errors import BadInput
 from ..roles import shelf
 from ..runtimes import agent_of, capabilities_of, described, kinds
@@ -23,6 +24,7 @@ from ..workspaces.sandbox import best
 from .agents import chosen, playable
 from .casting import cast, trusted
 from .going_on import going_on
+from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 HANDOFF = "handoff"
@@ -80,9 +82,9 @@ def prepared(
     agreed = trusted(repository.root, home, request.trust)
     user = user_config(environ)
     settings = load_settings(request.flags, environ, repository.root, user)
-    goal = _goal(request.goal, repository.root)
+    goal, ticket = _read(request, settings, environ, repository.root)
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
-    name = known(request.workflow or chosen_before or workflow_for(goal))
+    name = known(TICKET if ticket else request.workflow or chosen_before or workflow_for(goal))
     _begins(repository, name)
     settings = settings.model_copy(update={"workflow": name})
     left = going_on(repository.root, goal, request.branch, runs) if name == HANDOFF else None
@@ -92,9 +94,10 @@ def prepared(
     roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
     _played(settings, roles)
     requirements = load_requirements(request.requirements) if request.requirements else None
-    _understood(name, goal, requirements)
+    _understood(name, goal, requirements, ticket)
     return Inputs(
         goal=goal,
+        ticket=ticket,
         settings=settings,
         roles=roles,
         requirements=requirements,
@@ -126,9 +129,27 @@ def _begins(repository: Repository, workflow: str) -> None:
         raise BadInput(what, then="commit something: a run starts from a commit; only handoff begins with nothing")
 
 
-def _understood(workflow: str, goal: Goal, requirements: Requirements | None) -> None:
+def _read(request: Request, settings: Settings, environ: Mapping[str, str], root: Path) -> tuple[Goal, Ticket | None]:
+    """What the user hands in; a ticket is read here and now, from its tracker or its file."""
+    chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
+    if request.workflow in (None, TICKET) and held_elsewhere(request.goal, settings):
+        ticket = from_tracker(request.goal, settings, environ, root)
+        return Goal(text=ticket.text, source=ticket.source), ticket
+    goal = _goal(request.goal, root)
+    wanted = request.workflow or chosen_before
+    if wanted == TICKET and not goal.source.file:
+        raise BadInput(
+            f"{request.goal[:80]!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address"
+        )
+    is_one = wanted == TICKET or (not wanted and looks_like_one(goal))
+    return goal, from_file(goal, root) if is_one else None
+
+
+def _understood(workflow: str, goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
     """What the workflow would stumble over later is said now."""
-    if workflow == HANDOFF:
+    if ticket:
+        account(plan_of(ticket), goal, requirements)
+    elif workflow == HANDOFF:
         if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
             parse_feature_list(goal.text, goal.source.file)
     else:
@@ -139,8 +160,9 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
     """A run that has not begun, under a name that no other run has."""
     name = next(one for one in iter(_new_id, "") if one not in taken)
     goal = inputs.goal
-    plan = goal.source.file and inputs.settings.workflow != HANDOFF
+    plan = goal.source.file and inputs.settings.workflow not in (HANDOFF, TICKET)
     title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
+    title = f"{inputs.ticket.key}: {inputs.ticket.summary}" if inputs.ticket else title
     base = inputs.base or repository.head
     return RunRecord(
         id=name,

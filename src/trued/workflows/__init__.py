@@ -15,8 +15,9 @@ WORKFLOWS = {
     "purple": ("purple-team-a", "purple-team-b"),
     "solo": ("solo",),
     "handoff": ("initializer", "coder"),
+    "ticket": ("impl-agent", "verify-agent", "fix-agent", "pr-agent"),
 }
-LATER = ("ticket", "pipeline", "team")
+LATER = ("pipeline", "team")
 
 
 def known(name: str) -> str:

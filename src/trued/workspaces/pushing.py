@@ -5,6 +5,7 @@ import contextlib
 import os
 import re
 import shutil
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 WITHIN_S = 300.0
@@ -16,31 +17,44 @@ async def push(repo: Path, objects: Path, remote: str, commit: str, ref: str) ->
 
     `objects` is where the commit lies when the user's repository does not have it.
     """
-    git = shutil.which("git") or "git"
-    words = [git, "-C", str(repo), "push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}"]
+    words = ("push", "--quiet", "--no-follow-tags", "--", remote, f"{commit}:{ref}")
+    code, _, said = await _users_git(repo, words, {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects)})
+    if code is None:
+        return f"git could not push to {_plain(remote)}: no answer within {WITHIN_S:g} s"
+    return "" if code == 0 else _why(remote, ref, said)
+
+
+async def tip_at(repo: Path, remote: str, branch: str) -> str:
+    """The commit at which a branch stands at the remote; "" where there is none, or nobody can tell."""
+    code, listed, _ = await _users_git(repo, ("ls-remote", "--", remote, f"refs/heads/{branch}"), {})
+    return listed.split("\t")[0].strip() if code == 0 else ""
+
+
+async def _users_git(repo: Path, words: Sequence[str], more: Mapping[str, str]) -> tuple[int | None, str, str]:
+    """As the user would type it: exit code (None where it never ended) and what it said."""
     environment = {
         **{name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT},
-        "GIT_ALTERNATE_OBJECT_DIRECTORIES": str(objects),
+        **more,
         "GIT_TERMINAL_PROMPT": "0",
         "LC_ALL": "C",
     }
     process = await asyncio.create_subprocess_exec(
-        *words,
+        *(shutil.which("git") or "git", "-C", str(repo), *words),
         env=environment,
         stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
     try:
-        _, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+        out, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
     except TimeoutError:
-        return f"git could not push to {_plain(remote)}: no answer within {WITHIN_S:g} s"
+        return None, "", ""
     finally:
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-    return "" if process.returncode == 0 else _why(remote, ref, said.decode(errors="replace"))
+    return process.returncode, out.decode(errors="replace"), said.decode(errors="replace")
 
 
 _KEPT = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS", "GIT_SSL_CAINFO", "GIT_SSL_NO_VERIFY", "GIT_CONFIG_GLOBAL")

@@ -84,6 +84,12 @@ def left_on(root: Path, branch: str, file: str) -> Left | None:
     return Left(branch, tip.strip(), base.strip(), state)
 
 
+def tip_of(root: Path, branch: str) -> str:
+    """The commit at which a branch stands; "" where there is none."""
+    code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
+    return tip.strip() if code == 0 else ""
+
+
 def branches(root: Path, prefix: str) -> tuple[str, ...]:
     """Branches below a prefix, the newest first."""
     words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
