@@ -12,7 +12,7 @@ from tests.workflows.conftest import REQUIREMENTS, Ground, built, chunk_of, even
 from trued.engine import Engine
 from trued.engine.waits import waits
 from trued.errors import BadInput
-from trued.types import Grade, Judged, RunRecord
+from trued.types import Grade, Judged, Question, RunRecord
 from trued.wire import Order
 
 __all__ = ["ground"]
@@ -144,3 +144,29 @@ async def test_a_manual_feature_is_parked_accepted_later_and_then_passes_without
     assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)
     assert (len(runtime.orders), silent.orders) == (asked, [])
     assert listed(ground, record)["passes"] is True
+
+
+@pytest.mark.spec("HAND-8", "RUN-8", "LAW-8")
+async def test_who_is_there_is_shown_the_checklist_and_a_no_goes_back_to_the_coder_at_once(ground: Ground) -> None:
+    asked: list[Question] = []
+    answers = [("reject", "no docstring", "ann"), ("accept", "now it does", "ann")]
+
+    async def person(question: Question) -> tuple[str, str, str] | None:
+        asked.append(question)
+        return answers[len(asked) - 1]
+
+    engine, runtime = features(ground).engine(coder, person=person)
+    record = await handed(ground, engine, yes=False)
+    assert (record.state, record.grade) == ("done", Grade.ATTESTED)
+    assert [one.options for one in asked] == [("accept", "reject")] * 2
+    assert "  [ ] open tiny.py\n  [ ] read it aloud" in asked[0].text
+    assert "ann rejected look: no docstring" in runtime.orders[1].brief
+    assert len(runtime.orders) == 2
+    assert listed(ground, record)["passes"] is True
+    words = engine.journal.approvals(record.id)
+    assert [(one.who, one.why, one.rejected) for one in words] == [
+        ("ann", "no docstring", True),
+        ("ann", "now it does", False),
+    ]
+    assert len({one.commit for one in words}) == 2
+    assert judged(engine, record).why[0] == "accepted by ann: now it does"
