@@ -18,6 +18,7 @@ from .wire import Limits, Order, Report, Usage, total
 
 DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
 QUESTIONS = 5  # of one call: an agent that asks more is not working
+SUBJECT = 60  # characters of a ticket's summary in a commit's first line
 UNDONE_BYTES = 200_000  # of one file that was not the agent's to write
 PIECE_S = 30.0  # of a wait: then the clock is looked at again
 LATER = ("rate", "overloaded")  # the provider's word for "not now": neither a failure nor an attempt
@@ -240,10 +241,16 @@ async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> 
     """A role that may not write, and a call that failed, leave nothing on the line: a rescue ref keeps it."""
     if report.state != "done" or not ask.role.writes:
         return Taken(line.head, ())
-    message = f"{ask.role.name}: {ask.key}"
+    message = _message(kit, ask)
     return await kit.workspace.take(
         clone, line.head, author=ask.role.name, message=message, when=report.ended, fixed=ask.fixed
     )
+
+
+def _message(kit: Kit, ask: Ask) -> str:
+    """Who it was; work on a ticket says first what it is about, to those who read the history later."""
+    who, ticket = f"{ask.role.name}: {ask.key}", kit.ticket
+    return f"{ticket.kind}: {ticket.summary[:SUBJECT]} ({ticket.key})\n\n{who}" if ticket else who
 
 
 def _readable(content: bytes | None) -> str | None:

@@ -229,7 +229,7 @@ def _spent(spent: Sequence[Spent]) -> str:
     if not spent:
         return ""
     rows = [
-        f"| {text(one.role)} | {text(one.agent)} | {one.calls} | {one.tokens_in:,} | {one.tokens_out:,} | "
+        f"| {text(one.role)} | {text(_public(one.agent))} | {one.calls} | {one.tokens_in:,} | {one.tokens_out:,} | "
         f"{one.cached:,} | {one.peak:,} | {one.mark}${one.usd:.2f} |"
         for one in spent
     ]
@@ -248,7 +248,7 @@ def _evidence(work: Work) -> str:
 
 
 def _evidence_of(judged: Judged, work: Work) -> str:
-    lines = [f"**{text(judged.id)}**{f' · {text(judged.source)}' if judged.source else ''}"]
+    lines = [f"**{text(judged.id)}**{f' · {text(_public(judged.source))}' if judged.source else ''}"]
     lines += [f"- {text(why)}" for why in judged.why[:5]]
     lines += [f"- rests on {text(judged.rests_on)}"] if judged.rests_on else []
     facts = [one for one in work.verdict.evidence if one.requirement == judged.id and one.side == "head"]
@@ -261,6 +261,11 @@ def _evidence_of(judged: Judged, work: Work) -> str:
             f"turn {one.turn}, {text(one.isolation)}"
         )
     return "\n".join(lines if facts else [*lines, "- nothing was run for it"])
+
+
+def _public(words: str) -> str:
+    """Folders of the user's machine are nobody's business."""
+    return re.sub(r"(?<![\w.~:/])~?(?:/[^\s:/\"'`]+)*/(?=[^\s:/])|(?<=:)~?/(?!/)[^\s:\"'`]*/", "", words)
 
 
 def _undecided(work: Work) -> str:
