@@ -1,14 +1,12 @@
 """A person's word: accepted or rejected at one commit, waited for across restarts, and worked on when it says no."""
 
-import asyncio
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import REQUIREMENTS, Ground, built, chunk_of, events, ground, honest, saying
+from tests.workflows.conftest import REQUIREMENTS, Ground, built, ground, honest
 from trued.engine import Engine
 from trued.engine.waits import waits
 from trued.errors import BadInput
