@@ -172,14 +172,29 @@ def shown(verdict: Verdict) -> bool:
     return bool(judged) and all(one.holds and one.grade.rank >= SHOWN.rank for one in judged)
 
 
+async def there(run: Run, project: Project, feature: Feature, verdict: Verdict) -> tuple[Project, bool]:
+    """A feature that nobody works on, held against a verdict: does it hold as if somebody had just built it?"""
+    own = run.about(verdict, feature.id)
+    holds = own.holds and shown(own)
+    found = await figures(run, feature) if holds else None
+    gaps = (*own.gaps, *_counted(feature, found))
+    project = project.tested(feature, found, gaps, run.when)
+    if not holds or gaps:
+        return project, False
+    return project.judged(feature, own), True
+
+
 def gaps_of(run: Run, project: Project, attempt: Attempt) -> tuple[Finding, ...]:
     """All that stands in the way: checks that fail, the feature's own tests, finished features that break."""
-    found, feature = attempt.figures, attempt.feature
-    own: tuple[Finding, ...] = ()
-    if found and not found.good:
-        what = f"{found.passing} of {found.total} tests pass" if found.total else found.why or "no test was collected"
-        own = (Finding(what=f"`{feature.test_command}`: {what}", where="run by the engine"),)
+    own = _counted(attempt.feature, attempt.figures)
     return (*attempt.verdict.gaps, *own, *broken(run, project, attempt.verdict))
+
+
+def _counted(feature: Feature, found: Figures | None) -> tuple[Finding, ...]:
+    if found is None or found.good:
+        return ()
+    what = f"{found.passing} of {found.total} tests pass" if found.total else found.why or "no test was collected"
+    return (Finding(what=f"`{feature.test_command}`: {what}", where="run by the engine"),)
 
 
 def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:

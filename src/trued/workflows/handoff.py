@@ -102,18 +102,21 @@ async def looked_at(run: Run, project: Project) -> Project:
     first, *rest = project.tasks
     verdict = await run.prove(first, beside=rest)
     for feature in project.features.features:
-        own = run.about(verdict, feature.id)
-        if own.holds and handing.shown(own):
-            project = project.judged(feature, own)
-        elif feature.id in claimed:
-            await run.note("passes undone", feature=feature.id, why=[one.what for one in own.gaps])
+        project, there = await handing.there(run, project, feature, verdict)
+        if feature.id in claimed and not there:
+            await run.note("passes undone", feature=feature.id, why=project.features[feature.id].agent_notes)
     await run.write(project.files, "docs: what holds was looked at again")
     return project
 
 
 async def built(run: Run, project: Project) -> Project:
     while feature := project.next:
-        project = await turn(run.scope(f"feature {feature.id}"), project, feature)
+        scope, there = run.scope(f"feature {feature.id}"), False
+        if feature.id in project.green:  # the work on another one brought it along
+            verdict = await scope.prove(task_of(feature))
+            project, there = await handing.there(scope, project, feature, verdict)
+        if not there:
+            project = await turn(scope, project, feature)
         await handing.noted(run, project, feature)
     return project
 

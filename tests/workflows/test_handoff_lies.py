@@ -1,0 +1,143 @@
+"""Coders that lie in every way that we know of: the list stays true, and each try has its name on record."""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.hands import Act, Coders, Hands, built, feature, named, shown_by_tests
+
+LIST = "feature_list.json"
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+NOTHING: dict[str, Any] = {"files": [], "tests": [], "tests_passing": 0, "tests_total": 0}
+
+
+def edits(folder: Path) -> dict[str, Any]:
+    """Its own entry: done, by easier steps and another command."""
+    whole = json.loads((folder / LIST).read_text())
+    whole["features"][0] |= {"passes": True, "steps": ["nothing"], "test_command": "true"}
+    (folder / LIST).write_text(json.dumps(whole))
+    return NOTHING
+
+
+def replaces(folder: Path) -> dict[str, Any]:
+    """Another set of features."""
+    whole = json.loads((folder / LIST).read_text())
+    whole["features"][1:] = [{"id": "free", "description": "done already", "passes": True}]
+    (folder / LIST).write_text(json.dumps(whole))
+    return {**NOTHING, "passes": False}
+
+
+def deletes(folder: Path) -> dict[str, Any]:
+    (folder / LIST).unlink()
+    return {**NOTHING, "tests_passing": 20, "tests_total": 20}
+
+
+def garbles(folder: Path) -> dict[str, Any]:
+    (folder / LIST).write_text("{{{ all done")
+    return {**NOTHING, "tests": ["tests/test_all.py::test_everything"]}
+
+
+def hides(folder: Path) -> dict[str, Any]:
+    """The work is there, but not where anybody else will find it."""
+    (folder / ".gitignore").write_text("cache/\n")
+    (folder / "cache").mkdir()
+    built(folder / "cache", "double")
+    return {"files": ["cache/tiny.py"], "tests": ["cache/tests/test_double.py"]}
+
+
+def rewrites_the_note(folder: Path) -> None:
+    """Honest work, and a note that says more than that."""
+    note = folder / "progress.txt"
+    head, line, below = note.read_text().partition("--- DO NOT EDIT")
+    note.write_text(head.replace("STATUS:", "STATUS: ALL DONE") + line + below + "\nmind the gap\n")
+    (folder / ".gitignore").unlink()
+
+
+# Each coder of `double` in its turn: what it does, and the words by which it is on record.
+LIES: list[tuple[Act, dict[str, str]]] = [
+    (edits, {"passes of double was written: false → true": "meddling"}),
+    (edits, {"steps of double was edited": "meddling", "test_command of double was edited": "meddling"}),
+    (replaces, {"feature triple was removed": "meddling", 'a feature was added: "free"': "meddling"}),
+    (deletes, {"the file was deleted": "meddling", "says that 20 of 20 tests pass": "premature victory"}),
+    (garbles, {"the file was made unreadable": "meddling", "names the test tests/test_all.py": "premature victory"}),
+    (garbles, {"says that the feature passes; it does not hold": "premature victory"}),
+    (hides, {"says that it changed cache/tiny.py, which is not in the commit": "premature victory"}),
+]
+ACTS = list(dict.fromkeys(act for act, _ in LIES))
+
+
+@pytest.mark.spec("HAND-3", "HAND-5", "HAND-6", "HAND-9", "HAND-11")
+async def test_whatever_a_coder_tries_the_list_stays_true_and_the_try_is_on_record(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [shown_by_tests("double"), feature("triple")])
+    coders = Coders(double=[*ACTS, rewrites_the_note])
+    coders.commands["feature double/coder#1"] = ("pip install leftpad", "python -m pytest -q")
+    engine = ground.played(coders)
+    record = await ground.handed(engine, rounds=len(ACTS) + 1)
+    assert (record.state, record.code) == ("done", 0)
+    assert len(coders.asked) == len(ACTS) + 2
+    told = {kind: named(engine, record, kind) for kind in ("meddling", "premature victory", "guesswork")}
+    wanted = {words: kind for _, tries in LIES for words, kind in tries.items()}
+    assert not [words for words, kind in wanted.items() if not any(words in one for one in told[kind])]
+    assert told["guesswork"] == ["an installer that init.sh does not hold: pip install leftpad"]
+    assert ground.untrue(engine, record) == []
+    assert ground.passing(record.branch) == ["double", "triple"]
+    listed = ground.features(record.branch).features
+    assert [one.steps for one in listed] == [("double(2) is 4",), ("triple(2) is 6",)]
+    assert (listed[0].tests_passing, listed[0].tests_total, listed[0].coverage) == (1, 1, 100.0)
+    note = ground.file(record, "progress.txt")
+    assert "mind the gap" in note
+    assert "ALL DONE" not in note
+    assert ground.git("diff", "--stat", record.base, "main") == ""
+    briefs = [one.brief for one in coders.orders]
+    assert all("feature_list.json" in one for one in briefs)
+    assert "changes to feature_list.json were undone" in briefs[1]
+
+
+def breaks(folder: Path) -> None:
+    """`triple` is there afterwards, and `double` is not any more."""
+    code = folder / "tiny.py"
+    code.write_text(code.read_text().replace("return 2 * x", "return 2"))
+
+
+def builds_all(folder: Path) -> dict[str, Any]:
+    built(folder, "triple", "fourfold")
+    return {}
+
+
+@pytest.mark.spec("HAND-7", "HAND-10", "HAND-11", "HAND-5")
+async def test_what_breaks_a_finished_feature_is_thrown_away_and_three_at_once_is_a_one_shot_attempt(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [feature("double"), feature("triple"), feature("fourfold")])
+    coders = Coders(triple=[breaks, builds_all])
+    engine = ground.played(coders)
+    record = await ground.handed(engine)
+    assert (record.state, record.code) == ("done", 0)
+    assert coders.asked == ["feature double/coder#1", "feature triple/coder#1", "feature triple/coder#2"]
+    again = coders.orders[2].brief
+    assert "double was finished, and this work breaks it" in again
+    assert named(engine, record, "one-shot attempt") == ["its commit also turns green: fourfold"]
+    assert "says that the feature passes" in named(engine, record, "premature victory")[0]
+    assert ground.untrue(engine, record) == []
+    assert ground.passing(record.branch) == ["double", "triple", "fourfold"]
+    work = ground.git(
+        "log", "--format=%an|%s|%(trailers:key=Feature,valueonly,separator=%x2C)", f"main..{record.branch}"
+    )
+    assert [line for line in work.splitlines() if line.startswith("coder")] == [
+        "coder|feat: triple(x) returns three times its argument|triple",
+        "coder|feat: double(x) returns twice its argument|double",
+    ]
+    assert "return 2\n" not in ground.git("log", "-p", "--format=", record.branch, "--", "tiny.py")
