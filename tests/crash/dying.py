@@ -15,6 +15,7 @@ READING = (
     "rev-parse",
     "cat-file",
     "ls-tree",
+    "ls-files",
     "diff-tree",
     "rev-list",
     "show-ref",

@@ -1,6 +1,7 @@
 """Kills a small purple run at every write that is to last, resumes it, and holds what is left against an unkilled run.
 
-    python -m tests.crash.sweep [--kills engine,flight,supervisor,both] [--every] [--random N] [--seed S] [--workers N]
+    python -m tests.crash.sweep [--kills engine,flight,supervisor,both] [--part sample|rest|every] [--random N]
+                                [--seed S] [--workers N]
 
 Prints one JSON line a kill, and at the end `N passed, M failed`. Victims are forked: Python starts once.
 """
@@ -217,16 +218,21 @@ def problems(world: World, before: dict[str, str], expected: Ledger, kill: Kill,
     return found
 
 
-def kills(which: str, engine: list[str], supervisor: list[str], *, every: bool) -> Iterator[Kill]:
-    """Before and after each write of journal and spool; of git's, the moments after, or `every`."""
+MOMENTS = ("before", "after")
+
+
+def kills(which: str, engine: list[str], supervisor: list[str], part: str) -> Iterator[Kill]:
+    """The sample: all moments of journal and spool, some of git and supervisors. The rest: those after all others."""
     for at, what in enumerate(engine if "engine" in which.split(",") else (), 1):
-        moments = ("before", "after") if every or not what.startswith("git ") else ("after",)
-        yield from (Kill("engine", at, when, what) for when in moments)
-    for who in VICTIMS:
-        if who in which.split(","):
-            yield from (
-                Kill(who, at, when, what) for at, what in enumerate(supervisor, 1) for when in ("before", "after")
-            )
+        lasts = not what.startswith("git ")
+        for when in MOMENTS if lasts or part == "every" else ("after",):
+            if part in ("every", "sample" if lasts or at % 3 == 0 else "rest"):
+                yield Kill("engine", at, when, what)
+    for place, who in enumerate(VICTIMS):
+        for at, what in enumerate(supervisor if who in which.split(",") else (), 1):
+            for when in MOMENTS:
+                if part in ("every", "sample" if when == MOMENTS[(at + place) % 2] else "rest"):
+                    yield Kill(who, at, when, what)
 
 
 def random_kills(number: int, seed: int, lasts_s: float) -> Iterator[Kill]:
@@ -269,19 +275,19 @@ def swept(every: Sequence[Kill], expected: Ledger, workers: int) -> Iterator[Res
 def main(arguments: Sequence[str]) -> int:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--kills", default="engine,flight,supervisor,both")
-    options.add_argument("--every", action="store_true", help="before each of git's writes, too")
+    options.add_argument("--part", choices=("sample", "rest", "every"), default="sample")
     options.add_argument("--random", type=int, default=0)
     options.add_argument("--seed", type=int, default=20261115)
     options.add_argument("--workers", type=int, default=3)
     given = options.parse_args(arguments)
-    os.environ["PYTHONPATH"] = str(ROOT)  # the dying supervisor is a module of the tests
+    os.environ["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}"  # the dying supervisor is a module of the tests
     with tempfile.TemporaryDirectory(prefix="trued-sweep-") as folder:
         began = time.monotonic()
         world, engine, supervisor = clean_run(Path(folder) / "w")
         lasts_s = time.monotonic() - began
         expected, _ = ledger(world)
     every = [
-        *kills(given.kills, engine, supervisor, every=given.every),
+        *kills(given.kills, engine, supervisor, given.part),
         *random_kills(given.random, given.seed, lasts_s),
     ]
     failed = 0

@@ -32,7 +32,7 @@ def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copy(ROOT / "tests" / "runtimes" / "fake_claude.py", folder / "claude")
     (folder / "claude").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))  # the dying supervisor is a module of the tests
+    monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'src'}")  # the dying supervisor is a module of the tests
 
 
 def made(place: Path) -> World:

@@ -23,11 +23,18 @@ def sweep(*arguments: str) -> list[dict[str, object]]:
 @pytest.mark.timeout(900)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-5")
 def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(all_kills: bool) -> None:
-    results = sweep("--workers", "3", *(["--every"] if all_kills else []))
-    assert len(results) <= 170 or all_kills
+    results = sweep("--workers", "3", "--part", "every" if all_kills else "sample")
+    assert len(results) <= 150 or all_kills
     assert {one["kill"]["who"] for one in results} == {"engine", "flight", "supervisor", "both"}  # type: ignore[index]
     assert all(one["died"] for one in results)
     assert any(one["adopted"] for one in results)
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.spec("RUN-2", "RUN-4")
+@pytest.mark.slow
+def test_nor_does_a_kill_after_any_write_of_git_or_at_the_other_moments_of_a_supervisor() -> None:
+    assert all(one["died"] for one in sweep("--workers", "3", "--part", "rest"))
 
 
 @pytest.mark.timeout(3600)

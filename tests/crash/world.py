@@ -53,7 +53,7 @@ def purple_team_a(order, folder):
 
 def purple_team_b(order, folder):
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(SLOW_S)
+    time.sleep(min(SLOW_S, 0.15))  # the first call is the one that is met at work
     (folder / "NOTES.md").write_text("doubling, for strings too\\n")
     return {"result": "PASS", "steel_man": ["tiny.py:1 is right"], "gaps": [], "fixed": ["NOTES.md"]}
 """
@@ -82,7 +82,7 @@ class World:
         return self
 
     def make_slow(self, seconds: float) -> None:
-        """How long each agent works."""
+        """How long the first agent works."""
         self.script.write_text(SCRIPT.replace("{slow_s}", str(seconds)))
 
     def git(self, *arguments: str) -> str:
