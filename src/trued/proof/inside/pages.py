@@ -160,6 +160,7 @@ class Keeping:
     def __init__(self, folder: str, channel: Any) -> None:
         self.folder, self.channel = folder, channel
         self.seen: set[str] = set()
+        self.recorded: list[Any] = []  # contexts whose recording is ours to end
 
     @pytest.hookimpl(hookwrapper=True)
     def pytest_fixture_setup(self, fixturedef: Any, request: Any) -> Any:
@@ -167,6 +168,7 @@ class Keeping:
         if fixturedef.argname == "context" and made.excinfo is None:
             try:
                 made.get_result().tracing.start(screenshots=True, snapshots=True)
+                self.recorded.append(made.get_result())
             except Exception:
                 return  # it is no context of a browser, or somebody records it already
 
@@ -192,6 +194,7 @@ class Keeping:
             said["lost"] = str(error).partition("\n")[0][:200]
         try:
             context = given.get("context") or given["page"].context
+            self.recorded.remove(context)
             context.tracing.stop(path=os.path.join(self.folder, "%d.zip" % number))
             said["trace"] = "%d.zip" % number
         except Exception as error:
