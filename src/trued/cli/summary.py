@@ -60,7 +60,8 @@ def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
     found = shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
     judged = ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
     pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
-    return {**found, "spent": used, "limits": limits, "pictures": pictures}
+    waiting = [one.model_dump(mode="json") for one in waits(engine, record)]
+    return {**found, "spent": used, "limits": limits, "pictures": pictures, "waits": waiting}
 
 
 def used_lines(engine: Engine, record: RunRecord) -> Iterator[Text]:
