@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -39,6 +40,7 @@ class Kit:
     person: Person
     began: float
     amended: tuple[tuple[frozenset[str], Contract], ...] = ()  # by people: steps before it, and what is in force since
+    turn: Callable[[], AbstractAsyncContextManager[Any]] = nullcontext  # to judge, among other runs of this process
     ticket: Ticket | None = None
     branch: str = ""  # the run's, in the user's repository
     lifted: Callable[[Verdict], Verdict] = lambda verdict: verdict  # with what people said of it

@@ -145,7 +145,8 @@ class Run(Delivery):
                 caps=examination.caps,
                 undecided=(*examination.undecided, *unserved),
             )
-            contract = await proof.seal(kit.workspace, made, terms, tell=tell)
+            async with kit.turn():
+                contract = await proof.seal(kit.workspace, made, terms, tell=tell)
             number, name = len(contract.requirements), proof.contract_hash(contract)
             tell("contract sealed", contract=name, requirements=number, held_out=hidden, why=why)
             return contract.model_dump_json()
@@ -301,17 +302,18 @@ class Run(Delivery):
         inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], self.line.contract_hash)
 
         async def step() -> str:
-            verdict = await proof.prove(
-                self.kit.workspace,
-                contract,
-                ids,
-                head,
-                subject=_name(subject),
-                objections=objections,
-                known=tuple(self.line.known),
-                owned=(*self.steps.owned, *self.line.laid),
-                tell=self.steps.tell(name),
-            )
+            async with self.kit.turn():
+                verdict = await proof.prove(
+                    self.kit.workspace,
+                    contract,
+                    ids,
+                    head,
+                    subject=_name(subject),
+                    objections=objections,
+                    known=tuple(self.line.known),
+                    owned=(*self.steps.owned, *self.line.laid),
+                    tell=self.steps.tell(name),
+                )
             verdict = verdict.about(wanted) if more else verdict
             self.steps.tell(name)("proven", **_summary(verdict))
             return str(self.kit.redact(verdict.model_dump_json()))

@@ -4,6 +4,8 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
 from .. import durable, processes, proof
@@ -22,9 +24,10 @@ from ..spending import Given
 from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
 from ..spool.lent import NOTE
+from ..spool.slots import Slots
 from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
-from ..workspaces.git import GitWorkspace, open_repository
+from ..workspaces.git import GitWorkspace, Repository, open_repository
 from ..workspaces.repository import rooted
 from ..workspaces.sandbox import LevelState, probe
 from . import limits
@@ -33,6 +36,7 @@ from .approving import FINISH, Word, answered, approvals, say
 from .drive import End, driven
 from .handing import handed_over
 from .landing import Landing, Wanted, land
+from .several import Shared
 from .start import Inputs, Request, new_record, prepared
 from .telling import offered_run
 from .ticketed import placed
@@ -67,24 +71,33 @@ class Engine:
         *,
         person: Person = nobody,
         listen: Callable[[Event], None] | None = None,
+        hear: Callable[[RunRecord, Event], None] | None = None,
         supervisor: Sequence[str] = SUPERVISOR,
         runtime: Runtime | None = None,
     ) -> None:
         """`runtime` plays every agent inside this process: for tests and trials, without supervisor or sandbox."""
         self.home, self.environ = home, environ
-        self.person, self.listen, self.supervisor, self.runtime = person, listen, supervisor, runtime
+        self.person, self.listen, self.hear = person, listen, hear
+        self.supervisor, self.runtime = supervisor, runtime
         self.journal = SqliteJournal(home / "journal.db")
+        self.shared: Shared | None = None  # with other runs of this process
 
     # -- the way of one run --------------------------------------------------------------------------------------------
 
     async def start(self, request: Request) -> RunRecord:
         """Check everything that can be checked, then begin. Bad input changes nothing."""
-        runs = self.journal.runs()
-        known = {one.branch for one in runs if one.state != "cancelled"}
+        return await self.drive(*self.begin(*await self.ready(request)))
+
+    async def ready(self, request: Request) -> tuple[Inputs, Repository]:
+        """Everything that a run begins with, checked; nothing is written."""
+        known = {one.branch for one in self.journal.runs() if one.state != "cancelled"}
         inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None, runs=known)
         repository = open_repository(request.repository, empty=True)
-        inputs = await placed(self, inputs, repository) if inputs.ticket else inputs
-        record = new_record(inputs, repository, {one.id for one in runs})
+        return await placed(self, inputs, repository) if inputs.ticket else inputs, repository
+
+    def begin(self, inputs: Inputs, repository: Repository) -> tuple[RunRecord, Inputs]:
+        """Write a new run down, and say what is to be known of it."""
+        record = new_record(inputs, repository, {one.id for one in self.journal.runs()})
         if not repository.head and not inputs.base:
             base = rooted(repository, record.branch, time.time())
             record = record.model_copy(update={"base": base, "head": base})
@@ -103,7 +116,7 @@ class Engine:
             tell("working tree is dirty", files=list(inputs.dirty), why="the run starts from HEAD, without them")
         for role in (one for one in inputs.roles.values() if one.form != "trued"):
             tell("role of another tool", role=role.name, origin=role.origin, notes=list(role.notes))
-        return await self._drive(record, inputs)
+        return record, inputs
 
     async def resume(
         self,
@@ -126,7 +139,7 @@ class Engine:
         }
         said["limits"] = limits.in_force(self, record.id)
         settings = inputs.settings.model_copy(update={"plan_only": False, **said})
-        return await self._drive(record, inputs.model_copy(update={"settings": settings}))
+        return await self.drive(record, inputs.model_copy(update={"settings": settings}))
 
     async def cancel(self, run_id: str) -> RunRecord:
         """End a run for good: its agents go, its work stays on its branch and rescue refs."""
@@ -159,7 +172,8 @@ class Engine:
             await asyncio.sleep(0.1)
         raise Busy(f"process {driver}, which drives run {record.id}, does not end; kill it, and cancel again")
 
-    async def _drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
+    async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
+        """Let the run go on until it ends, or cannot go on by itself."""
         with self.journal.claim(record.id):
             record = self.journal.run(record.id)  # it may have been ended before the claim was ours
             if record.state in FINISHED:
@@ -174,7 +188,7 @@ class Engine:
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
             self.journal.update(record)
             run = Run(self._kit(record, inputs, spool, workspace))
-            end = await driven(run, self._cancelled(record))
+            end = await driven(run, self._cancelled(record), alone=self.shared is None)
             record = record.model_copy(update={"head": run.line.head})
             if end.outcome and run.line.unpublished:  # proven or not, it has not been handed over
                 return self._ended(record, End("waiting", Waiting.code, run.line.unpublished))
@@ -234,6 +248,7 @@ class Engine:
             person=self.person,
             began=record.created_at,
             amended=tuple((frozenset(one.before), one.contract) for one in amendments(self, record.id)),
+            turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
             branch=record.branch,
             lifted=lambda verdict: proof.approved(verdict, self.approvals(record.id)),
@@ -246,6 +261,7 @@ class Engine:
     def _spool(self, record: RunRecord, inputs: Inputs) -> Spool:
         return Spool(
             self.folder(record.id) / "spool",
+            slots=self.shared.slots if self.shared else Slots(inputs.settings.cap),
             cap=inputs.settings.cap,
             supervisor=self.supervisor,
             secrets=self._secrets(inputs),
@@ -277,7 +293,8 @@ class Engine:
         return workspace
 
     def _of(self, record: RunRecord) -> RunJournal:
-        return self.journal.of(record.id, self.listen)
+        hear = self.hear
+        return self.journal.of(record.id, partial(hear, record) if hear else self.listen)
 
     def _cancelled(self, record: RunRecord) -> Path:
         return self.folder(record.id) / "cancelled"

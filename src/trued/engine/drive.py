@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,10 +34,13 @@ class End:
     outcome: Outcome | None = None
 
 
-async def driven(run: Run, cancelled: Path) -> End:
-    """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good."""
+async def driven(run: Run, cancelled: Path, *, alone: bool = True) -> End:
+    """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good.
+
+    One that is not alone in its process is told of signals by whoever looks after all of them.
+    """
     try:
-        with told_to_stop(cancelled):
+        with told_to_stop(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
             await run.kit.workspace.begin()
             outcome = await workflow(run.settings.workflow)(run, run.kit.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
@@ -46,10 +49,11 @@ async def driven(run: Run, cancelled: Path) -> End:
 
 
 @contextmanager
-def told_to_stop(cancelled: Path | None = None) -> Iterator[None]:
+def told_to_stop(
+    cancelled: Path | None = None, *, signals: Sequence[signal.Signals] = (signal.SIGINT, signal.SIGTERM)
+) -> Iterator[None]:
     """SIGINT and SIGTERM end the current task: what it started is stopped, and a run can be resumed."""
-    loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
-    task = asyncio.current_task()
+    loop, task = asyncio.get_running_loop(), asyncio.current_task()
     for one in signals:
         with suppress(RuntimeError, ValueError):  # not the main thread: whoever runs us there stops us otherwise
             loop.add_signal_handler(one, lambda: task and task.cancel())

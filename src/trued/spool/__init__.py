@@ -37,16 +37,20 @@ class Spool:
         folder: Path,
         *,
         cap: int = 4,
+        slots: Slots | None = None,
         supervisor: Sequence[str] = SUPERVISOR,
         secrets: Mapping[str, str] | None = None,
         variables: Callable[[str], Mapping[str, str]] = lambda _: {},
     ) -> None:
-        """`secrets` are kept out of every file; `variables` are an agent's environment. Neither is written."""
+        """`secrets` are kept out of every file; `variables` are an agent's environment. Neither is written.
+
+        `slots` are shared with other runs of this process; else there are as many as `cap`.
+        """
         self.folder = folder
         self._supervisor = tuple(supervisor)
         self._hidden, self._variables = dict(secrets or {}), variables
         self._redact = Redactor(self._hidden)
-        self._slots = Slots(cap)
+        self._slots = slots or Slots(cap)
         self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
         self._starting = asyncio.Semaphore(os.cpu_count() or 1)
 
