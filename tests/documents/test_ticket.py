@@ -224,6 +224,7 @@ def test_whatever_is_written_is_read_or_refused_in_one_sentence(text: str, heade
         (" \n\ufeff", "t.md", "the ticket is empty"),
         ("<!-- nothing -->\n", "t.md", "asks for nothing"),
         ("x" * (LIMIT + 1), "t.md", "the ticket is longer than 256 KB"),
+        ("[" * 5001, "t.md", "the ticket has more than 5000 brackets"),
         ("---\nkey: A-1\nacceptance: {a: 1}\n---\n", "t.md", "t.md:3: acceptance is no list of words"),
         ("---\nkey: A-1\nsummary: [a]\n---\n", "t.md", "t.md:3: summary is no line of words"),
         ("---\nkey: A-1\nsummary: a\nsummary: b\n---\n", "t.md", 't.md:4: "summary" is there twice'),

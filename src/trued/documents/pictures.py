@@ -12,6 +12,8 @@ _TAG = re.compile(r"<img\b[^>]{0,2000}?\bsrc\s*=\s*[\"']([^\"'\s>]+)", re.IGNORE
 def pictures(text: str) -> list[tuple[str, int]]:
     """Address or path of each, as it was written; inside code there are none."""
     found: list[tuple[str, int]] = []
+    if "![" not in text and not _TAG.search(text):
+        return found
     for token in _markdown().parse(text):
         line = token.map[0] + 1 if token.map else 1
         if token.type == "html_block":

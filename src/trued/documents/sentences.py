@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from .markdown import List, Other, Paragraph, Table, parse, split_lines
+from .markdown import Block, List, Other, Paragraph, Table, parse, split_lines
 
 WIDE_ENDS = "\u3002\uff01\uff1f"  # full stop, exclamation and question mark of Chinese and Japanese: no space follows
 ENDS = f".!?…{WIDE_ENDS}"
@@ -16,20 +16,25 @@ def sentences(text: str) -> list[tuple[str, int]]:
     lines = split_lines(text)
     found: list[tuple[str, int]] = []
     for block in parse(text):
-        if isinstance(block, Paragraph):
-            found += [(one, block.line + above) for one, above in _split("".join(lines[block.line - 1 : block.end]))]
-        elif isinstance(block, List):
-            found += [(item.text, item.line) for item in block.walk() if item.text.strip()]
-        elif isinstance(block, Table):
-            found += [(lines[row.line - 1].strip(), row.line) for row in block.rows if any(c.raw for c in row.cells)]
-        elif isinstance(block, Other) and block.text:
-            quoted = "".join(lines[block.line - 1 : block.end]).rstrip()
-            if found:  # code that a sentence speaks of is part of it
-                before, line = found.pop()
-                found.append((f"{before}\n{quoted}", line))
-            else:
-                found.append((quoted, block.line))
+        said = sentences_of(block, lines)
+        if said and isinstance(block, Other) and found:  # code that a sentence speaks of is part of it
+            before, line = found.pop()
+            said = [(f"{before}\n{said[0][0]}", line)]
+        found += said
     return found
+
+
+def sentences_of(block: Block, lines: list[str]) -> list[tuple[str, int]]:
+    """Those of one block of the text with these lines."""
+    if isinstance(block, Paragraph):
+        return [(one, block.line + above) for one, above in _split("".join(lines[block.line - 1 : block.end]))]
+    if isinstance(block, List):
+        return [(item.text, item.line) for item in block.walk() if item.text.strip()]
+    if isinstance(block, Table):
+        return [(lines[row.line - 1].strip(), row.line) for row in block.rows if any(c.raw for c in row.cells)]
+    if isinstance(block, Other) and block.text:
+        return [("".join(lines[block.line - 1 : block.end]).rstrip(), block.line)]
+    return []
 
 
 def _split(paragraph: str) -> Iterator[tuple[str, int]]:

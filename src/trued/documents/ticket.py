@@ -16,6 +16,7 @@ from .ticket_parts import Part, Parts, part_of
 __all__ = ["is_ticket", "pages_of", "parse_ticket", "ticket_of"]
 
 LIMIT = 256 * 1024  # characters; trackers hold less, and nobody reads more
+BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
 SUMMARY_LIMIT = 200
 KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
 TEACH = "write a header with key and summary, or a heading and sentences below it"
@@ -62,8 +63,7 @@ def parse_ticket(text: str, file: str) -> Ticket:
     """Read a file; nothing is invented: what it does not say is in `missing`."""
     if not text.strip().strip("\ufeff"):
         raise BadInput("the ticket is empty", f"{file}:1", TEACH)
-    if len(text) > LIMIT:
-        raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", f"{file}:1", "say it shorter, or as several")
+    _bounded(text, f"{file}:1")
     header, body, first = _header(text, file)
     parts, given = Parts(file), _Given(header, file)
     given.into(parts)
@@ -80,8 +80,7 @@ def ticket_of(issue: Issue) -> Ticket:
         return parse_ticket(issue.body, issue.url)
     file, title = issue.url or issue.key, _line(issue.title)
     text = f"# {issue.key}: {title}\n\n{issue.body}"
-    if len(text) + sum(len(one) for one in issue.fields.values()) > LIMIT:
-        raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", file, "say it shorter, or as several")
+    _bounded("\n".join((text, *issue.fields.values())), file)
     parts = Parts(file, title=title)
     parts.read(issue.body, 3)
     for name, value in issue.fields.items():
@@ -132,6 +131,13 @@ def _named(given: "_Given", parts: Parts, file: str) -> tuple[str, str, list[str
     summary = given.line("summary") or (parts.summary[0] if parts.summary else title)
     missing += [] if summary else ["summary"]
     return _line(key), _line(summary), missing
+
+
+def _bounded(text: str, where: str) -> None:
+    if len(text) > LIMIT:
+        raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", where, "say it shorter, or as several")
+    if text.count("[") > BRACKETS:
+        raise BadInput(f"the ticket has more than {BRACKETS} brackets", where, "say it in words")
 
 
 def _line(text: str) -> str:

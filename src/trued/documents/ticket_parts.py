@@ -8,7 +8,7 @@ from ..types import Criterion, Source
 from .headings import clean, kind_of, split_files, words_of
 from .markdown import Block, Heading, List, Other, Paragraph, Words, parse, split_lines
 from .pictures import pictures
-from .sentences import sentences
+from .sentences import sentences, sentences_of
 
 Part: TypeAlias = Literal[
     "summary", "told", "requirements", "acceptance", "areas", "preview", "pictures", "shown wrong"
@@ -104,7 +104,7 @@ class Parts:
         shown = [address for address, line in at.shown if block.line <= line <= block.end]
         if at.part != "shown wrong":
             self.pictures += [one for one in shown if one not in self.pictures]
-        said = [(text, at.first + block.line - 1 + above) for text, above in _said(block, verbatim)]
+        said = [(text, at.first + line - 1) for text, line in _said(block, at.lines)]
         if at.part == "areas":
             self.areas += [one for one in _listed(block) if one not in self.areas and _is_hint(one)]
         elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
@@ -150,14 +150,14 @@ def _is_hint(text: str) -> bool:
     return len(text.split()) <= HINT_WORDS
 
 
-def _said(block: Block, verbatim: str) -> list[tuple[str, int]]:
-    """The sentences of a block, each with the number of lines above it; a label alone says nothing."""
+def _said(block: Block, lines: list[str]) -> list[tuple[str, int]]:
+    """The sentences of a block with their lines; a label alone says nothing."""
     if isinstance(block, Paragraph):
         if _is_bold(block) and part_of(block.words.label):
             return []
         if match := _named(block):
-            verbatim = block.text[match.end() :]
-    return [(text, line - 1) for text, line in sentences(verbatim) if text.strip()]
+            return [(text, block.line + line - 1) for text, line in sentences(block.text[match.end() :])]
+    return sentences_of(block, lines)
 
 
 def _listed(block: Block) -> list[str]:

@@ -3,14 +3,15 @@
 import re
 from collections.abc import Mapping
 
+# Lengths are bounded: a text of signs that never end must not cost minutes.
 _HEADING = re.compile(r"^\s*h([1-6])\.\s+(.*)$")
 _ITEM = re.compile(r"^\s*([*#-]+)\s+(.*)$")
 _BLOCK = re.compile(r"^\s*\{(code|noformat)(?::[^}]*)?\}(.*)$")
 _QUOTE = re.compile(r"^\s*\{(quote|panel)(?::([^}]*))?\}\s*(.*)$")
-_PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]*?)(?:\|[^!\n]*)?!(?!\w)")
-_LINK = re.compile(r"\[(?:([^|\]\n]+)\|)?((?:https?|mailto|ftp)[^|\]\s]*)(?:\|[^\]\n]*)?\]")
-_BOLD = re.compile(r"(?<![\w*\\])\*(?=\S)([^*\n]+?)(?<=\S)\*(?![\w*])")
-_CODE = re.compile(r"\{\{(.+?)\}\}")
+_PICTURE = re.compile(r"(?<![\w!])!([^!|\s][^!|\n]{0,300}?)(?:\|[^!\n]{0,300})?!(?!\w)")
+_LINK = re.compile(r"\[(?:([^|\[\]\n]{1,300})\|)?((?:https?|mailto|ftp)[^|\[\]\s]{1,2000})(?:\|[^\[\]\n]{0,300})?\]")
+_BOLD = re.compile(r"(?<![\w*\\])\*(?=\S)([^*\n]{1,500}?)(?<=\S)\*(?![\w*])")
+_CODE = re.compile(r"\{\{((?:(?!\{\{).){1,500}?)\}\}")
 _COLOUR = re.compile(r"\{color(?::[^}]*)?\}|\{anchor:[^}]*\}")
 _KINDS = {"*": "- ", "-": "- ", "#": "1. "}
 
