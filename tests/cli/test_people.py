@@ -1,9 +1,24 @@
 """Commands by which a person speaks: the contract is shown, and changed by nobody else."""
 
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
 import pytest
 
-from tests.cli.conftest import World
+from tests.cli.conftest import Each, World
+from tests.cli.test_command_line import one_sentence
+from tests.cli.test_own_words import terminal
+from tests.engine.ended_run import RUN, ended_run
+from trued.cli.terminal import asked
 from trued.processes import MARKER
+from trued.types import Question
 
 
 @pytest.mark.spec("LAW-3", "USE-7", "USE-10")
@@ -20,3 +35,101 @@ def test_a_planned_contract_is_shown_and_amended_by_a_named_person_only(world: W
     assert "tiny:double(21) → 42" in done.stderr
     assert "tiny:triple" not in done.stderr
     assert "triple" not in str([one["id"] for one in world.data("ledger")["requirements"]])
+
+
+ANN = ("--as", "ann", "--reason", "the legend is cut off")
+
+
+@pytest.mark.spec("RUN-8", "LAW-8", "USE-7")
+def test_what_waits_is_shown_rejected_and_only_taken_back_by_name(each: Each, tmp_path: Path) -> None:
+    with ended_run(tmp_path) as place:
+        commit = place.commits[0]
+    alone = each(["reject", RUN, "look"])[0]
+    assert "your word needs a terminal, or your name and a reason" in one_sentence(alone)
+    data, rows, table, shown, done = each(
+        ["show", RUN, "--json"], ["ls", "--json"], ["ls"], ["show", RUN], ["reject", RUN, "look", *ANN]
+    )
+    (wait,) = json.loads(data.stdout)["waits"]
+    assert {name: wait[name] for name in ("kind", "what", "command")} == {
+        "kind": "judge",
+        "what": "look: look",
+        "command": f"trued approve {RUN} look --as NAME --reason TEXT",
+    }
+    assert wait["since"] > 0
+    assert [row["waits"] for row in json.loads(rows.stdout)] == [1]
+    assert "waiting (1)" in table.stdout
+    assert f"somebody has to look at look: look (at {commit[:10]}" in shown.stderr
+    assert "  [ ] open it\n  [ ] look\n" in shown.stderr
+    assert f"or:   trued reject {RUN} look --as NAME --reason TEXT" in shown.stderr
+    assert (done.returncode, "[ ] open it" in done.stderr, f"at commit {commit[:10]}" in done.stderr) == (0, True, True)
+    assert "rejected by ann: the legend is cut off" in done.stdout
+    assert f"go on with: trued resume {RUN}" in done.stderr
+    again, instead, why = each(
+        ["approve", RUN, "look", "--as", "bob", "--reason", "I like it"],
+        ["approve", RUN, "look", "--as", "ann", "--reason", "my mistake", "--instead"],
+        ["why", "look", RUN],
+    )
+    assert "ann has rejected look already" in one_sentence(again)
+    assert "accepted by ann: my mistake" in instead.stdout
+    assert f"ann, who accepted it at {commit[:10]}: my mistake" in why.stdout
+
+
+@pytest.mark.spec("LAW-8", "RUN-8")
+def test_no_agent_speaks_for_a_person(each: Each, tmp_path: Path) -> None:
+    with ended_run(tmp_path):
+        pass
+    lines = [[word, RUN, "look", *ANN] for word in ("approve", "reject")] + [["answer", RUN, "yes"]]
+    for done in each(*lines, variables={MARKER: "r/x@1"}):
+        assert "is refused inside an agent" in one_sentence(done)
+
+
+@pytest.mark.spec("RUN-8", "HAND-8")
+async def test_at_the_terminal_a_decision_goes_with_a_reason_and_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    loop, question = asyncio.get_running_loop(), Question(key="k", text="?", options=("accept", "reject"))
+    with terminal(monkeypatch) as person:
+        for number, words in enumerate((b"r\n", b"too dark\n", b"Ann Lee\n"), 1):
+            loop.call_later(0.2 * number, os.write, person, words)
+        async with asyncio.timeout(20):
+            no = await asked(question)
+        for number, words in enumerate((b"a\n", b"\n"), 1):
+            loop.call_later(0.2 * number, os.write, person, words)
+        async with asyncio.timeout(20):
+            later = await asked(question)
+    assert (no, later) == (("reject", "too dark", "Ann Lee"), None)
+
+
+def waiting(world: World) -> list[dict[str, Any]]:
+    done = world.trued("show", "--json")
+    found: list[dict[str, Any]] = json.loads(done.stdout)["waits"] if done.returncode == 0 else []
+    return [{name: one[name] for name in ("kind", "what", "requirement", "steps")} for one in found]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("RUN-8", "RUN-2")
+def test_the_list_is_the_same_after_kill_9_and_nothing_that_was_answered_is_asked_again(world: World) -> None:
+    """Killed while a look is already waited for and another chunk is at work; then again before the end."""
+    asks = '  - {id: look, text: it reads well, covers: ["1A"], checks: [{kind: manual, steps: [read it]}]}\n'
+    file = world.top / "requirements.yaml"
+    file.write_text(file.read_text() + asks)
+    expected = [{"kind": "judge", "what": "look: it reads well", "requirement": "look", "steps": ["read it"]}]
+    run = [sys.executable, "-m", "trued", "run", *world.work, "--yes"]
+    with subprocess.Popen(
+        run, cwd=world.repository, env=world.variables, stdin=subprocess.DEVNULL, stdout=-3, stderr=-3
+    ) as driver:
+        until = time.monotonic() + 120
+        while waiting(world) != expected:
+            assert time.monotonic() < until
+            assert driver.poll() is None
+            time.sleep(0.2)
+        driver.send_signal(signal.SIGKILL)
+    assert waiting(world) == expected
+    resumed = world.trued("resume")
+    assert (resumed.returncode, "look" in resumed.stderr) == (3, True)
+    assert waiting(world) == expected
+    done = world.trued("approve", world.data("ls")[0]["id"], "look", "--as", "ann", "--reason", "it does")
+    assert (done.returncode, "accepted by ann: it does" in done.stdout) == (0, True)
+    (row,) = world.data("ls")
+    assert (row["state"], row["grade"], row["waits"]) == ("done", "attested", 0)
+    assert waiting(world) == []
+    second = world.trued("approve", row["id"], "look", "--as", "bob", "--reason", "me too")
+    assert "ann has accepted look already" in one_sentence(second)

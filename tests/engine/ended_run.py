@@ -1,0 +1,103 @@
+"""A run that has ended without anybody having worked: its journal and its store are filled by hand."""
+
+import asyncio
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.engine import Engine, Inputs
+from trued.types import Contract, Goal, Grade, Judged, ManualCheck, Requirement, RunRecord, Settings, Verdict
+from trued.workspaces.store import Store
+
+RUN = "r-people"
+
+
+@dataclass
+class Place:
+    """A run that has ended, as far as its journal can tell: `look` is to be judged, the rest says what it is."""
+
+    engine: Engine
+    repository: Path
+    commits: list[str]
+
+    def record(self) -> RunRecord:
+        return self.engine.journal.run(RUN)
+
+    def step(self, key: str, value: str) -> None:
+        async def step() -> str:
+            return value
+
+        asyncio.run(self.engine.journal.of(RUN).once(key, "", step))
+
+    def finish(self, number: int, commit: str, *, owned: tuple[str, ...] = ()) -> None:
+        grades = {"look": Grade.UNPROVEN, "fast": Grade.PROVEN, "wrong": Grade.REFUTED}
+        judged = [
+            Judged(id=name, text=name, grade=grade, why=(f"{name} it is",), holds=name != "wrong", lacks=LACKS[name])
+            for name, grade in grades.items()
+        ]
+        verdict = Verdict(subject="plan", commit=commit, requirements=tuple(judged[: 3 if number == 1 else 2]))
+        self.step(f"finish#{number}", verdict.model_copy(update={"owned": owned}).model_dump_json())
+        self.engine.journal.update(self.record().model_copy(update={"state": "waiting"}))
+
+    def look(self) -> Judged:
+        verdict = self.engine.verdict(RUN)
+        assert verdict
+        return verdict.requirements[0]
+
+
+LACKS = {"look": "attest", "fast": "", "wrong": ""}
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=user", "-c", "user.email=user@example.invalid", "-c", "init.defaultBranch=main")
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+@contextmanager
+def ended_run(folder: Path) -> Iterator[Place]:
+    """In private state `folder/state`, of a repository beside it."""
+    repository, home = folder / "repo", folder / "state"
+    repository.mkdir()
+    git(repository, "init", "-q")
+    commits = []
+    for name, text in (("a.py", "1"), ("MEMORY.md", "log"), ("a.py", "2"), ("b.py", "3"), ("a.py", "1")):
+        (repository / name).write_text(text)
+        git(repository, "add", ".")
+        git(repository, "commit", "-qm", name)
+        commits.append(git(repository, "rev-parse", "HEAD"))
+    store = Store(repository, home, RUN).folder
+    store.parent.mkdir(parents=True)
+    git(repository, "clone", "-q", "--bare", ".", str(store))
+    with closing(Engine(home, {})) as engine:
+        asked = [Requirement(id=name, text=name, checks=_checks(name)) for name in ("look", "fast", "wrong", "unseen")]
+        contract = Contract(base=commits[0], requirements=tuple(asked))
+        record = RunRecord(
+            id=RUN,
+            workflow="purple",
+            title="t",
+            repository=str(repository),
+            base=commits[0],
+            branch=f"trued/{RUN}",
+            state="waiting",
+        )
+        inputs = Inputs(
+            settings=Settings(),
+            roles={},
+            goal=Goal(text="t"),
+            level="none",
+            requirements=None,
+            requirements_file="",
+            instructions="",
+            version="",
+        )
+        engine.journal.add(record, inputs.model_dump_json())
+        here = Place(engine, repository, commits)
+        here.step("seal#1", contract.model_dump_json())
+        here.finish(1, commits[0])
+        yield here
+
+
+def _checks(name: str) -> tuple[ManualCheck, ...]:
+    return (ManualCheck(steps=("open it", "look")),) if name == "look" else ()
