@@ -14,7 +14,7 @@ from trued.types import RunRecord
 
 NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why",
-    "approve", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
+    "approve", "reject", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
     "amend", "verify", "receipt", "key",
 ]  # fmt: skip
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
@@ -129,7 +129,7 @@ def test_an_unknown_role_is_named_with_those_that_there_are(trued: Trued, projec
 @pytest.mark.spec("USE-7")
 def test_an_unknown_workflow_is_named(each: Each, project: Path) -> None:
     (project / "PLAN.md").write_text(PLAN)
-    names = {"rainbow": "no workflow", "ticket": "not in this version"}
+    names = {"rainbow": "no workflow", "pipeline": "not in this version"}
     lines = [["run", "PLAN.md", "-w", name, *AGENT] for name in names]
     for done, (name, words) in zip(each(*lines, cwd=project), names.items(), strict=True):
         assert name in one_sentence(done)
@@ -180,15 +180,17 @@ def test_a_flag_with_a_value_that_cannot_be_is_named(each: Each, project: Path) 
 
 
 @pytest.mark.spec("USE-7", "USE-2")
-def test_a_ticket_is_said_to_come_later(each: Each, project: Path) -> None:
-    for done in each(*(["run", goal, *AGENT] for goal in ("SSI-1883", "#12")), cwd=project):
-        assert "later version" in one_sentence(done)
+def test_a_ticket_that_nobody_can_fetch_is_one_sentence(each: Each, project: Path) -> None:
+    for done, goal in zip(
+        each(*(["run", goal, *AGENT] for goal in ("SSI-1883", "#12")), cwd=project), "JG", strict=True
+    ):
+        assert ("jira" if goal == "J" else "repository") in one_sentence(done).lower()
 
 
 @pytest.mark.spec("USE-7", "USE-2")
-def test_a_specification_is_said_to_come_later(trued: Trued, project: Path) -> None:
-    (project / "app_spec.md").write_text("# An application\n")
-    assert "later version" in one_sentence(trued("run", "app_spec.md", *AGENT, cwd=project))
+def test_a_feature_list_that_cannot_be_read_is_named_with_its_line(trued: Trued, project: Path) -> None:
+    (project / "feature_list.json").write_text('{"features": [\n  {"description": "a"},\n  {"steps": []}\n]}\n')
+    assert "feature_list.json:3" in one_sentence(trued("run", "feature_list.json", *AGENT, cwd=project))
 
 
 @pytest.mark.spec("USE-7")
