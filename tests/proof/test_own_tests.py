@@ -43,7 +43,7 @@ async def test_own_tests_that_show_no_difference_count_for_nothing(tmp_path: Pat
 
 
 @pytest.mark.spec("HAND-8", "LAW-8")
-@pytest.mark.many(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["python -m pytest -q tests/test_one.py", "python -m pytest -q"])
 async def test_own_tests_count_also_where_only_the_command_names_them_or_the_base_has_none(
     tmp_path: Path, command: str

@@ -309,9 +309,10 @@ def pages(stage: dict[str, Any], plugins: list[tuple[str, Any]], channel: Channe
         importlib.import_module("playwright.sync_api")  # before anything of the project's can stand in its way
     except ImportError:
         pass
+    module.STAGE["chromium"] = stage["chromium"]
     theirs = any(name == "playwright" for name, _ in plugins)
-    kind = module.Theirs if theirs else module.Ours
-    return [("trued-pages", kind(stage["chromium"])), ("trued-kept", module.Keeping(stage["kept"], channel))]
+    fixtures = module.theirs() if theirs else module
+    return [("trued-pages", fixtures), ("trued-kept", module.Keeping(stage["kept"], channel))]
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ only the browser is ours. No server is started here: a test starts what it looks
 from __future__ import annotations
 
 import os
+import types
 from typing import Any
 
 import pytest
@@ -27,125 +28,141 @@ MARKS = (
 )
 
 
-class Ours:
-    """The fixtures for a project that has no plugin of its own for them."""
+STAGE = {"chromium": ""}  # told by the script that loads this
 
-    def __init__(self, chromium: str) -> None:
-        self.chromium = chromium
 
-    def pytest_addoption(self, parser: Any) -> None:
-        group = parser.getgroup("pages")
-        for name, usual in OPTIONS.items():
-            self.add(group, name, default=usual)
-        self.add(group, "--headed", action="store_true", default=False)
-        self.add(group, "--full-page-screenshot", action="store_true", default=False)
-        try:
-            parser.addini("base_url", "where pages without a host are", default="")
-        except ValueError:
-            pass  # pytest-base-url is there
+def pytest_addoption(parser: Any) -> None:
+    group = parser.getgroup("pages")
+    for name, usual in OPTIONS.items():
+        add(group, name, default=usual)
+    add(group, "--headed", action="store_true", default=False)
+    add(group, "--full-page-screenshot", action="store_true", default=False)
+    try:
+        parser.addini("base_url", "where pages without a host are", default="")
+    except ValueError:
+        pass  # pytest-base-url is there
 
-    def add(self, group: Any, name: str, **how: Any) -> None:
-        try:
-            group._addoption(name, dest="pages_" + name.strip("-").replace("-", "_"), **how)
-        except ValueError:
-            pass  # some other plugin has it
 
-    def pytest_configure(self, config: Any) -> None:
-        for mark in MARKS:
-            config.addinivalue_line("markers", mark)
+def add(group: Any, name: str, **how: Any) -> None:
+    try:
+        group._addoption(name, dest="pages_" + name.strip("-").replace("-", "_"), **how)
+    except ValueError:
+        pass  # some other plugin has it
 
-    @pytest.fixture(scope="session")
-    def base_url(self, pytestconfig: Any) -> str:
-        return str(getattr(pytestconfig.option, "pages_base_url", "") or pytestconfig.getini("base_url"))
 
-    @pytest.fixture(scope="session")
-    def playwright(self) -> Any:
-        from playwright.sync_api import sync_playwright
+def pytest_configure(config: Any) -> None:
+    for mark in MARKS:
+        config.addinivalue_line("markers", mark)
 
-        with sync_playwright() as one:
-            yield one
 
-    @pytest.fixture(scope="session")
-    def browser_name(self) -> str:
-        return "chromium"
+@pytest.fixture(scope="session")
+def base_url(pytestconfig: Any) -> str:
+    return str(getattr(pytestconfig.option, "pages_base_url", "") or pytestconfig.getini("base_url"))
 
-    @pytest.fixture(scope="session")
-    def browser_channel(self) -> None:
-        return None
 
-    @pytest.fixture(scope="session")
-    def is_chromium(self) -> bool:
-        return True
+@pytest.fixture(scope="session")
+def playwright() -> Any:
+    from playwright.sync_api import sync_playwright
 
-    @pytest.fixture(scope="session")
-    def is_firefox(self) -> bool:
-        return False
-
-    @pytest.fixture(scope="session")
-    def is_webkit(self) -> bool:
-        return False
-
-    @pytest.fixture(scope="session")
-    def device(self) -> None:
-        return None
-
-    @pytest.fixture(scope="session")
-    def browser_type(self, playwright: Any) -> Any:
-        return playwright.chromium
-
-    @pytest.fixture(scope="session")
-    def browser_type_launch_args(self) -> dict[str, Any]:
-        return launched({}, self.chromium)
-
-    @pytest.fixture(scope="session")
-    def launch_browser(self, browser_type: Any, browser_type_launch_args: dict[str, Any]) -> Any:
-        def launch(**more: Any) -> Any:
-            return browser_type.launch(**{**browser_type_launch_args, **more})
-
-        return launch
-
-    @pytest.fixture(scope="session")
-    def browser(self, launch_browser: Any) -> Any:
-        one = launch_browser()
+    with sync_playwright() as one:
         yield one
+
+
+@pytest.fixture(scope="session")
+def browser_name() -> str:
+    return "chromium"
+
+
+@pytest.fixture(scope="session")
+def browser_channel() -> None:
+    return None
+
+
+@pytest.fixture(scope="session")
+def is_chromium() -> bool:
+    return True
+
+
+@pytest.fixture(scope="session")
+def is_firefox() -> bool:
+    return False
+
+
+@pytest.fixture(scope="session")
+def is_webkit() -> bool:
+    return False
+
+
+@pytest.fixture(scope="session")
+def device() -> None:
+    return None
+
+
+@pytest.fixture(scope="session")
+def browser_type(playwright: Any) -> Any:
+    return playwright.chromium
+
+
+@pytest.fixture(scope="session")
+def browser_type_launch_args() -> dict[str, Any]:
+    return launched({}, STAGE["chromium"])
+
+
+@pytest.fixture(scope="session")
+def launch_browser(browser_type: Any, browser_type_launch_args: dict[str, Any]) -> Any:
+    def launch(**more: Any) -> Any:
+        return browser_type.launch(**{**browser_type_launch_args, **more})
+
+    return launch
+
+
+@pytest.fixture(scope="session")
+def browser(launch_browser: Any) -> Any:
+    one = launch_browser()
+    yield one
+    one.close()
+
+
+@pytest.fixture(scope="session")
+def browser_context_args(base_url: str) -> dict[str, Any]:
+    return {"viewport": VIEW, "reduced_motion": "reduce", **({"base_url": base_url} if base_url else {})}
+
+
+@pytest.fixture
+def new_context(browser: Any, browser_context_args: dict[str, Any], request: Any) -> Any:
+    mark = request.node.get_closest_marker("browser_context_args")
+    asked = dict(mark.kwargs) if mark else {}
+    contexts: list[Any] = []
+
+    def make(**more: Any) -> Any:
+        contexts.append(browser.new_context(**{**browser_context_args, **asked, **more}))
+        return contexts[-1]
+
+    yield make
+    for one in contexts:
         one.close()
 
-    @pytest.fixture(scope="session")
-    def browser_context_args(self, base_url: str) -> dict[str, Any]:
-        return {"viewport": VIEW, "reduced_motion": "reduce", **({"base_url": base_url} if base_url else {})}
 
-    @pytest.fixture
-    def new_context(self, browser: Any, browser_context_args: dict[str, Any], request: Any) -> Any:
-        mark = request.node.get_closest_marker("browser_context_args")
-        asked = dict(mark.kwargs) if mark else {}
-        contexts: list[Any] = []
-
-        def make(**more: Any) -> Any:
-            contexts.append(browser.new_context(**{**browser_context_args, **asked, **more}))
-            return contexts[-1]
-
-        yield make
-        for one in contexts:
-            one.close()
-
-    @pytest.fixture
-    def context(self, new_context: Any) -> Any:
-        return new_context()
-
-    @pytest.fixture
-    def page(self, context: Any) -> Any:
-        return context.new_page()
+@pytest.fixture
+def context(new_context: Any) -> Any:
+    return new_context()
 
 
-class Theirs:
-    """The project's own plugin, with the engine's Chromium."""
+@pytest.fixture
+def page(context: Any) -> Any:
+    return context.new_page()
 
-    def __init__(self, chromium: str) -> None:
-        self.chromium = chromium
+
+def theirs() -> Any:
+    """For a project that brings the plugin itself: its own fixtures, with the engine's Chromium."""
+    plugin = types.ModuleType("trued_launching")
 
     @pytest.fixture(scope="session")
-    def browser_type_launch_args(self, browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
-        return launched(browser_type_launch_args, self.chromium)
+    def browser_type_launch_args(browser_type_launch_args: dict[str, Any]) -> dict[str, Any]:
+        return launched(browser_type_launch_args, STAGE["chromium"])
+
+    plugin.__dict__["browser_type_launch_args"] = browser_type_launch_args
+    return plugin
 
 
 def launched(given: dict[str, Any], chromium: str) -> dict[str, Any]:
