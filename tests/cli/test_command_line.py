@@ -13,8 +13,8 @@ from trued.cli import COMMANDS
 from trued.types import RunRecord
 
 NAMED = [
-    "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why",
-    "approve", "reject", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
+    "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why", "reject",
+    "approve", "answer", "diff", "land", "report", "agents", "roles", "lint", "init", "trust", "doctor", "gate",
     "amend", "verify", "receipt", "key",
 ]  # fmt: skip
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
