@@ -129,15 +129,17 @@ class Branch:
 
         line.head = await self.steps.once(self.steps.key("commit"), digest(head, onto, message, author), step)
 
-    async def set_aside(self, name: str, *, back_to: str) -> None:
-        """What was done since stays on a branch of its own; the run goes on from where it was before."""
-        head, workspace, branch = self.line.head, self.kit.workspace, f"trued/{self.kit.run}-failed-{name}"
+    async def set_aside(self, name: str, *, back_to: str, work: str = "") -> None:
+        """What was done since (or `work`, given up before) stays on a branch of its own; the run goes on from where it
+        was before."""
+        head, workspace, branch = work or self.line.head, self.kit.workspace, f"trued/{self.kit.run}-failed-{name}"
 
         async def step() -> str:
-            return await workspace.publish(head, branch) if head != back_to else ""
+            why = await workspace.publish(head, branch) if head != back_to else ""
+            self.steps.tell("set aside")("set aside", branch=branch if head != back_to else "", head=head, why=why)
+            return why
 
-        why = await self.steps.once(self.steps.key("set aside"), digest(head, branch), step)
-        self.kit.journal.tell("set aside", self.steps.path.rstrip("/"), branch=branch, head=head, why=why)
+        await self.steps.once(self.steps.key("set aside"), digest(head, branch), step)
         self.line.head = back_to
 
     def back_to(self, head: str) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from . import people
 from .errors import BadInput
 from .kit import Line, digest
-from .people import Since, asked_of, is_manual, steps_of
+from .people import WHOLE, WRITING, Since, asked_of, is_manual, steps_of
 from .steps import Steps
 from .types import Approval, Contract, Finding, Heard, Plan, Question, Requirement, Task, Verdict
 
@@ -42,12 +42,12 @@ async def heard(steps: Steps, key: str, contract: Contract, wanted: tuple[Requir
     return got
 
 
-async def news(steps: Steps) -> tuple[Approval, ...]:
+async def news(steps: Steps, *, every: bool = False) -> tuple[Approval, ...]:
     """What people said that no step has heard yet. Silence is no step: only the end of a workflow may ask for it."""
     key, head = steps.key("decided"), steps.line.head
 
     async def step() -> str:
-        words = people.untaken(steps.kit.journal.approvals(), steps.line.heard)
+        words = people.untaken(steps.kit.journal.approvals(), steps.line.heard, every=every)
         if not words:
             raise _Nothing
         return Heard(head=head, words=tuple(words)).model_dump_json()
@@ -74,13 +74,16 @@ def again(line: Line, contract: Contract, plan: Plan, words: Iterable[Approval])
 async def words(steps: Steps, contract: Contract) -> tuple[Approval, ...]:
     """What people have said of the finished work by now: a step, so that a replay ends as it did."""
     manual = [one for one in contract.requirements if is_manual(one)]
-    if not manual:
+    every = steps.kit.settings.workflow in WRITING
+    if not manual and not every:
         return ()
     key, head = steps.key("words"), steps.line.head
 
     async def step() -> str:
-        found = [await _standing(steps, one) for one in manual]
-        return Heard(head=head, words=tuple(filter(None, found))).model_dump_json()
+        found = [await _standing(steps, one) for one in (contract.requirements if every else manual)]
+        whole = [one for one in steps.kit.journal.approvals() if every and one.requirement == WHOLE]
+        agreed = [one for one in whole if one.contract in ("", steps.line.contract_hash)]
+        return Heard(head=head, words=(*filter(None, found), *agreed)).model_dump_json()
 
     return Heard.model_validate_json(await steps.once(key, digest(head, [one.id for one in manual]), step)).words
 

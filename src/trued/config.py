@@ -25,6 +25,7 @@ SHARED = (
         "roles",
         "rounds",
         "progress",
+        "coverage_target",
         "cap",
         "sandbox",
         "readable",
@@ -350,6 +351,7 @@ STARTER = """\
 # workflow = "purple"        # else by the input: plan → purple, ticket → ticket, specification → handoff, words → solo
 # rounds = 3                 # how often a chunk, a feature or a ticket may be tried
 # progress = "progress.txt"  # what the note of a handoff is called
+# coverage_target = 80       # per cent of lines; what a handoff tells its coders
 # cap = 4                    # agents at work at the same time
 # sandbox = "auto"           # auto | bubblewrap | landlock | none
 # network = "host"           # of agents: none | loopback | host; checks never have any

@@ -62,7 +62,10 @@ async def _as_left(run: Run, goal: Goal, project: Project) -> Project:
     note = there[0] if there else run.settings.progress
     before = agent_state.parse_agent_state(await run.read(agent_state.NAME) or "")
     state = before.model_copy(update=_about(run, goal))
-    return project.model_copy(update={"note": note, "below": notes_below(await run.read(note) or ""), "state": state})
+    below = notes_below(await run.read(note) or "")
+    return project.model_copy(
+        update={"note": note, "below": below, "state": state, "target": run.settings.coverage_target}
+    )
 
 
 def _about(run: Run, goal: Goal) -> dict[str, str]:
@@ -87,6 +90,7 @@ def initialized(run: Run, goal: Goal, reply: Reply, *, again: bool) -> tuple[Pro
         features=features,
         author="initializer",
         note=run.settings.progress,
+        target=run.settings.coverage_target,
         state=state,
         did=(f"wrote down {made['total_features']} features, and how the project is set up",),
         start=said["start"],
@@ -172,10 +176,13 @@ def shown(verdict: Verdict) -> bool:
     return bool(judged) and all(one.holds and one.grade.rank >= SHOWN.rank for one in judged)
 
 
-async def there(run: Run, project: Project, feature: Feature, verdict: Verdict) -> tuple[Project, bool]:
-    """A feature that nobody works on, held against a verdict: does it hold as if somebody had just built it?"""
+async def there(
+    run: Run, project: Project, feature: Feature, verdict: Verdict, *, awaited: bool = False
+) -> tuple[Project, bool]:
+    """A feature that nobody works on, held against a verdict: does it hold as if somebody had just built it? What a
+    person has to judge, and is said to be built, is for that person to look at, not for a coder."""
     own = run.about(verdict, feature.id)
-    holds = own.holds and shown(own)
+    holds = own.holds and (shown(own) or awaited)
     found = await figures(run, feature) if holds else None
     gaps = (*own.gaps, *_counted(feature, found))
     project = project.tested(feature, found, gaps, run.when)

@@ -10,6 +10,7 @@ from .types import Approval, Heard, ManualCheck, Question, Requirement
 
 FILES = 5  # that are named; the others are counted
 WHOLE = "*"  # instead of a requirement: the contract
+WRITING = ("handoff",)  # workflows whose files on the branch say what people said
 
 
 async def said(kit: Kit, key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
@@ -81,12 +82,13 @@ def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
     return {(word.requirement, word.at): one.head for one in heard for word in one.words}
 
 
-def untaken(words: Iterable[Approval], heard: Sequence[Heard]) -> list[Approval]:
-    """Words that a workflow still has to hear: what was rejected, and what it went on without."""
+def untaken(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
+    """Words that a workflow still has to hear: what was rejected, and what it went on without; `every` word where it
+    writes down what people say."""
     known, parked = taken(heard), {name for one in heard for name in one.parked}
-    news = [one for one in words if one.requirement != WHOLE and (one.requirement, one.at) not in known]
+    news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
     newest = {one.requirement: one for one in news}  # said twice, the later one stands instead
-    return [one for one in newest.values() if one.rejected or one.requirement in parked]
+    return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
 
 
 def compared(words: Iterable[Approval], at: Mapping[str, str], heard: Taken) -> Iterator[tuple[str, str]]:

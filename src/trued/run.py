@@ -372,7 +372,7 @@ class Run(Delivery):
         """After `finish`: rejections, and words on what was parked, that no step has heard yet. Empty is no step, so
         that a resumed run hears what was said meanwhile; whoever gets words works by them and finishes again."""
         await byhand.last_words(self.steps, self._contract(), self.line.finished)
-        return await byhand.news(self.steps)
+        return await byhand.news(self.steps, every=self.settings.workflow in people.WRITING)
 
     async def rejected(self, plan: Plan) -> tuple[Task, ...] | None:
         """The same, as tasks to be done again: `open` tells each of them what was said. None: nobody said anything."""

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ..engine import Engine
 from ..engine.amending import Change
-from ..engine.approving import Word, judged_at, say
+from ..engine.approving import Word, judged_at, say, settled
 from ..errors import BadInput
 from ..redact import plain
 from ..trust import found, is_trusted
@@ -109,6 +109,9 @@ def _said(run: str | None, wanted: list[str], word: Word, *, as_json: bool) -> N
         _known(record, contract, wanted)
         who, why = _signed(engine, record, contract, wanted, word)
         record = say(engine, record.id, wanted or [None], replace(word, who=who, why=why))
+        if settled(engine, record):
+            hint("all is decided: it is written down on the branch, and proven once more")
+            record = asyncio.run(engine.resume(record.id))
         conclude(engine, record, as_json=as_json)
         if engine.journal.driver(record.id):
             hint("the run is going on: what it changes after that commit needs another look")

@@ -6,13 +6,14 @@ from datetime import UTC, datetime
 from ..types import Criterion, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
 from . import agent_state, feature_list, progress
 from .agent_state import AgentState
-from .feature_list import Feature, FeatureList, is_feature_list, requirement_of, trimmed, upcoming
+from .feature_list import Feature, FeatureList, blocked, is_feature_list, requirement_of, trimmed, upcoming
 from .progress import HandoffNote, standing
 from .sentences import sentences
 
 SCRIPT = "init.sh"
 MET = (Grade.PROVEN, Grade.ATTESTED)  # `passes` means one of these; held already is graded as proven
 SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
+HOLDS = "holds; a person's word is missing"
 TITLE_LIMIT = 80
 
 
@@ -46,6 +47,7 @@ class Project(Value):
     start: str = ""  # how the app is started
     test: str = ""
     set_up: tuple[str, ...] = ()
+    target: float | None = None  # of coverage, in per cent
 
     # -- what is to be done --------------------------------------------------------------------------------------------
 
@@ -75,6 +77,12 @@ class Project(Value):
     def claimed(self) -> frozenset[str]:
         """What the file calls passed."""
         return frozenset(one.id for one in self.features.features if one.passes)
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """What the file calls built, and a person is to judge."""
+        by_hand = [one for one in self.features.features if one.verification_method == "manual"]
+        return frozenset(one.id for one in by_hand if one.passes or one.agent_notes.startswith(HOLDS))
 
     @property
     def unproven(self) -> "Project":
@@ -118,7 +126,7 @@ class Project(Value):
             if figures
             else {}
         )
-        words = [gap.what for gap in gaps]
+        words = [f"{gap.what} ({gap.where})" if gap.where and gap.requirement else gap.what for gap in gaps]
         words += [figures.said] if figures and not figures.good and figures.said else []
         notes = trimmed("\n".join(dict.fromkeys(words)))
         return self._with(
@@ -134,14 +142,18 @@ class Project(Value):
             update={
                 "passes": met,
                 "status": "completed" if met else "in_progress",
-                "agent_notes": f"holds; a person's word is missing: {lacking}" if lacking else "",
+                "agent_notes": f"{HOLDS}: {lacking}" if lacking else "",
             }
         )
         waiting = {*self.holding} - {feature.id} | (set() if met else {feature.id})
         return self._with(now, holding=tuple(sorted(waiting)), green=tuple(sorted({*self.green, feature.id})))
 
     def given_up(self, feature: Feature) -> "Project":
-        return self._with(self.features[feature.id].model_copy(update={"status": "failed", "passes": False}))
+        """What depends on it will not be begun, and says why."""
+        found = self._with(self.features[feature.id].model_copy(update={"status": "failed", "passes": False}))
+        for one in blocked(found.features):
+            found = found._with(found.features[one.feature].model_copy(update={"agent_notes": f"blocked: {one.why}"}))
+        return found
 
     def reopened(self, names: Iterable[str]) -> "Project":
         """What was finished and is not any more."""
@@ -184,6 +196,7 @@ class Project(Value):
             do_not_touch=(*(f"what makes {name} pass" for name in self.finished), f"above the line in {self.note}"),
             context=(f"{totals['completed']} of {totals['total_features']} features pass", f"set up with ./{SCRIPT}"),
             coverage=current.coverage if current else None,
+            target=self.target,
             files=(f"{feature_list.NAME}: counted by the engine", f"{agent_state.NAME}: turn {self.state.iteration}"),
             continue_from=self.left_at,
         )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from .. import people, proof
 from ..errors import BadInput, Waiting
-from ..people import WHOLE, Since, asked_of
+from ..people import WHOLE, WRITING, Since, asked_of
 from ..redact import Redactor
 from ..spool.folder import held
 from ..types import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
@@ -74,7 +74,15 @@ def heard(engine: "Engine", run_id: str) -> list[Heard]:
 def untaken(engine: "Engine", run_id: str) -> list[Approval]:
     """Words that the run's workflow still has to hear."""
     words = engine.journal.approvals(run_id)
-    return people.untaken(words, heard(engine, run_id)) if words else []
+    every = engine.journal.run(run_id).workflow in WRITING
+    return people.untaken(words, heard(engine, run_id), every=every) if words else []
+
+
+def settled(engine: "Engine", record: RunRecord) -> bool:
+    """Is nothing left to be done but to write down what people said? Then going on calls no agent."""
+    news = untaken(engine, record.id) if record.state == "waiting" and record.workflow in WRITING else []
+    over = engine.final(record.id) is not None and not engine.journal.driver(record.id)
+    return bool(news) and over and not any(one.rejected for one in news)
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------

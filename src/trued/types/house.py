@@ -79,6 +79,7 @@ class Settings(Value):
     agents: dict[str, str] = {}  # role → agent; "*" for all others
     roles: dict[str, str] = {}  # role of the workflow → name of the role file that says how it works
     progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # the note that a handoff keeps, by name
+    coverage_target: float = Field(default=80.0, ge=0, le=100)  # per cent of lines; told to coders, held against nobody
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     yes: bool = False

@@ -96,13 +96,13 @@ async def begun(run: Run, goal: Goal) -> Project:
 
 async def looked_at(run: Run, project: Project) -> Project:
     """What the files call passed is a hint: it is proven again, and what does not hold is open again."""
-    claimed, project = project.claimed, project.unproven
+    claimed, awaited, project = project.claimed, project.awaited, project.unproven
     if not claimed and not run.goes_on:
         return project
     first, *rest = project.tasks
     verdict = await run.prove(first, beside=rest)
     for feature in project.features.features:
-        project, there = await handing.there(run, project, feature, verdict)
+        project, there = await handing.there(run, project, feature, verdict, awaited=feature.id in awaited)
         if feature.id in claimed and not there:
             await run.note("passes undone", feature=feature.id, why=project.features[feature.id].agent_notes)
     await run.write(project.files, "docs: what holds was looked at again")
@@ -123,7 +123,7 @@ async def built(run: Run, project: Project) -> Project:
 
 async def turn(run: Run, project: Project, feature: Feature) -> Project:
     """One feature: coder after coder, each with fresh eyes, until it holds or the attempts are used up."""
-    task, before = task_of(feature), run.head
+    task, before, work = task_of(feature), run.head, ""
     gaps, project = run.open(task).gaps, project.begun(feature, run.when)
     for number in range(run.settings.rounds):
         coder = run.session("coder", Coded, publishes=False)
@@ -132,6 +132,7 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
             before, set_up = await mended(run, project, coder, set_up)
         coded = await coder.ask(task, handoff=project.handoff_note, gaps=(*gaps, *handing.fails(set_up)))
         await run.commit(message_of(feature, run.id), onto=before, author="coder")
+        work = run.head
         verdict = await run.prove(task, disputes=coded.disputes, beside=project.others(feature))
         attempt = Attempt(feature, coded, coder.left, verdict, await handing.figures(run, feature))
         gaps = handing.gaps_of(run, project, attempt)
@@ -146,19 +147,20 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
             run.back_to(before)  # what breaks a finished feature is not built upon
         if run.stuck(verdict.model_copy(update={"remarks": gaps})):
             break
-    await run.set_aside(feature.id, back_to=before)
+    await run.set_aside(feature.id, back_to=before, work=work)
     return project.given_up(feature)
 
 
 async def mended(run: Run, project: Project, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
     """`init.sh` works before any feature is begun: a coder mends it, and what was finished must still hold."""
-    before, gaps = run.head, handing.fails(set_up)
+    before, work, gaps = run.head, "", handing.fails(set_up)
     for _ in range(run.settings.rounds):
         await run.note("set-up fails", said=set_up.said)
         mender = run.session("coder", Coded, publishes=False)
         await mender.ask(handing.MENDING, gaps=gaps)
         await mender.close()
         await run.commit(f"fix: mend {SCRIPT}", onto=before, author="coder")
+        work = run.head
         hurt = await handing.hurt(run, project)
         if hurt:
             run.back_to(before)
@@ -166,4 +168,5 @@ async def mended(run: Run, project: Project, coder: Session[Coded], set_up: SetU
         if set_up.works and not hurt:
             return run.head, set_up
         gaps = (*handing.fails(set_up), *hurt)
+    await run.set_aside(SCRIPT, back_to=before, work=work)
     raise Stopped(f"{SCRIPT} still fails after {run.settings.rounds} attempts to mend it: {handing.last_line(set_up)}")
