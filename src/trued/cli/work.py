@@ -4,18 +4,22 @@ import asyncio
 import os
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from ..engine import Engine, Request
+from ..engine import FINISHED, Engine, Request
 from ..engine.going_on import Unknown, unknown
+from ..engine.several import resume as resume_several
+from ..engine.several import start as start_several
 from ..errors import BadInput
 from ..spending import changes
 from ..types import RunRecord
-from .house import AsJson, RunName, chosen, opened, top_of
+from .house import AsJson, RunName, chosen, completed, opened, top_of
 from .live import Lines, Screen, Tree
+from .several import drive_all
 from .summary import conclude
 from .terminal import hint, home, outside_agents, quiet_place, whoami
 
@@ -24,16 +28,19 @@ app = typer.Typer(rich_markup_mode=None)
 
 @app.command()
 def run(  # noqa: PLR0913  a flag is a parameter
-    goal: Annotated[
-        str,
-        typer.Argument(metavar="GOAL|FILE", help="A plan, a specification or a feature list; or the goal in words."),
+    goals: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="GOAL|FILE|TICKET…",
+            help="A plan, a ticket, a specification, a feature list, or the goal in words; several tickets at once.",
+        ),
     ],
     workflow: Annotated[
         str | None,
         typer.Option(
             "-w",
             "--workflow",
-            help="purple (for a plan), handoff (for a specification) or solo (for words).",
+            help="purple (for a plan), ticket, handoff (for a specification) or solo (for words).",
             show_default="by the input",
         ),
     ] = None,
@@ -89,6 +96,9 @@ def run(  # noqa: PLR0913  a flag is a parameter
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="Seal and show the contract; let nobody work yet.")
     ] = False,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="With ticket: offer work that is not proven as a draft, too.")
+    ] = False,
     sandbox: Annotated[
         str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
     ] = None,
@@ -127,11 +137,12 @@ def run(  # noqa: PLR0913  a flag is a parameter
         "wait": wait,
         "limits": limit or None,
         "plan_only": plan_only or None,
+        "draft": draft or None,
         "sandbox": sandbox,
         "allow_unsandboxed": allow_unsandboxed or None,
     }
-    request = Request(
-        goal=goal,
+    request = partial(
+        Request,
         repository=repo,
         workflow=workflow,
         requirements=requirements,
@@ -139,13 +150,24 @@ def run(  # noqa: PLR0913  a flag is a parameter
         trust=trust,
         branch=branch,
     )
-    _advise(goal, workflow)
-    drive(lambda engine: engine.start(request), as_json=as_json)
+    if len(goals) > 1:
+        requests = [request(goal=goal) for goal in goals]
+        drive_all(lambda engine: start_several(engine, requests), as_json=as_json)
+    _advise(goals[0], workflow)
+    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json)
 
 
 @app.command()
 def resume(
-    run: RunName = None,
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN…]",
+            help="Ids, or their beginnings; else this repository's newest.",
+            autocompletion=completed,
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All runs of this repository that can go on.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
     wait: Annotated[
         bool | None,
@@ -164,6 +186,18 @@ def resume(
     """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
     outside_agents("resume")
     more = changes(limit or [])
+    with opened() as engine:
+        named = (
+            unfinished(engine) if every else [engine.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
+        )
+    if named:
+        drive_all(
+            lambda engine: resume_several(
+                engine, named, lambda one: engine.resume(one, yes=yes, wait=wait, more=more, who=whoami())
+            ),
+            as_json=as_json,
+        )
+    run = runs[0] if runs else None
     if left := _only_left(run):
         drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
     with opened() as engine:
@@ -175,6 +209,16 @@ def resume(
         screen=screen,
         as_json=as_json,
     )
+
+
+def unfinished(engine: Engine) -> list[str]:
+    """Of this repository, and driven by nobody."""
+    here = top_of(Path.cwd())
+    found = [one for one in engine.journal.runs() if here and Path(one.repository).resolve() == here]
+    named = [one.id for one in found if one.state not in FINISHED and not engine.journal.driver(one.id)]
+    if not named:
+        raise BadInput("no run of this repository can go on", then="`trued ls` lists them")
+    return list(reversed(named))
 
 
 def _only_left(run: str | None) -> Unknown | None:

@@ -37,6 +37,9 @@ class Shared:
 async def start(engine: "Engine", requests: Sequence["Request"]) -> list[RunRecord | TruedError]:
     """Begin all of them, or none: everything that can be checked is, before the first one is written down."""
     ready = [await engine.ready(one) for one in requests]
+    if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
+        what = f"{words[0][:80]!r} is no ticket, and only tickets are worked on side by side"
+        raise BadInput(what, then="put a goal in words between quotation marks, and start plans one by one")
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
     if twice := next((one for one in branches if branches.count(one) > 1), ""):
         raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
