@@ -132,6 +132,7 @@ async def test_a_ticket_is_implemented_verified_mended_once_and_offered(desk: Gr
 
 
 @pytest.mark.spec("TIC-8")
+@pytest.mark.slow
 async def test_without_success_nothing_is_offered_the_branch_is_kept_and_a_draft_says_so(desk: Ground) -> None:
     tries = iter(("2 * int(x)  # once more", "int(x) * 2"))
     engine, runtime = desk.engine(script(fix=lambda order: fixed(order, f"def double(x):\n    return {next(tries)}\n")))
@@ -146,7 +147,7 @@ async def test_without_success_nothing_is_offered_the_branch_is_kept_and_a_draft
 
 @pytest.mark.spec("TIC-8", "TIC-2")
 async def test_no_progress_ends_the_rounds_early_and_claims_that_git_refutes_are_gaps(desk: Ground) -> None:
-    lying = {"branch_name": "main", "commit_sha": "0" * 40, "files_changed": ["tiny.py", "other.py"]}
+    lying: dict[str, Any] = {"branch_name": "main", "commit_sha": "0" * 40, "files_changed": ["tiny.py", "other.py"]}
     engine, runtime = desk.engine(
         script(impl=lambda order: implemented(order, **lying), fix=lambda order: fixed(order, HALF))
     )
@@ -167,6 +168,7 @@ async def test_no_progress_ends_the_rounds_early_and_claims_that_git_refutes_are
 
 
 @pytest.mark.spec("TIC-7")
+@pytest.mark.slow
 async def test_what_a_fix_touches_beyond_the_named_files_is_listed_with_its_reason(desk: Ground) -> None:
     def wide(order: Order) -> dict[str, Any]:
         for name in ("said.py", "unsaid.py"):
@@ -206,6 +208,7 @@ async def test_a_verifier_edits_nothing_and_its_pictures_are_claims(desk: Ground
 
 
 @pytest.mark.spec("TIC-3", "TIC-9")
+@pytest.mark.slow
 async def test_a_second_run_goes_on_from_the_first_ones_branch_and_what_holds_needs_no_implementer(
     desk: Ground,
 ) -> None:
