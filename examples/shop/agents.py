@@ -118,7 +118,7 @@ def read(url: str, picture: Path) -> list[tuple[str, str]]:
     """What the cards of a page should say, and what they do say, in a browser."""
     browser = next(found for name in BROWSERS if (found := shutil.which(name)))
     quiet = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--virtual-time-budget=3000"]
-    words = [browser, *quiet, f"--screenshot={picture}", "--dump-dom", url]
+    words = [browser, *quiet, "--window-size=1000,1200", f"--screenshot={picture}", "--dump-dom", url]
     html = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True).stdout
     cards = re.findall(r'data-cents="(\d+)">([^<]*)<', html)
     return [(f"Earn {int(cents) // 100 * 10} points", said) for cents, said in cards]

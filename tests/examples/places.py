@@ -35,7 +35,7 @@ class Place:
         return {**clean_environment(), "TRUED_HOME": str(beside / "state"), "HOME": str(beside / "home")}
 
     def trued(
-        self, *words: str, within_s: float = 600, variables: Mapping[str, str] | None = None
+        self, *words: str, within_s: float = 840, variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "trued", *words],
@@ -52,6 +52,10 @@ class Place:
         done = self.trued(*words, "--json")
         assert done.stdout, done.stderr
         return json.loads(done.stdout)
+
+    def lines(self, *words: str) -> list[dict[str, Any]]:
+        """What a command tells as one JSON document a line."""
+        return [json.loads(line) for line in self.trued(*words, "--json").stdout.splitlines()]
 
     def commit(self, message: str) -> str:
         git(self.repository, "add", ".")
