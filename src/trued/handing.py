@@ -12,7 +12,7 @@ from .documents import agent_state, feature_list
 from .documents.agent_state import AgentState
 from .documents.e2e_example import e2e_example
 from .documents.failure_modes import Claimed, Counted, Mode, guesswork, meddling, one_shot, premature_victory
-from .documents.feature_list import Feature, is_feature_list, parse_feature_list, requirement_of
+from .documents.feature_list import STATUS, Feature, FeatureList, is_feature_list, parse_feature_list, requirement_of
 from .documents.init_script import init_script, untouched
 from .documents.progress import PROGRESS, notes_below
 from .documents.project import MET, SCRIPT, SHOWN, Figures, Project
@@ -52,8 +52,23 @@ async def found(run: Run, goal: Goal) -> Project | None:
         author = "" if await run.read(feature_list.NAME, run.base) is not None else "initializer"
     if not text:
         return None
-    project = Project(features=parse_feature_list(text, file), author=author, file=file)
-    return await _as_left(run, goal, project)
+    features = parse_feature_list(text, file)
+    if run.goes_on and file != feature_list.NAME:
+        features = _hinted(features, await run.read(feature_list.NAME) or "")
+    return await _as_left(run, goal, Project(features=features, author=author, file=file))
+
+
+def _hinted(features: FeatureList, left: str) -> FeatureList:
+    """The user's own list, with what the one on the branch says of how far each feature is."""
+    try:
+        said = {one.id: one for one in parse_feature_list(left).features}
+    except BadInput:
+        return features
+    for one in features.features:
+        if one.id in said:
+            status = {name: getattr(said[one.id], name) for name in STATUS}
+            features = features.with_feature(one.model_copy(update=status))
+    return features
 
 
 async def _as_left(run: Run, goal: Goal, project: Project) -> Project:

@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.workflows.conftest import Ground, events, example
 from trued.documents.feature_list import FeatureList, parse_feature_list
-from trued.engine import Engine
+from trued.engine import Engine, Request
 from trued.protocols import Tell
 from trued.runtimes.scripted import ScriptedRuntime
 from trued.types import Grade, RunRecord
@@ -111,8 +111,19 @@ class Hands(Ground):
         engine.runtime = coders
         return engine
 
-    async def handed(self, engine: Engine, goal: str = "../features.json", **flags: Any) -> RunRecord:
-        return await self.run(engine, goal, workflow="handoff", **flags)
+    async def handed(
+        self, engine: Engine, goal: str = "../features.json", *, branch: str = "", required: bool = True, **flags: Any
+    ) -> RunRecord:
+        return await engine.start(
+            Request(
+                goal=str(self.repository / goal),
+                repository=self.repository,
+                requirements=self.requirements if required else None,
+                workflow="handoff",
+                flags={"yes": True, "agents": {"*": "scripted:inside"}, **flags},
+                branch=branch,
+            )
+        )
 
     def features(self, at: str) -> FeatureList:
         return parse_feature_list(self.git("show", f"{at}:feature_list.json"))
