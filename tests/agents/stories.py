@@ -21,6 +21,7 @@ Part: TypeAlias = Callable[[Turn], list[Step]]
 
 def environ(home: Path, path: str, url: str) -> dict[str, str]:
     """For `trued` as somebody starts it who has Claude Code, a key that is none, and a model on this machine."""
+    home.mkdir(exist_ok=True)
     return {"PATH": f"{PROGRAMS}:{path}", "HOME": str(home), "ANTHROPIC_API_KEY": "none", "ANTHROPIC_BASE_URL": url}
 
 

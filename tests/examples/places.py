@@ -37,10 +37,12 @@ class Place:
     def trued(
         self, *words: str, within_s: float = 840, variables: Mapping[str, str] | None = None
     ) -> subprocess.CompletedProcess[str]:
+        """As somebody starts it in the repository; with `variables`, these are all that there are."""
+        own = self.variables
         return subprocess.run(
             [sys.executable, "-m", "trued", *words],
             cwd=self.repository,
-            env={**self.variables, **(variables or {})},
+            env={"TRUED_HOME": own["TRUED_HOME"], **variables} if variables else own,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
