@@ -4,7 +4,7 @@ import asyncio
 import re
 import urllib.error
 import urllib.request
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -14,7 +14,6 @@ from typing import Any
 from . import proof
 from .branch import Branch
 from .documents.issues import Claimed, mismatches
-from .edges import Offered
 from .errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
 from .kit import digest
 from .preview import HOST, Preview, Show, Showing, free_port
@@ -34,6 +33,23 @@ class Content(Value):
 
     path: str
     content: str
+
+
+class Findings(Value):
+    found: tuple[Finding, ...] = ()
+
+
+class Offering(Value):
+    """A pull request, as it is recorded; or what keeps it from being one."""
+
+    number: int = 0
+    url: str = ""
+    state: str = ""
+    asks: dict[str, str] = {}  # noqa: RUF012 (a frozen value)
+    title: str = ""
+    body: str = ""
+    draft: bool = False
+    head: str = ""
 
 
 class Viewing:
@@ -205,8 +221,11 @@ class Delivery(Branch):
         verdict = outcome.verdict
         return verdict is not None and proof.success(self.kit.lifted(verdict), self.kit.settings.accept)
 
-    async def offer(self, *, draft: bool = False) -> Offered:
-        """Push the head and open its pull request, or bring the open one up to date: once, whoever is killed when."""
+    async def offer(self, *, draft: bool = False) -> Offering:
+        """Push the head and open its pull request, or bring the open one up to date: once, whoever is killed when.
+
+        What would run by itself once it is pushed is nobody's to push but a person's: then it waits to be landed.
+        """
         offer, run = self.kit.offer, self.kit.run
         if offer is None:
             raise BadInput("there is no forge to offer to")
@@ -218,29 +237,16 @@ class Delivery(Branch):
                 raise Waiting(f"the work is not offered yet: {error}; `trued resume {run}` offers it") from error
             except ForgeFailed as error:
                 raise AgentFailed(f"the work is not offered yet: {error}; `trued resume {run}` offers it") from error
-            self.steps.tell("offer")("offered", **asdict(offered) | {"body": ""})
-            return Offering(**asdict(offered)).model_dump_json()
+            if isinstance(offered, Mapping):
+                why = f"`trued land {run} --pr` shows them, asks, and offers the work"
+                self.steps.tell("offer")("not offered", files=list(offered), why=f"they ask for trust; {why}")
+                return Offering(asks=dict(offered)).model_dump_json()
+            told = asdict(offered)
+            self.steps.tell("offer")("offered", **{name: told[name] for name in told if name != "body"})
+            return Offering(**told).model_dump_json()
 
-        done = Offering.model_validate_json(
-            await self.steps.once(self.steps.key("offer"), digest(self.line.head, draft), step)
-        )
-        return Offered(**done.model_dump())
-
-
-class Findings(Value):
-    found: tuple[Finding, ...] = ()
-
-
-class Offering(Value):
-    """A pull request, as it is recorded."""
-
-    number: int
-    url: str
-    state: str
-    title: str = ""
-    body: str = ""
-    draft: bool = False
-    head: str = ""
+        inputs = digest(self.line.head, draft)
+        return Offering.model_validate_json(await self.steps.once(self.steps.key("offer"), inputs, step))
 
 
 def _unreached(url: str) -> str:

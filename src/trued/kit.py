@@ -44,7 +44,8 @@ class Kit:
     ticket: Ticket | None = None
     branch: str = ""  # the run's, in the user's repository
     lifted: Callable[[Verdict], Verdict] = lambda verdict: verdict  # with what people said of it
-    offer: Callable[[bool], Awaitable[Offered]] | None = None  # the head as a pull request, or as a draft of one
+    # the head as a pull request, or as a draft of one; or the files of it that ask for trust first, with the reasons
+    offer: Callable[[bool], Awaitable[Offered | Mapping[str, str]]] | None = None
 
 
 @dataclass

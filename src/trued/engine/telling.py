@@ -1,6 +1,6 @@
 """What a pull request tells of a run, gathered from its journal: the same whoever offers it, and whenever."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,10 +29,15 @@ def forge_for(engine: "Engine", record: RunRecord, workspace: GitWorkspace) -> F
     return LocalForge(folder, workspace.store.folder) if forge.name == LocalForge.name else forge
 
 
-async def offered_run(engine: "Engine", record: RunRecord, workspace: GitWorkspace, *, draft: bool) -> Offered:
-    """The run's finished head as a pull request, while it is still being driven."""
+async def offered_run(
+    engine: "Engine", record: RunRecord, workspace: GitWorkspace, *, draft: bool
+) -> Offered | Mapping[str, str]:
+    """The run's finished head as a pull request, while it is still being driven; or the files of it that ask for trust
+    (what would run by itself once it is pushed), with the reasons: then a person lands it."""
     verdict = engine.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
+    if asking := (await entrusted(workspace, record.base, record.head)).files:
+        return asking
     accept = engine.inputs(record.id).settings.accept
     work = await work_of(engine, record, workspace, proven=proof.success(verdict, accept), draft=draft)
     return await offered(forge_for(engine, record, workspace), workspace, work)
