@@ -18,7 +18,7 @@ demo: ## See the whole product in about a minute: no key, no agent, no network
 
 test: ## All tests, with a sample of the crash sweep
 	@tools/setup.sh test
-	@$(BIN)/pytest -n $(WORKERS) $(ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder $(ARGS)
 
 test-more: ## What takes longer: the whole corpus, real runners, built environments
 	@tools/setup.sh test

@@ -1,8 +1,11 @@
-"""What all tests share: how long the crash sweep is, and which of many alike are in `make test`."""
+"""What all tests share: a warm interpreter, the length of the crash sweep, which of many alike are in `make test`."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import pytest
+
+from tests.warm import Warm, warm
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -12,6 +15,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def all_kills(pytestconfig: pytest.Config) -> bool:
     return bool(pytestconfig.getoption("--all-kills"))
+
+
+@pytest.fixture(scope="session")
+def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """An interpreter that has loaded everything: most of a short command's time goes into imports."""
+    with warm(tmp_path_factory.mktemp("warm")) as one:
+        yield one
 
 
 @pytest.hookimpl(tryfirst=True)

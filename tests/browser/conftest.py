@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, sync_playwright
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture  # one for each test: its event loop must not run while others' do
+@pytest.fixture(scope="module")  # no longer: its event loop must not run while others' do
 def browser() -> Iterator[Browser]:
     program = next((found for name in NAMES if (found := shutil.which(name))), None)
     if program is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.warm import Warm, warm
+from tests.warm import Warm
 from trued.journals.sqlite import SqliteJournal
 from trued.types import RunRecord
 
@@ -40,12 +40,6 @@ def record(journal: SqliteJournal, tmp_path: Path) -> RunRecord:
     )
     journal.add(one)
     return journal.run(RUN)
-
-
-@pytest.fixture(scope="session")
-def waiting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
-    with warm(tmp_path_factory.mktemp("warm")) as one:
-        yield one
 
 
 @pytest.fixture

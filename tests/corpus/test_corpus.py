@@ -14,7 +14,7 @@ from trued.proof import success
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "manifest.json").read_text())
 TRIED = [(case, kind) for case in CASES for kind in case["expected"]]
-QUICK = 5  # every fifth is in `make test`
+QUICK = 7  # every seventh is in `make test`: an odd number, so that cheats and honest ones take turns
 
 
 @pytest.fixture(scope="session")

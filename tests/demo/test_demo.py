@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.report.reading import Read
+from tests.warm import Warm
 from trued.demo.bill import Bill, bill
 from trued.demo.facts import LIE, VICTIM, End, happened
 from trued.types import Event, Grade
@@ -28,6 +29,7 @@ class Shown:
     err: str
     seconds: float
     outside: Path
+    waiting: Warm
 
     @property
     def run(self) -> str:
@@ -37,11 +39,7 @@ class Shown:
 
     def trued(self, *words: str) -> subprocess.CompletedProcess[str]:
         environ = {**os.environ, "TRUED_HOME": str(self.folder / "state"), "HOME": str(self.outside / "home")}
-        command = [sys.executable, "-m", "trued", *words]
-        repository = self.folder / "textkit"
-        return subprocess.run(
-            command, cwd=repository, env=environ, capture_output=True, text=True, timeout=120, check=False
-        )
+        return self.waiting.run(words, folder=self.folder / "textkit", variables=environ)
 
     def git(self, *words: str) -> str:
         command = ["git", "-C", str(self.folder / "textkit"), *words]
@@ -49,7 +47,7 @@ class Shown:
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
+def shown(tmp_path_factory: pytest.TempPathFactory, waiting: Warm) -> Shown:
     outside = tmp_path_factory.mktemp("outside")
     (outside / "home").mkdir()
     folder = tmp_path_factory.mktemp("demo") / "ein Vorführ-Ordner"
@@ -64,7 +62,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Shown:
         timeout=400,
         check=False,
     )
-    return Shown(folder, done.returncode, done.stdout, done.stderr, time.monotonic() - began, outside)
+    return Shown(folder, done.returncode, done.stdout, done.stderr, time.monotonic() - began, outside, waiting)
 
 
 @pytest.mark.spec("USE-1")

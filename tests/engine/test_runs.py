@@ -98,6 +98,7 @@ def wait_for(condition: Callable[[], bool], within_s: float = 60.0) -> None:
 
 
 @pytest.mark.spec("AGT-7", "PUR-5", "USE-7")
+@pytest.mark.slow
 async def test_any_program_can_be_an_agent_in_a_path_with_spaces_and_umlauts(world: World, engine: Engine) -> None:
     record = await start(world, engine, program(world, GOOD))
     assert (record.state, record.grade) == ("done", Grade.PROVEN)
@@ -137,6 +138,7 @@ BAD = {
 
 @pytest.mark.spec("AGT-3", "RUN-5", "USE-3")
 @pytest.mark.parametrize("code", BAD.values(), ids=BAD.keys())
+@pytest.mark.many(3)
 async def test_an_agent_that_fails_ends_the_run_in_a_clear_state_and_can_be_mended(
     world: World, engine: Engine, code: str
 ) -> None:
@@ -169,6 +171,7 @@ def test_of_two_processes_that_resume_one_run_one_drives_and_the_other_says_so(w
 
 
 @pytest.mark.spec("RUN-5", "USE-3")
+@pytest.mark.slow
 def test_an_interrupted_run_leaves_no_process_and_goes_on_when_resumed(world: World) -> None:
     world.make_slow(30.0)
     process, run = begun(world)

@@ -7,7 +7,7 @@ import pytest
 
 from tests.gate.yard import Yard, yard_in
 from tests.proof.trial import bare_interpreter
-from tests.warm import Warm, warm
+from tests.warm import Warm
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -15,12 +15,6 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path_factory.mktemp("bare"))))
         yield
-
-
-@pytest.fixture(scope="session")
-def waiting(tmp_path_factory: pytest.TempPathFactory, bare: None) -> Iterator[Warm]:
-    with warm(tmp_path_factory.mktemp("warm")) as one:
-        yield one
 
 
 @pytest.fixture

@@ -58,7 +58,7 @@ async def _sealed(
 
 
 @pytest.mark.spec("LAW-6", "LAW-7")
-@pytest.mark.many(6)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("text", IN_PROCESS.values(), ids=IN_PROCESS)
 async def test_nothing_that_the_head_does_in_its_own_process_is_accepted(by_data: Sealed, text: str) -> None:
     verdict = await by_data.trial.prove(by_data.contract, await by_data.trial.head(core(text)))
@@ -74,7 +74,7 @@ async def test_a_call_that_never_ends_is_refuted_in_time(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.many(6)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("change", FILES.values(), ids=FILES)
 async def test_no_file_beside_the_code_makes_undone_work_pass(by_tests: Sealed, change: Change) -> None:
     verdict = await by_tests.trial.prove(by_tests.contract, await by_tests.trial.head(change, force=True))
@@ -86,7 +86,7 @@ HARMLESS = ["a conftest at the root", "pytest.ini", "tox.ini", "setup.cfg", "a p
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("name", HARMLESS)
 async def test_the_same_file_beside_honest_work_is_not_held_against_it(both: Sealed, name: str) -> None:
     change = FILES[name]
@@ -96,7 +96,7 @@ async def test_the_same_file_beside_honest_work_is_not_held_against_it(both: Sea
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("text", INSIDE_PYTEST.values(), ids=INSIDE_PYTEST)
 async def test_code_that_fights_the_runner_is_refuted_by_its_own_tests(by_tests: Sealed, text: str) -> None:
     verdict = await by_tests.trial.prove(by_tests.contract, await by_tests.trial.head(core(text)))

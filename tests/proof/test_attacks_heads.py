@@ -69,6 +69,7 @@ async def test_cases_do_not_find_the_contracts_own_tests(tmp_path: Path) -> None
 
 
 @pytest.mark.spec("LAW-4", "LAW-7")
+@pytest.mark.slow
 async def test_a_preparation_does_not_find_them_either(tmp_path: Path) -> None:
     head = {"calc/core.py": HALF + READS, "keep.py": KEEPS}
     found = await judged(tmp_path, head, prepare=["test ! -e keep.py || python keep.py"])

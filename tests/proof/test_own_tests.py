@@ -28,7 +28,7 @@ async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and
 
 
 @pytest.mark.spec("LAW-5", "LAW-8")
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "head",
     [

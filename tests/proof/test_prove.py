@@ -84,6 +84,7 @@ async def test_the_bases_other_tests_guard_every_requirement(tmp_path: Path) -> 
     assert any("tests/test_half.py: the base's version was used" in word for word in verdict.undecided)
 
 
+@pytest.mark.slow
 async def test_a_file_that_is_named_counts_whatever_it_is_called(tmp_path: Path) -> None:
     base = {**BASE, "checks/odd.py": TESTS}
     trial = Trial(tmp_path, base, required({"kind": "tests", "command": "pytest", "files": ["checks/odd.py"]}))
@@ -125,6 +126,7 @@ async def test_kept_work_needs_guards_that_run_what_the_diff_touches(tmp_path: P
     assert only(broken).grade is Grade.REFUTED
 
 
+@pytest.mark.slow
 async def test_a_new_package_makes_its_frozen_tests_red_on_base(tmp_path: Path) -> None:
     base: dict[str, str | None] = {"tests/test_new.py": "from shop import f\n\n\ndef test_f():\n    assert f() == 1\n"}
     trial = Trial(tmp_path, base, required({"kind": "tests", "command": "pytest"}))
@@ -136,6 +138,7 @@ async def test_a_new_package_makes_its_frozen_tests_red_on_base(tmp_path: Path) 
     assert "module shop" in only(unbuilt).why[0]
 
 
+@pytest.mark.slow
 async def test_a_guard_that_always_depended_on_its_order_is_not_counted(tmp_path: Path) -> None:
     bound = (
         "import calc\n\n\ndef test_first():\n    calc.state = 1\n\n\ndef test_second():\n    assert calc.state == 1\n"

@@ -180,7 +180,7 @@ LYING: dict[str, Change] = {
 
 
 @pytest.mark.spec("LAW-2", "LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("way", LYING)
 async def test_no_report_is_believed_against_its_command(sealed: Sealed, way: str) -> None:
     verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(LYING[way]))

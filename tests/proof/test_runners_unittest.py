@@ -124,7 +124,7 @@ FIGHTING = {
 
 
 @pytest.mark.spec("LAW-6")
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("way", FIGHTING)
 async def test_no_head_talks_unittest_into_a_pass(sealed: Sealed, way: str) -> None:
     change = {**DONE, "calc/core.py": FIGHTING[way]}

@@ -62,6 +62,17 @@ REQUIREMENTS = [
     },
 ]
 
+ONE_CHUNK = """# Plan: numbers
+
+## Goals
+
+- numbers can be doubled
+
+| Chunk | Scope | Files |
+| --- | --- | --- |
+| 1A | `double(x)` returns twice its argument | tiny.py |
+"""
+
 CODE = {"1A": "def double(x):\n    return x + x\n", "1B": "\n\ndef triple(x):\n    return 3 * x\n"}
 
 
@@ -117,6 +128,12 @@ class Ground:
 
     def require(self, requirements: list[dict[str, Any]]) -> None:
         self.requirements.write_text(json.dumps({"requirements": requirements}))
+
+    def one_chunk(self) -> None:
+        """Half the work, where a second chunk shows nothing more."""
+        self.write("PLAN.md", ONE_CHUNK)
+        self.require(REQUIREMENTS[:1])
+        self.commit()
 
     def engine(self, script: Script = honest, *, person: Person | None = None) -> tuple[Engine, ScriptedRuntime]:
         runtime = ScriptedRuntime(script)

@@ -95,7 +95,7 @@ GANGS: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.spec("LAW-5", "LAW-7", "LAW-8", "LAW-12")
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("gang", GANGS.values(), ids=GANGS.keys())
 async def test_a_contract_that_a_gang_wrote_proves_nothing(
     ground: Ground, gang: tuple[str, dict[str, Any], str]

@@ -29,50 +29,17 @@ def lazy(rounds: int) -> Any:
     return script
 
 
-@pytest.mark.spec("PUR-2", "PUR-3", "PUR-7", "LAW-8", "RUN-1")
-async def test_a_plan_is_worked_through_chunk_by_chunk_and_proven(ground: Ground) -> None:
-    engine, runtime = ground.engine()
-    record = await ground.run(engine)
-    assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
-    assert roles(runtime.orders) == ["1A a", "1A b", "1B a", "1B b"]
-    assert "def triple" in ground.file(record, "tiny.py")
-    assert ground.git("log", "--format=%an", f"main..{record.branch}").splitlines().count("purple-team-a") == 2
-
-
-@pytest.mark.spec("PUR-7", "PUR-5", "LAW-5", "LAW-7")
-async def test_a_lie_that_team_b_believes_is_refuted_and_mended_in_the_same_sessions(ground: Ground) -> None:
-    engine, runtime = ground.engine(lazy(2))
-    record = await ground.run(engine)
-    assert (record.state, record.grade) == ("done", Grade.PROVEN)
-    assert roles(runtime.orders) == [f"{chunk} {team}" for chunk in ("1A", "1B") for team in "abab"]
-    first, _, second, _ = runtime.orders[:4]
-    assert (first.session, first.folder) == (second.session, second.folder)
-    assert (first.resume, second.resume) == (False, True)
-    assert runtime.orders[4].session != first.session
-
-
-@pytest.mark.spec("PUR-7", "LAW-7")
-async def test_team_a_learns_which_requirement_failed_and_how_but_no_held_out_value(ground: Ground) -> None:
-    engine, runtime = ground.engine(lazy(2))
-    await ground.run(engine)
-    again = next(order for order in runtime.orders if order.resume)
-    assert "double(x) returns twice" in again.brief
-    assert "double" in again.brief
-    for order in runtime.orders:
-        assert "42" not in order.brief
-        assert "abab" not in order.brief
-
-
 @pytest.mark.spec("PUR-5", "PUR-9", "LAW-8")
 async def test_a_lying_pair_is_stopped_after_three_rounds_and_the_gaps_are_listed(ground: Ground) -> None:
+    ground.one_chunk()
     engine, runtime = ground.engine(lazy(99))
     record = await ground.run(engine)
     assert (record.state, record.code) == ("not proven", 1)
-    assert len(runtime.orders) == 2 * 3 * 2
+    assert len(runtime.orders) == 3 * 2
     assert "double" in record.why
     verdict = engine.verdict(record.id)
     assert verdict
-    assert {one.id: one.grade for one in verdict.requirements}["triple"] is Grade.REFUTED
+    assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.REFUTED
     assert "⚠" in ground.file(record, "MEMORY.md")
 
 
@@ -105,6 +72,7 @@ async def test_no_progress_ends_the_rounds_early_and_says_so(ground: Ground) -> 
 )
 @pytest.mark.many(1)
 async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, review: dict[str, Any]) -> None:
+    ground.one_chunk()
     engine, _ = ground.engine(lambda order: built(order) if order.role == "purple-team-a" else review)
     record = await ground.run(engine, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
@@ -117,44 +85,18 @@ async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, revie
 async def test_team_b_mends_on_top_of_team_a_in_a_commit_of_its_own(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
         if order.role == "purple-team-a":
-            return built(
-                order, {"1A": "def double(x):\n    return x\n", "1B": "\n\ndef triple(x):\n    return 3 * x\n"}
-            )
+            return built(order, {"1A": "def double(x):\n    return x\n"})
         file = Path(order.folder) / "tiny.py"
         file.write_text(file.read_text().replace("return x\n", "return x + x\n"))
         return {**PASSED, "fixed": ["double doubled nothing"]}
 
+    ground.one_chunk()
     engine, runtime = ground.engine(script)
     record = await ground.run(engine)
     assert record.grade is Grade.PROVEN
-    assert len(runtime.orders) == 4
+    assert len(runtime.orders) == 2
     authors = ground.git("log", "--reverse", "--format=%an", f"main..{record.branch}", "--", "tiny.py").splitlines()
     assert authors[:2] == ["purple-team-a", "purple-team-b"]
-
-
-@pytest.mark.spec("PUR-3", "PUR-11", "AGT-4")
-async def test_team_b_is_given_the_plan_and_the_notes_not_the_conversation(ground: Ground) -> None:
-    engine, runtime = ground.engine()
-    record = await ground.run(engine)
-    a, b = runtime.orders[:2]
-    assert "look twice" in b.brief
-    assert "returns twice its argument" in b.brief
-    assert a.session != b.session
-    asked = events(engine, record, "asked")
-    assert [event.data["brief"] for event in asked] == [order.brief for order in runtime.orders]
-    assert all(event.data["chars"] == len(event.data["brief"]) for event in asked)
-
-
-@pytest.mark.spec("PUR-6", "LAW-9")
-async def test_the_log_of_both_teams_is_committed_beside_the_plan(ground: Ground) -> None:
-    engine, _ = ground.engine(lazy(2))
-    record = await ground.run(engine)
-    log = ground.file(record, "MEMORY.md")
-    assert log.index("### Chunk 1A") < log.index("### Chunk 1B")
-    for words in ("Team A – Iteration 1", "Team B – Iteration 1", "Team A – Iteration 2", "look twice", "PASS"):
-        assert words in log
-    changed = ground.git("log", "--author=^trued", "--name-only", "--format=", f"main..{record.branch}").split()
-    assert set(changed) == {"MEMORY.md"}
 
 
 @pytest.mark.spec("PUR-8", "RUN-8")
@@ -195,16 +137,6 @@ async def test_stop_ends_the_run_with_what_is_there(ground: Ground) -> None:
 
 
 @pytest.mark.spec("PUR-10")
-async def test_ship_criteria_are_ticked_in_the_plan_copy_only_by_evidence(ground: Ground) -> None:
-    engine, _ = ground.engine()
-    record = await ground.run(engine)
-    copy = (engine.folder(record.id) / "files" / "PLAN.md").read_text()
-    assert "- [x] strings are doubled, too" in copy
-    assert "strings" in copy.split("- [x] strings are doubled, too")[1].splitlines()[0]
-    assert "- [ ] strings are doubled, too" in ground.file(record, "PLAN.md")
-
-
-@pytest.mark.spec("PUR-10")
 async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_it(ground: Ground) -> None:
     ground.require(REQUIREMENTS[:2])
     engine, _ = ground.engine()
@@ -241,15 +173,6 @@ async def test_a_pair_that_changes_nothing_does_not_hold(ground: Ground) -> None
 
 
 @pytest.mark.spec("RUN-3")
-async def test_a_finished_run_costs_nothing_to_resume(ground: Ground) -> None:
-    engine, _ = ground.engine()
-    record = await ground.run(engine)
-    again, runtime = ground.engine()
-    assert await again.resume(record.id) == again.journal.run(record.id)
-    assert runtime.orders == []
-
-
-@pytest.mark.spec("RUN-3")
 async def test_inputs_are_copied_so_a_changed_plan_or_role_is_not_mixed_in(ground: Ground) -> None:
     engine, _ = ground.engine()
     record = await ground.run(engine, yes=False)
@@ -259,21 +182,6 @@ async def test_inputs_are_copied_so_a_changed_plan_or_role_is_not_mixed_in(groun
     restarted.answer(record.id, "yes", comment="", who="ann")
     await restarted.resume(record.id, yes=True)
     assert "returns three times its argument" in runtime.orders[0].brief
-
-
-@pytest.mark.spec("RUN-4", "RUN-9")
-async def test_nothing_is_left_but_the_branch(ground: Ground) -> None:
-    ground.write("scratch.txt", "the user's own")
-    before = ground.git("status", "--porcelain=v2", "--branch")
-    engine, runtime = ground.engine(lazy(2))
-    record = await ground.run(engine)
-    assert ground.git("status", "--porcelain=v2", "--branch") == before
-    assert ground.git("for-each-ref", "--format=%(refname)").split() == [
-        "refs/heads/main",
-        f"refs/heads/{record.branch}",
-    ]
-    assert not (engine.folder(record.id) / "clones").exists()
-    assert len({order.folder for order in runtime.orders}) == 4
 
 
 @pytest.mark.spec("PUR-1")
@@ -295,32 +203,32 @@ async def test_a_plain_goal_is_planned_first_and_the_plan_is_confirmed(ground: G
 async def test_solo_implements_all_and_mends_once(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
         if order.resume:
-            (Path(order.folder) / "tiny.py").write_text(CODE_FOR_ALL)
+            (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return x + x\n")
         return {"implemented": ["all"], "files": []}
 
+    ground.one_chunk()
     engine, runtime = ground.engine(script)
     record = await ground.run(engine, workflow="solo")
     assert (record.state, record.grade) == ("done", Grade.PROVEN)
     assert [order.role for order in runtime.orders] == ["solo", "solo"]
 
 
-CODE_FOR_ALL = "def double(x):\n    return x + x\n\n\ndef triple(x):\n    return 3 * x\n"
-
-
 @pytest.mark.spec("USE-10")
 async def test_the_contract_can_be_seen_before_anything_is_spent(ground: Ground) -> None:
+    ground.one_chunk()
     engine, runtime = ground.engine()
     record = await ground.run(engine, plan_only=True)
     assert (record.state, record.code) == ("planned", 0)
     assert runtime.orders == []
     contract = engine.contract(record.id)
     assert contract
-    assert [one.id for one in contract.requirements] == ["double", "triple", "strings"]
+    assert [one.id for one in contract.requirements] == ["double"]
     assert (await engine.resume(record.id)).state == "done"
 
 
 @pytest.mark.spec("LAW-7", "LAW-8")
 async def test_a_requirements_file_that_agents_can_read_proves_no_more_than_tested(ground: Ground) -> None:
+    ground.one_chunk()
     inside = ground.repository / "requirements.json"
     inside.write_bytes(ground.requirements.read_bytes())
     ground.commit()
@@ -331,6 +239,7 @@ async def test_a_requirements_file_that_agents_can_read_proves_no_more_than_test
 
 @pytest.mark.spec("USE-3", "LAW-8")
 async def test_a_lower_bar_is_the_users_word_and_is_said(ground: Ground) -> None:
+    ground.one_chunk()
     (ground.repository / "requirements.json").write_bytes(ground.requirements.read_bytes())
     ground.commit()
     engine, _ = ground.engine()
@@ -402,11 +311,12 @@ async def test_a_branch_that_stands_in_the_way_is_said_before_anything_begins(gr
 @pytest.mark.spec("RUN-4", "LAW-9")
 async def test_work_that_could_not_be_handed_over_is_no_success_until_it_is(ground: Ground) -> None:
     def script(order: Order) -> dict[str, Any]:
-        if order.role == "purple-team-b" and chunk_of(order) == "1B":
+        if order.role == "purple-team-b":
             ground.git("branch", "-f", f"trued/{order.run}", "main~0")
             ground.git("checkout", "-q", f"trued/{order.run}")
         return honest(order)
 
+    ground.one_chunk()
     engine, _ = ground.engine(script)
     record = await ground.run(engine)
     assert (record.state, record.code) == ("waiting", 3)

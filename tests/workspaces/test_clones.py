@@ -321,6 +321,7 @@ def damage(file: Path, how: str) -> None:
 @pytest.mark.spec("RUN-4")
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("file", ["state.json", "index"])
+@pytest.mark.many(5)
 async def test_a_damaged_clone_is_set_aside_and_made_anew(
     workspace: GitWorkspace, begin: Begin, file: str, how: str
 ) -> None:
@@ -342,6 +343,7 @@ async def test_a_damaged_clone_is_set_aside_and_made_anew(
 @pytest.mark.spec("RUN-4")
 @pytest.mark.parametrize("how", DAMAGE)
 @pytest.mark.parametrize("file", ["state.json", "index"])
+@pytest.mark.many(5)
 async def test_dropping_and_tidying_go_on_past_a_damaged_clone(workspace: GitWorkspace, file: str, how: str) -> None:
     for name in ("a", "b", "c"):
         work, _ = await workspace.clone(name, workspace.base, token="1")

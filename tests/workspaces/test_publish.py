@@ -95,6 +95,7 @@ async def test_after_a_crash_between_branch_and_note_it_is_still_ours(workspace:
 @pytest.mark.spec("RUN-4")
 @pytest.mark.parametrize("content", [b"", b"\xff\x00garbage {[\n"])
 @pytest.mark.parametrize("names", [("base",), ("head",), ("published",), ("base", "head", "published")])
+@pytest.mark.many(3)
 async def test_a_broken_ref_of_the_store_stops_nothing(
     workspace: GitWorkspace, begin: Begin, repo: Path, content: bytes, names: tuple[str, ...]
 ) -> None:
