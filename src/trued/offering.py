@@ -156,7 +156,7 @@ def body_of(work: Work, links: Mapping[str, str]) -> str:
         else "",
         _section("Requirements", _requirements(work)),
         _section("Pictures", _pictures(work, links)),
-        _section("Rounds", _rounds(work)),
+        _section("Rounds", _rounds(work.rounds)),
         _section("Tokens and cost", _spent(work.spent)),
         _folded("Evidence, requirement by requirement", _evidence(work)),
         _folded("What is undecided", _undecided(work)),
@@ -215,9 +215,17 @@ def _link(address: str) -> str:
     return re.sub(r"[\s<>()\"'\\|]", lambda one: f"%{ord(one[0]):02X}", address)
 
 
-def _rounds(work: Work) -> str:
+def rounds_told(rounds: Sequence[Round], spent: Sequence[Spent]) -> str:
+    """Rounds, and what every agent held in its context, as a document of a run."""
+    held = sum(one.peak for one in spent)
+    sums = f"\n\nPeak contexts of all roles together: {held:,} tokens." if spent else ""
+    parts = [f"# Rounds\n\n{_rounds(rounds)}", _section("Tokens and cost", f"{_spent(spent)}{sums}")]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _rounds(rounds: Sequence[Round]) -> str:
     rows = []
-    for one in work.rounds:
+    for one in rounds:
         found = "<br>".join(map(text, one.issues[:10])) or "nothing"
         more = f"<br>… {len(one.issues) - 10} more" if one.issues[10:] else ""
         beyond = "".join(f"<br>beyond the named files: {text(each)}" for each in one.beyond)

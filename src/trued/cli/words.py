@@ -186,6 +186,11 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "proven": _proven,
     "question": _question,
     "ended": _ended,
+    "round": lambda data: (
+        f"{line(data.get('fate'))}; {line('; '.join(map(str, data.get('open') or ['nothing found'])), 400)}"
+    ),
+    "mended": lambda data: line(data.get("summary"), 200),
+    "pictures claimed": lambda data: line(", ".join(data.get("pictures") or ()), 200),
     "agents found": lambda data: f"nobody named one; {line(data.get('says'))}",
     "waited": lambda data: duration(float(data.get("seconds") or 0.0)),
 }

@@ -38,7 +38,7 @@ from .handing import handed_over
 from .landing import Landing, Wanted, land
 from .several import Shared
 from .start import Inputs, Request, new_record, prepared
-from .telling import offered_run
+from .telling import offered_run, write_rounds
 from .ticketed import placed
 
 __all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
@@ -218,6 +218,7 @@ class Engine:
         ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
         if file := handed_over(self, ended):
             self._of(record).tell("handed over", file=file)
+        write_rounds(self, ended)
         self._of(record).tell("ended", state=end.state, code=end.code, why=end.why, grade=record.grade)
         self.journal.update(ended)
         return ended

@@ -4,19 +4,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .. import proof
+from .. import durable, proof
 from ..edges import Forge, Offered
 from ..forges import forge_of
 from ..forges.local import LocalForge
-from ..offering import Round, Spent, Work, offered
+from ..offering import Round, Spent, Work, offered, rounds_told
 from ..types import Event, Evidence, Grade, RunRecord, Ticket, Verdict
 from ..workspaces.git import GitWorkspace
 from .entrusted import entrusted
+from .ticketed import TICKET
 
 if TYPE_CHECKING:
     from . import Engine
 
 PR_AGENT = "pr-agent"
+ROUNDS = "ROUNDS.md"
 JUDGED = ("prove#", "finish#")
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
@@ -73,6 +75,15 @@ async def work_of(
         draft=draft,
         when=record.created_at,
     )
+
+
+def write_rounds(engine: "Engine", record: RunRecord) -> None:
+    """The rounds of a ticket for people: a view, made anew whenever the run ends."""
+    events = engine.journal.events(record.id)
+    if record.workflow == TICKET and (told := tuple(rounds(events))):
+        folder = engine.folder(record.id) / "files"
+        folder.mkdir(parents=True, exist_ok=True)
+        durable.write(folder / ROUNDS, rounds_told(told, tuple(spent(events))), sync=False)
 
 
 def _words(events: Sequence[Event]) -> dict[str, Any]:

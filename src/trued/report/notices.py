@@ -14,6 +14,9 @@ WORDS = {
     "branch not moved": "The run's branch was not moved",
     "sealed file edited": "An agent edited what is sealed or the engine's; the edit counts for nothing",
     "tried to start an agent": "An agent tried to start another agent and was refused",
+    "claim refuted": "An agent's claim that git does not bear out",
+    "missing in the ticket": "What the ticket does not say",
+    "not offered": "The work was not offered",
     "no progress": "A loop ended early: the same checks failed twice, and nothing was changed",
 }
 
@@ -21,11 +24,22 @@ WORDS = {
 def notices(material: Material, every: Sequence[Call]) -> Iterator[str]:
     yield from _lowered(material)
     yield from _changed(every)
+    yield from _ticket(material)
     for kind, words in WORDS.items():
         told = list(dict.fromkeys(_told(one.data) for one in material.events if one.kind == kind))
         yield from (f"{words}: {rest}" if rest else f"{words}." for rest in told[:SHOWN])
         if len(told) > SHOWN:
             yield f"{words}, {len(told) - SHOWN} times more."
+
+
+def _ticket(material: Material) -> Iterator[str]:
+    """What was touched beyond the named files, and previews that nobody could look at."""
+    for one in material.events:
+        for each in (one.data.get("beyond") or ()) if one.kind == "mended" else ():
+            path, why = cut(str(each.get("path")), 200)[0], cut(str(each.get("why") or "no reason was given"), 200)[0]
+            yield f"A fix changed a file that nobody had named: {path} ({why})."
+        if one.kind == "preview" and one.data.get("why"):
+            yield f"There was no preview to look at: {cut(str(one.data['why']), 400)[0]}."
 
 
 def _lowered(material: Material) -> Iterator[str]:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..types import Event, Grade
+from . import rounds
 from .rows import Call, Checks, Remark, Row
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
@@ -387,6 +388,13 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
     "tried to start an agent": _warned("tried to start an agent: refused"),
     "landed": _landed,
+    "round": rounds.found,
+    "mended": rounds.mended,
+    "preview": rounds.preview,
+    "claim refuted": _warned("a claim that git does not bear out: {what}"),
+    "missing in the ticket": _warned("the ticket {key} does not say: {what}", warning=False),
+    "pictures claimed": _warned("{role} handed in pictures, as its claim: {pictures}", warning=False),
+    "not offered": _warned("not offered: {files}: {why}"),
     "offered": _warned("offered as a pull request: {url}", warning=False),
     "agreed": _warned("{who} agreed to changes of {files}", warning=False),
     "carried": _warned("{who} said again for the new commit: {requirements}", warning=False),
