@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.conftest import REQUIREMENTS, Ground, built, ground, honest
+from tests.workflows.conftest import REQUIREMENTS, Ground, built, ground, honest, saying
 from trued.engine import Engine
 from trued.engine.waits import waits
 from trued.errors import BadInput
@@ -53,6 +53,7 @@ def mending(order: Order) -> dict[str, Any]:
     return built(order)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("RUN-8", "LAW-8", "LAW-9")
 async def test_what_a_person_rejects_is_worked_on_again_and_needs_a_word_again(ground: Ground) -> None:
     engine, _ = small(ground).engine(mending)
@@ -123,9 +124,10 @@ async def handed(ground: Ground, engine: Engine, **flags: Any) -> RunRecord:
 
 @pytest.mark.spec("HAND-8", "RUN-8")
 async def test_a_manual_feature_is_parked_accepted_later_and_then_passes_without_another_call(ground: Ground) -> None:
-    engine, runtime = features(ground).engine(coder)
-    record = await handed(ground, engine)
+    engine, runtime = features(ground).engine(coder, person=saying(("accept", "sure")))
+    record = await handed(ground, engine, yes=True)  # which only says: go on
     assert (record.state, record.code) == ("waiting", 3)
+    assert engine.journal.approvals(record.id) == []
     assert [(one.kind, one.requirement, one.steps) for one in waits(engine, record)] == [
         ("judge", "look", ("open tiny.py", "read it aloud"))
     ]

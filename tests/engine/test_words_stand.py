@@ -13,6 +13,7 @@ from trued.engine.waits import waits
 from trued.errors import BadInput
 from trued.journals.sqlite import SqliteJournal
 from trued.people import Since, standing
+from trued.proof.receipts.receipt import Beyond, parsed, receipt, statement
 from trued.types import Approval, Grade, Heard
 
 
@@ -114,6 +115,25 @@ def test_words_from_before_commits_were_kept_still_stand_and_are_written_as_they
     }
     (kept,) = standing([old], {"look": "c"}, {}, lambda *_: Since(("a.py",)), {"look": "x"})
     assert kept.stale == ""
+
+
+@pytest.mark.spec("LAW-8", "LAW-10")
+def test_a_receipt_carries_name_reason_and_commit_and_says_what_does_not_count_any_more(place: Place) -> None:
+    place.engine.approve(RUN, "look", who="ann", why="fine")
+    place.finish(2, place.commits[1], owned=("MEMORY.md",))
+    assert rests_on(place) == f"accepted by ann: fine/{place.commits[0]}"
+    place.finish(3, place.commits[3], owned=("MEMORY.md",))
+    assert rests_on(place).startswith("nobody's word any more: attested at ")
+
+
+def rests_on(place: Place) -> str:
+    """Of `look`, and the commit of the word, as somebody else reads them."""
+    contract, verdict = place.engine.contract(RUN), place.engine.verdict(RUN)
+    assert contract
+    assert verdict
+    stated = statement(contract, verdict, Beyond(approvals=tuple(place.engine.approvals(RUN))))
+    account = parsed(receipt(stated)).statement.predicate.trued
+    return f"{account.requirements[0].rests_on[-1]}/{account.words[0].commit}"
 
 
 @pytest.mark.spec("RUN-8")

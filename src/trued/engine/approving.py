@@ -204,7 +204,7 @@ def answered(engine: "Engine", run_id: str, answer: str, *, comment: str, who: s
     record = engine.journal.run(run_id)
     questions = engine.journal.questions(record.id, only_open=True)
     if not questions:
-        raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` tells where it stands")
+        raise BadInput(f"run {record.id} asks nothing", then=f"`trued show {record.id}` lists what it waits for")
     question = questions[0]
     if question.options and answer not in question.options:
         raise BadInput(f"{answer!r} is no answer here", then=f"say one of {', '.join(question.options)}")
