@@ -195,11 +195,17 @@ class Project(Value):
             to_do=tuple(_to_do(upcoming_one)) if upcoming_one else ("nothing is left to be built",),
             do_not_touch=(*(f"what makes {name} pass" for name in self.finished), f"above the line in {self.note}"),
             context=(f"{totals['completed']} of {totals['total_features']} features pass", f"set up with ./{SCRIPT}"),
-            coverage=current.coverage if current else None,
+            coverage=_measured(self.features),
             target=self.target,
             files=(f"{feature_list.NAME}: counted by the engine", f"{agent_state.NAME}: turn {self.state.iteration}"),
             continue_from=self.left_at,
         )
+
+
+def _measured(features: FeatureList) -> float | None:
+    """Coverage as it was found last."""
+    found = [one for one in features.features if one.coverage is not None]
+    return max(found, key=lambda one: one.last_tested).coverage if found else None
 
 
 def task_of(feature: Feature) -> Task:
