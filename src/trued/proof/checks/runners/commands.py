@@ -197,7 +197,22 @@ def _node(words: list[str]) -> Asked | None:
 
 _VALUED = frozenset(
     (
-        *("-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--rootdir", "--confcutdir", "--ignore", "--deselect"),
+        *(
+            "-k",
+            "-m",
+            "-p",
+            "-c",
+            "-o",
+            "-n",
+            "-W",
+            "-r",
+            "-s",
+            "-t",
+            "--rootdir",
+            "--confcutdir",
+            "--ignore",
+            "--deselect",
+        ),
         *("--junitxml", "--junit-xml", "--maxfail", "--durations", "--cov", "--tb", "--timeout", "--browser"),
     )
 )
@@ -208,15 +223,24 @@ def named_in(asked: Asked) -> tuple[str, ...]:
     words = list(asked.arguments)
     if asked.runner == "node":
         return tuple(one for one in node_options(words)[1] if not any(sign in one for sign in "*?["))
+    valued = ("-k", "-s", "-p", "-t") if asked.runner == "unittest" else _VALUED
+    places = [one for one, before in zip(words, ["", *words], strict=False) if before not in valued and one[:1] != "-"]
     if asked.runner == "unittest":
-        dotted = [one for one in words if re.fullmatch(r"[A-Za-z_]\w*(\.\w+)*", one) and one != "discover"]
-        files = [one for one in words if one.endswith(".py")]
-        return tuple(files or ([one.replace(".", "/") + ".py" for one in dotted] if words[:1] != ["discover"] else []))
+        tests = [one for one in places if one.endswith(".py") or ".test_" in f".{one}"]
+        return tuple(map(_module_file, tests)) if "discover" not in words else ()
     if asked.runner != "pytest":
         return ()
-    places = [one for one, before in zip(words, ["", *words], strict=False) if before not in _VALUED]
-    paths = [one.partition("::")[0] for one in places if not one.startswith("-")]
+    paths = [one.partition("::")[0] for one in places]
     return tuple(dict.fromkeys(one for one in paths if "/" in one or one.endswith(".py") or one in ("test", "tests")))
+
+
+def _module_file(name: str) -> str:
+    """`tests.test_core.Numbers.test_half` is in `tests/test_core.py`."""
+    if name.endswith(".py"):
+        return name
+    parts = name.split(".")
+    last = next(place for place, part in enumerate(parts) if part.startswith("test_"))
+    return "/".join(parts[: last + 1]) + ".py"
 
 
 def node_options(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
