@@ -84,13 +84,24 @@ class Branch:
         found = await self.kit.workspace.read(at or self.line.head, path)
         return None if found is None else found.decode(errors="replace")
 
-    async def write(self, files: Mapping[str, str], message: str, *, accepted: bool = True) -> None:
-        """The engine's own commit: these files and nothing else. What is not accepted is not published."""
+    async def write(
+        self,
+        files: Mapping[str, str],
+        message: str,
+        *,
+        accepted: bool = True,
+        told: Mapping[str, object] | None = None,
+    ) -> None:
+        """The engine's own commit: these files and nothing else. What is not accepted is not published. `told`: the
+        feature list as these files have it, for whoever reads the journal."""
         line, workspace, head = self.line, self.kit.workspace, self.line.head
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
 
         async def step() -> str:
-            return await workspace.record(head, content, message=message, when=line.when)
+            made = await workspace.record(head, content, message=message, when=line.when)
+            if told:
+                self.steps.tell("note")("features", **told)
+            return made
 
         line.head = await self.steps.once(self.steps.key("note"), digest(head, dict(files), message), step)
         for path, data in content.items():

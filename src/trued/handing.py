@@ -124,7 +124,7 @@ async def laid_down(run: Run, project: Project) -> None:
     if any(one.verification_method == "e2e" for one in project.features.features):
         tests = [path for path in await run.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}
-    await run.write(files, "docs: what is to be built, and how to set up")
+    await run.write(files, "docs: what is to be built, and how to set up", told=project.told())
 
 
 async def _script(run: Run, project: Project) -> dict[str, str]:
@@ -149,10 +149,11 @@ MENDING = Task(
 )
 
 
-async def set_up(run: Run, project: Project, coder: Session[Any]) -> SetUp:
+async def set_up(run: Run, project: Project, coder: Session[Any], attempt: int = 0) -> SetUp:
     """The files as they stand and a script for the project as it has become; then that script, in the coder's clone."""
     files = {**project.files, **await _script(run, project)}
-    await run.write(files, "docs: where things stand", accepted=False)
+    told = project.told(attempt, run.settings.rounds)
+    await run.write(files, "docs: where things stand", accepted=False, told=told)
     return await run.set_up(coder, SCRIPT)
 
 
@@ -173,7 +174,7 @@ async def hurt(run: Run, project: Project) -> tuple[Finding, ...]:
 async def noted(run: Run, project: Project, feature: Feature) -> None:
     """The engine's commit after a feature: results, note, and a set-up for the project as it has become."""
     files = {**project.files, **await _script(run, project)}
-    await run.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}")
+    await run.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}", told=project.told())
 
 
 # -- after an attempt --------------------------------------------------------------------------------------------------
@@ -293,5 +294,5 @@ async def kept_true(run: Run, project: Project, outcome: Outcome) -> Project:
         await run.note("passes undone", features=wrong, why="the proof of the last commit found otherwise")
         true = true.reopened(wrong)
     if true != project:
-        await run.write(true.files, "docs: the list says what was found on the last commit")
+        await run.write(true.files, "docs: the list says what was found on the last commit", told=true.told())
     return true

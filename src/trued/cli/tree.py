@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from ..types import Grade
-from ..views import Call, Checks, Progress, Remark, Row, label_of
+from ..views import Call, Checks, Progress, Remark, Row, features, label_of
 from .words import GRADES, counted, duration, line, money, tokens, until
 
 MARKS = {
@@ -94,6 +94,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     used, estimated = seen.tokens
     met = sum(grade in MET for grade in seen.grades.values())
     parts = [
+        line(features.said(seen.features, seen.feature if seen.state == "running" else {}), 120),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"
         if seen.requirements or seen.grades
         else "",

@@ -8,6 +8,7 @@ from ..redact import plain
 from ..types import Case, Event
 from ..views import sentence, waits_for
 from ..views.cases import described
+from ..views.features import said
 
 GRADES = {  # colour of each grade
     "refuted": "bold red",
@@ -189,6 +190,12 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "round": lambda data: (
         f"{line(data.get('fate'))}; {line('; '.join(map(str, data.get('open') or ['nothing found'])), 400)}"
     ),
+    "features": lambda data: said(data.get("features") or (), data),
+    "figures": lambda data: (
+        f"{data.get('passing')}/{data.get('total')} tests"
+        + (f", {data['coverage']:.4g} % covered" if data.get("coverage") is not None else "")
+    ),
+    "set up": lambda data: "init.sh works" if data.get("code") == 0 else line(f"init.sh: {data.get('said')}", 300),
     "mended": lambda data: line(data.get("summary"), 200),
     "pictures claimed": lambda data: line(", ".join(data.get("pictures") or ()), 200),
     "agents found": lambda data: f"nobody named one; {line(data.get('says'))}",

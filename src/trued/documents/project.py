@@ -181,6 +181,11 @@ class Project(Value):
             agent_state.NAME: agent_state.render(self.state),
         }
 
+    def told(self, attempt: int = 0, of: int = 0) -> dict[str, object]:
+        """The list for the journal's readers; while somebody works on a feature, which attempt it is."""
+        at_work = {"feature": self.state.feature, "attempt": attempt, "of": of} if attempt else {}
+        return {"features": [_row(one) for one in self.features.features], **at_work}
+
     @property
     def handoff_note(self) -> HandoffNote:
         current = next((one for one in self.features.features if one.id == self.state.feature), None)
@@ -200,6 +205,12 @@ class Project(Value):
             files=(f"{feature_list.NAME}: counted by the engine", f"{agent_state.NAME}: turn {self.state.iteration}"),
             continue_from=self.left_at,
         )
+
+
+def _row(feature: Feature) -> dict[str, object]:
+    shown = ("id", "description", "priority", "passes", "tests_passing", "tests_total", "coverage", "agent_notes")
+    more = {"state": feature.state, "method": feature.verification_method, "needs": list(feature.depends_on)}
+    return {**{name: getattr(feature, name) for name in shown}, **more}
 
 
 def _measured(features: FeatureList) -> float | None:

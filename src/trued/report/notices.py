@@ -17,6 +17,11 @@ WORDS = {
     "claim refuted": "An agent's claim that git does not bear out",
     "missing in the ticket": "What the ticket does not say",
     "not offered": "The work was not offered",
+    "one-shot attempt": "One-shot attempt: more than the one feature was built at once",
+    "premature victory": "Premature victory: a claim over red",
+    "guesswork": "Guesswork: installed or started by other ways than init.sh",
+    "meddling": "Meddling with the feature list; it was undone",
+    "passes undone": "The list said that something passes, and it does not",
     "no progress": "A loop ended early: the same checks failed twice, and nothing was changed",
 }
 

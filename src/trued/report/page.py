@@ -3,9 +3,11 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..engine.waits import Wait
 from ..types import Approval, Finding, Grade, Question
+from ..views import features_of
 from .calls import Call, Text, calls
 from .ledger import Row, rows
 from .material import Material
@@ -60,6 +62,7 @@ class Page:
     figures: tuple[tuple[str, str, str], ...]  # figure, what of, remark
     grades: tuple[tuple[str, int], ...]
     timeline: Timeline
+    features: tuple[dict[str, Any], ...]  # of a handoff
     rows: tuple[Row, ...]
     calls: tuple[Call, ...]
     spent: tuple[Spent, ...]
@@ -96,6 +99,7 @@ def page(material: Material) -> Page:
         figures=tuple(_figures(material, every, ledger, line)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
+        features=tuple(features_of(material.events)),
         rows=ledger,
         calls=every,
         spent=tuple(spent(every)),

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..types import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
+from .features import features_of
 from .progress import Progress, label_of, scope_of, sentence, waits_for
 from .rows import Call, Checks, Remark, Row
 
@@ -14,6 +15,7 @@ __all__ = [
     "Remark",
     "Row",
     "evidence",
+    "features_of",
     "label_of",
     "ledger",
     "listed",
@@ -44,10 +46,12 @@ def shown(
     record: RunRecord, driver: int, events: Iterable[Event], questions: Iterable[Question] = ()
 ) -> dict[str, Any]:
     """`show RUN --json`."""
-    seen = Progress(events)
+    told = list(events)
+    seen = Progress(told)
     at_work = state_of(record, driver) == "running"
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
     more = {"questions": asks, "quotas": seen.quotas}
+    more |= {"features": features_of(told)} if seen.features else {}
     return {
         **listed(record, driver, landed=seen.landed),
         **more,

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..types import Event, Grade
-from . import rounds
+from . import features, rounds, spoken
 from .rows import Call, Checks, Remark, Row
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
@@ -29,6 +29,8 @@ class Progress:
         self.quotas: dict[str, dict[str, Any]] = {}  # kind of agent → what it told last of its subscription's window
         self.question: tuple[str, str] | None = None  # key, text
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
+        self.features: list[dict[str, Any]] = []  # of a handoff, as its list was written last
+        self.feature: dict[str, Any] = {}  # the one at work, and which attempt it is
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
         self.last_scope = ""  # where something happened last
         self._open: set[str] = set()  # proofs without their verdict
@@ -302,29 +304,6 @@ def _resumed(seen: Progress, event: Event) -> None:
     seen.remark(event, f"resumed after: {event.data.get('after') or 'a crash'}")
 
 
-def _approved(seen: Progress, event: Event) -> None:
-    data = event.data
-    seen.question = None if event.key else seen.question  # asked at the terminal, it is answered
-    what = "the contract" if data.get("requirement") == "*" else data.get("requirement")
-    where = f" at {str(data['commit'])[:10]}" if data.get("commit") else ""
-    seen.remark(event, f"{data.get('who')} {event.kind} {what}{where}: {data.get('why')}")
-
-
-def _parked(seen: Progress, event: Event) -> None:
-    seen.question = None
-    seen.remark(event, f"{event.data.get('requirement')} waits for somebody who looks at it; the run goes on without")
-
-
-def _left_open(seen: Progress, event: Event) -> None:
-    seen.question = None
-
-
-def _too_late(seen: Progress, event: Event) -> None:
-    data = event.data
-    seen.question = None
-    seen.remark(event, f"{data.get('first')} had decided {data.get('requirement')} before {data.get('who')} did")
-
-
 def _quota(seen: Progress, event: Event) -> None:
     told = dict(event.data)
     seen.quotas[str(told.pop("agent", "")).partition(":")[0]] = told
@@ -375,11 +354,11 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "proven": _proven,
     "question": _question,
     "said": _said,
-    "approved": _approved,
-    "rejected": _approved,
-    "parked": _parked,
-    "left open": _left_open,
-    "said too late": _too_late,
+    "approved": spoken.approved,
+    "rejected": spoken.approved,
+    "parked": spoken.parked,
+    "left open": spoken.left_open,
+    "said too late": spoken.too_late,
     "agents found": _warned("nobody named an agent; found: {says}", warning=False),
     "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
     "role of another tool": _warned("{role} works by {origin}, not by the packaged role"),
@@ -388,6 +367,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
     "tried to start an agent": _warned("tried to start an agent: refused"),
     "landed": _landed,
+    **features.FOLDS,
     "round": rounds.found,
     "mended": rounds.mended,
     "preview": rounds.preview,

@@ -105,7 +105,7 @@ async def looked_at(run: Run, project: Project) -> Project:
         project, there = await handing.there(run, project, feature, verdict, awaited=feature.id in awaited)
         if feature.id in claimed and not there:
             await run.note("passes undone", feature=feature.id, why=project.features[feature.id].agent_notes)
-    await run.write(project.files, "docs: what holds was looked at again")
+    await run.write(project.files, "docs: what holds was looked at again", told=project.told())
     return project
 
 
@@ -127,7 +127,7 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
     gaps, project = run.open(task).gaps, project.begun(feature, run.when)
     for number in range(run.settings.rounds):
         coder = run.session("coder", Coded, publishes=False)
-        set_up = await handing.set_up(run, project, coder)
+        set_up = await handing.set_up(run, project, coder, attempt=number + 1)
         if number == 0 and not set_up.works:
             before, set_up = await mended(run, project, coder, set_up)
         coded = await coder.ask(task, handoff=project.handoff_note, gaps=(*gaps, *handing.fails(set_up)))
