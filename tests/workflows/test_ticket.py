@@ -1,8 +1,8 @@
 """Ticket, driven through the engine with scripted agents: every phase is a fresh one, and none is believed."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
@@ -68,7 +68,8 @@ def fixed(order: Order, code: str = WHOLE, **more: Any) -> dict[str, Any]:
     return {"success": True, "files_modified": ["tiny.py"], "changes_summary": "strings, too", **more}
 
 
-PARTS: dict[str, Callable[[Order], dict[str, Any]]] = {
+Part: TypeAlias = Callable[[Order], dict[str, Any] | Awaitable[dict[str, Any]]]
+PARTS: dict[str, Part] = {
     "impl-agent": implemented,
     "verify-agent": verified,
     "fix-agent": fixed,
@@ -76,7 +77,7 @@ PARTS: dict[str, Callable[[Order], dict[str, Any]]] = {
 }
 
 
-def script(**parts: Callable[[Order], dict[str, Any]]) -> Callable[[Order], dict[str, Any]]:
+def script(**parts: Part) -> Any:
     every = {**PARTS, **{f"{name}-agent": part for name, part in parts.items()}}
     return lambda order: every[order.role](order)
 
