@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial
+from trued.proof.checks.runners.commands import named_in, recognised
 from trued.types import Grade, Verdict
 
 BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}
@@ -54,3 +55,23 @@ async def test_own_tests_count_also_where_only_the_command_names_them_or_the_bas
     head = await trial.head({"a.py": "def one():\n    return 1\n", "tests/test_one.py": RIGHT})
     verdict = await trial.prove(contract, head)
     assert verdict.grade is Grade.SELF_TESTED, verdict.requirements[0].why
+
+
+@pytest.mark.parametrize(
+    ("command", "files"),
+    [
+        ("python -m pytest -q -s tests/test_a.py::test_x -k foo/bar", ("tests/test_a.py",)),
+        ("pytest tests -m slow", ("tests",)),
+        ("pytest -q -c conf/x.ini", ()),
+        ("python -m unittest tests.test_core.Numbers.test_double -v", ("tests/test_core.py",)),
+        ("python -m unittest tests/test_a.py", ("tests/test_a.py",)),
+        ("python -m unittest -k half", ()),
+        ("python -m unittest discover -s tests -t . -p 'test_c*.py'", ()),
+        ("node --test test/a.test.js 'test/**/*.mjs'", ("test/a.test.js",)),
+        ("npx vitest run", ()),
+    ],
+)
+def test_the_files_that_a_command_names_are_known(command: str, files: tuple[str, ...]) -> None:
+    asked = recognised(command)
+    assert asked is not None
+    assert named_in(asked) == files
