@@ -196,26 +196,9 @@ def _node(words: list[str]) -> Asked | None:
 
 
 _VALUED = frozenset(
-    (
-        *(
-            "-k",
-            "-m",
-            "-p",
-            "-c",
-            "-o",
-            "-n",
-            "-W",
-            "-r",
-            "-s",
-            "-t",
-            "--rootdir",
-            "--confcutdir",
-            "--ignore",
-            "--deselect",
-        ),
-        *("--junitxml", "--junit-xml", "--maxfail", "--durations", "--cov", "--tb", "--timeout", "--browser"),
-    )
-)
+    "-k -m -p -c -o -n -W -r --rootdir --confcutdir --ignore --deselect --junitxml --junit-xml --maxfail --durations "
+    "--cov --tb --timeout --browser".split()
+)  # options of pytest that take a value
 
 
 def named_in(asked: Asked) -> tuple[str, ...]:
