@@ -195,10 +195,12 @@ def _node(words: list[str]) -> Asked | None:
     return Asked("node", tuple(one for one in words if one != "--test"))
 
 
-_VALUED = frozenset(
-    "-k -m -p -c -o -n -W -r --rootdir --confcutdir --ignore --deselect --junitxml --junit-xml --maxfail --durations "
-    "--cov --tb --timeout --browser".split()
-)  # options of pytest that take a value
+_VALUED = frozenset(  # options of pytest that take a value
+    (
+        *("-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--rootdir", "--confcutdir", "--ignore", "--deselect"),
+        *("--junitxml", "--junit-xml", "--maxfail", "--durations", "--cov", "--tb", "--timeout", "--browser"),
+    )
+)
 
 
 def named_in(asked: Asked) -> tuple[str, ...]:
