@@ -102,7 +102,7 @@ def coded(turn: Turn) -> list[Step]:
     return [
         *reads,
         *(Write(name, text) for name, text in files.items()),
-        Run("python3 -m links --help; true"),
+        Run("python3 -c 'import links.service'"),
         Answer(reply),
     ]
 
