@@ -65,7 +65,7 @@ def main() -> bool:
 
 
 def bound(tickets: Sequence[Sequence[float]], cap: int, cores: int) -> float:
-    """The length of a greedy schedule: each ticket's phases in turn, the engine's on the cores, agents' under the cap."""
+    """The length of a greedy schedule: phases in turn, the engine's on the cores, those of agents under the cap."""
     free = {0: [0.0] * cores, 1: [0.0] * cap}  # when each place of either kind is free again
     ready = [(0.0, number, 0) for number in range(len(tickets))]
     heapq.heapify(ready)

@@ -106,6 +106,13 @@ def test_what_agents_print_is_harmless_in_the_terminal(finished: Finished) -> No
     assert "\x07" not in said
 
 
+@pytest.mark.spec("TIC-13")
+def test_every_agents_transcript_is_kept_apart_by_call_and_attempt(finished: Finished) -> None:
+    for key in ("chunk 1A/purple-team-a#1", "chunk 1A/purple-team-b#1"):
+        said = finished.world.trued("logs", finished.id, "--call", key, "--json").stdout.splitlines()
+        assert {(one["call"], one["attempt"]) for one in map(json.loads, said)} == {(key, 1)}
+
+
 def test_logs_are_one_line_an_event_and_the_same_as_json(finished: Finished) -> None:
     lines = finished.world.trued("logs", finished.id).stdout.splitlines()
     objects = [json.loads(line) for line in finished.world.trued("logs", finished.id, "--json").stdout.splitlines()]

@@ -99,16 +99,20 @@ def request_of(desk: Ground, record: RunRecord) -> str:
     return file.read_text() if file.exists() else ""
 
 
-@pytest.mark.spec("TIC-1", "TIC-2", "TIC-3", "TIC-4", "TIC-7", "TIC-8", "TIC-9", "TIC-10", "TIC-13")
+@pytest.mark.spec("TIC-1", "TIC-2", "TIC-3", "TIC-4", "TIC-7", "TIC-8", "TIC-9", "TIC-10", "TIC-11")
 async def test_a_ticket_is_implemented_verified_mended_once_and_offered(desk: Ground) -> None:
     engine, runtime = desk.engine(script())
-    record = await run(desk, engine)
+    record = await run(desk, engine, agents={"*": "scripted:inside", "fix-agent": "scripted:other"})
     assert (record.state, record.code, record.grade, record.branch) == ("done", 0, Grade.PROVEN, BRANCH)
     orders = {f"{number} {order.role}": order for number, order in enumerate(runtime.orders, 1)}
     assert list(orders) == ["1 impl-agent", "2 verify-agent", "3 fix-agent", "4 verify-agent", "5 pr-agent"]
     assert len({order.session for order in runtime.orders}) == 5, "every phase is a fresh agent"
     assert len({order.folder for order in runtime.orders}) == 5
     impl, verify, fix, _, pull = runtime.orders
+    assert [(one.agent, one.model) for one in (impl, fix)] == [
+        ("scripted:inside", "medium"),
+        ("scripted:other", "small"),
+    ]
     assert all(words in impl.brief for words in (BRANCH, "Customers ask", "`tiny.py`", "Strings are doubled, too."))
     assert all(words in verify.brief for words in ("tiny.py", "Strings are doubled, too.", "there is no preview"))
     assert "Strings are not doubled" in fix.brief
@@ -126,7 +130,8 @@ async def test_a_ticket_is_implemented_verified_mended_once_and_offered(desk: Gr
     body = request_of(desk, record)
     assert "# NUM-7: fix: numbers double" in body
     assert all(words in body for words in ("graded **proven**", "| 1 | critical: Strings are not doubled", "2 fixed"))
-    assert all(f"| {role}\\-agent | scripted:inside | " in body for role in ("impl", "verify", "fix", "pr"))
+    assert all(f"| {role}\\-agent | scripted:inside | " in body for role in ("impl", "verify", "pr"))
+    assert "| fix\\-agent | scripted:other | 1 | " in body
     assert "Nobody checked these words" in body
     assert not any(words in body for words in ("#12", "@everyone", "](http"))
     assert "the ticket does not say: preview URL" in body
