@@ -18,7 +18,7 @@ from .errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
 from .kit import digest
 from .preview import HOST, Preview, Show, Showing, free_port
 from .session import Session
-from .types import Finding, Outcome, Ticket, Value
+from .types import Finding, Outcome, Task, Ticket, Value
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
 MAGIC = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff")
@@ -76,6 +76,11 @@ class Delivery(Branch):
         if self.kit.ticket is None:
             raise BadInput("this run has no ticket", then="start it with one: `trued run TICKET`")
         return self.kit.ticket
+
+    def task(self, words: str = "") -> Task:
+        """What an agent is given to work on: these words, or the ticket's title alone."""
+        told = self.ticket
+        return Task(id=told.key, title=told.summary, brief=words, source=told.source)
 
     @property
     def branch(self) -> str:
@@ -140,7 +145,7 @@ class Delivery(Branch):
 
     async def claimed_pictures(self, session: Session[Any], names: Iterable[str]) -> None:
         """Keep the pictures that an agent left in its clone: people see them, and nothing rests on them."""
-        wanted = list(dict.fromkeys(names))[:MOST_PICTURES]
+        wanted = list(dict.fromkeys(filter(None, names)))[:MOST_PICTURES]
         if not wanted:
             return
 

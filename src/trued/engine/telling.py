@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
+CHARACTERS = 4  # of a token, about
 JUDGED = ("prove#", "finish#")
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
@@ -68,7 +69,7 @@ async def work_of(
         words=str(words.get("body") or ""),
         by=PR_AGENT,
         rounds=tuple(rounds(events)),
-        spent=tuple(spent(events)),
+        spent=(*leading(ticket, events), *spent(events)),
         evidence=tuple(_evidence(engine, record.id, contract.base_facts if contract else ())),
         claimed=tuple(_claimed(events)),
         said=(*(f"{path} asks for trust: {why}" for path, why in trusted.files.items()), *_said(ticket, events)),
@@ -83,7 +84,11 @@ def write_rounds(engine: "Engine", record: RunRecord) -> None:
     if record.workflow == TICKET and (told := tuple(rounds(events))):
         folder = engine.folder(record.id) / "files"
         folder.mkdir(parents=True, exist_ok=True)
-        durable.write(folder / ROUNDS, rounds_told(told, tuple(spent(events))), sync=False)
+        durable.write(
+            folder / ROUNDS,
+            rounds_told(told, (*leading(engine.inputs(record.id).ticket, events), *spent(events))),
+            sync=False,
+        )
 
 
 def _words(events: Sequence[Event]) -> dict[str, Any]:
@@ -130,6 +135,19 @@ def spent(events: Sequence[Event]) -> Iterator[Spent]:
             usd=sum(float(one.get("cost_usd") or 0.0) for one in own),
             mark="≤" if "≤" in marks else "~" if "~" in marks or estimated else "",
         )
+
+
+def leading(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[Spent]:
+    """What whoever leads the agents of a ticket holds: its summary and theirs, and nothing else."""
+    if ticket is None:
+        return
+    replies = [
+        one.data["reply"] for one in events if one.kind == "answered" and isinstance(one.data.get("reply"), dict)
+    ]
+    said = [str(one.get(name) or "") for one in replies for name in ("summary", "changes_summary")]
+    found = [str(sentence) for one in events if one.kind == "round" for sentence in one.data.get("open") or ()]
+    characters = sum(map(len, (ticket.key, ticket.summary, ticket.branch, *said, *found)))
+    yield Spent("orchestrator", "trued", peak=characters // CHARACTERS, mark="~")
 
 
 def _evidence(engine: "Engine", run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:

@@ -11,7 +11,6 @@ from trued import (
     Round,
     Run,
     Summary,
-    Task,
     Verdict,
     compared,
     open_issues,
@@ -26,9 +25,7 @@ async def ticket(run: Run, goal: Goal) -> Outcome:
     story = [] if verdict.holds else [await implement(run, verdict)]
     rounds = await looked_at(run, plan, story)
     outcome, ends = await run.finish(plan), 1
-    while rejected := rejections(
-        await run.decided()
-    ):  # by people who looked: what they said is the next round's issues
+    while rejected := rejections(await run.decided()):  # by people who looked: the next round's issues
         rounds = await looked_at(run, plan, story, rejected, rounds)
         outcome, ends = await run.finish(plan), ends + 1
     return await delivered(run.scope(f"pull request {ends}"), outcome, story)
@@ -39,7 +36,7 @@ async def implement(run: Run, verdict: Verdict) -> Summary:
     told, before = run.ticket, run.head
     built = await run.ask(
         "impl-agent",
-        Task(id=told.key, title=told.summary, brief=told.text, source=told.source),
+        run.task(told.text),
         Implemented,
         requirements=told.requirements,
         acceptance_criteria=told.acceptance,
@@ -73,14 +70,13 @@ async def looked_at(run: Run, plan: Plan, story: list[Summary], issues: tuple[Is
 async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...]:
     """A fresh pair of eyes on the work as its users would see it; then evidence of our own. Both have a say."""
     told = run.ticket
-    criteria = told.acceptance or told.requirements
     async with run.preview() as preview:
         if preview.broken:
             down = Issue(severity="critical", description=f"the preview does not come up: {preview.broken}")
             return open_issues(await run.prove(plan), (), down)
         eyes = run.session("verify-agent", Verified, before=preview.up)
         verified = await eyes.ask(
-            Task(id=told.key, title=told.summary, brief="\n".join(one.text for one in criteria), source=told.source),
+            run.task("\n".join(one.text for one in told.acceptance or told.requirements)),
             files_changed="\n".join(await run.changes()),
             preview=preview.words,
             expected_pictures="\n".join(told.pictures),
@@ -94,15 +90,10 @@ async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...
 
 async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> Mended:
     """One fresh agent with these issues and these files, and nothing else."""
-    told, before = run.ticket, run.head
+    before = run.head
     named = dict.fromkeys((*await run.named_in(one.sentence for one in issues), *await run.changes()))
-    fixed = await run.ask(
-        "fix-agent",
-        Task(id=told.key, title=told.summary, source=told.source),
-        Fixed,
-        issues=issues,
-        files_to_touch=await run.contents(tuple(named)),
-    )
+    files = await run.contents(tuple(named))
+    fixed = await run.ask("fix-agent", run.task(), Fixed, issues=issues, files_to_touch=files)
     mended = Mended.of(number, fixed.changes_summary, await run.changes(before), named, fixed.beyond)
     await run.told("mended", mended)
     return mended
@@ -110,11 +101,11 @@ async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> Mended:
 
 async def delivered(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
     """What is proven is offered; what waits for a person is written up for then; of the rest a draft, if wanted."""
-    told, judged = run.ticket, outcome.verdict.requirements if outcome.verdict else ()
+    judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = run.succeeded(outcome), run.settings.draft
     if success or draft or outcome.state == "waiting":
         await run.session("pr-agent", PullRequest).tolerant(
-            Task(id=told.key, title=told.summary, brief=told.text, source=told.source),
+            run.task(run.ticket.text),
             branch=run.branch,
             summaries=story,
             grades=[Finding(what=f"{one.id} is {one.grade}", where=one.text) for one in judged],
