@@ -12,7 +12,15 @@ from .documents import agent_state, feature_list
 from .documents.agent_state import AgentState
 from .documents.e2e_example import e2e_example
 from .documents.failure_modes import Claimed, Counted, Mode, guesswork, meddling, one_shot, premature_victory
-from .documents.feature_list import STATUS, Feature, FeatureList, is_feature_list, parse_feature_list, requirement_of
+from .documents.feature_list import (
+    STATUS,
+    TEST_FILES,
+    Feature,
+    FeatureList,
+    is_feature_list,
+    parse_feature_list,
+    requirement_of,
+)
 from .documents.init_script import init_script, untouched
 from .documents.progress import PROGRESS, notes_below
 from .documents.project import MET, SCRIPT, SHOWN, Figures, Project
@@ -183,7 +191,14 @@ async def noted(run: Run, project: Project, feature: Feature) -> None:
 async def figures(run: Run, feature: Feature) -> Figures | None:
     """The feature's own command, run by the engine on the newest commit; None where it names none."""
     checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
-    return await run.figures(checks[0]) if checks else None
+    if not checks:
+        return None
+    found = await run.figures(checks[0])
+    if found.total:
+        return found
+    there = {*await run.paths()}
+    named = [word for word in checks[0].command.split() if word.endswith(TEST_FILES) and word not in there]
+    return found.model_copy(update={"why": f"{', '.join(named)} is not there" if named else "no test was collected"})
 
 
 def shown(verdict: Verdict) -> bool:
@@ -216,7 +231,7 @@ def gaps_of(run: Run, project: Project, attempt: Attempt) -> tuple[Finding, ...]
 def _counted(feature: Feature, found: Figures | None) -> tuple[Finding, ...]:
     if found is None or found.good:
         return ()
-    what = f"{found.passing} of {found.total} tests pass" if found.total else found.why or "no test was collected"
+    what = f"{found.passing} of {found.total} tests pass" if found.total else found.why
     return (Finding(what=f"`{feature.test_command}`: {what}", where="run by the engine"),)
 
 

@@ -1,7 +1,7 @@
-"""Kills a small purple run at every write that is to last, resumes it, and holds what is left against an unkilled run.
+"""Kills a small run at every write that is to last, resumes it, and holds what is left against an unkilled run.
 
     python -m tests.crash.sweep [--kills engine,flight,supervisor,both] [--part sample|rest|every] [--random N]
-                                [--seed S] [--workers N]
+                                [--seed S] [--workers N] [--workflow purple|handoff] [--each N]
 
 Prints one JSON line a kill, and at the end `N passed, M failed`. Victims are forked: Python starts once.
 """
@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.dying import Points, arm_engine
+from tests.crash.handed import Handed
 from tests.crash.world import World
 from trued.engine import SUPERVISOR, Engine, Request
 from trued.types import RunRecord
@@ -91,7 +92,13 @@ def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
             return await engine.resume(runs[0].id)
         flags = {"yes": True, "agents": {"*": f"scripted:{world.script}"}}
         return await engine.start(
-            Request(goal=str(world.plan), repository=world.repository, requirements=world.requirements, flags=flags)
+            Request(
+                goal=str(world.plan),
+                repository=world.repository,
+                requirements=world.requirements,
+                workflow=world.workflow,
+                flags=flags,
+            )
         )
 
     record = asyncio.run(go())
@@ -120,9 +127,12 @@ def ledger(world: World) -> tuple[Ledger, bool]:
     return Ledger(world.tree(), record.state, str(record.grade), judged), adopted
 
 
-def clean_run(place: Path) -> tuple[World, list[str], list[str]]:
+WORLDS: dict[str, type[World]] = {one.workflow: one for one in (World, Handed)}
+
+
+def clean_run(place: Path, workflow: str = World.workflow) -> tuple[World, list[str], list[str]]:
     """A run that nobody kills: what the others are held against, and the writes of engine and first supervisor."""
-    world = World(place).make()
+    world = WORLDS[workflow](place).make()
     engine_log, supervisor_log = place / "engine.log", place / "supervisor.log"
 
     def work() -> None:
@@ -150,10 +160,10 @@ def dying(log: Path, at: int, when: str, who: str = "supervisor") -> tuple[str, 
     )
 
 
-def one(kill: Kill, place: Path, expected: Ledger) -> Result:
+def one(kill: Kill, place: Path, expected: Ledger, workflow: str = World.workflow) -> Result:
     began = time.monotonic()
     # An agent whose engine dies in flight is slow enough to be found at work by whoever resumes.
-    world, result = World(place).make(slow_s=2.0 if kill.who == "flight" else 0.15), Result(kill)
+    world, result = WORLDS[workflow](place).make(slow_s=2.0 if kill.who == "flight" else 0.15), Result(kill)
     before = world.untouched()
     result.died = killed(kill, world, place)
     if kill.again_s:
@@ -242,7 +252,7 @@ def random_kills(number: int, seed: int, lasts_s: float) -> Iterator[Kill]:
         yield Kill("random", index, after_s=round(chance.uniform(0.02, lasts_s), 3), again_s=round(again, 3))
 
 
-def swept(every: Sequence[Kill], expected: Ledger, workers: int) -> Iterator[Result]:
+def swept(every: Sequence[Kill], expected: Ledger, workers: int, workflow: str = World.workflow) -> Iterator[Result]:
     """Each kill in a process of its own: several at a time, none in the way of another."""
     waiting, running = list(every), dict[int, tuple[Kill, Path, int]]()
     while waiting or running:
@@ -251,7 +261,7 @@ def swept(every: Sequence[Kill], expected: Ledger, workers: int) -> Iterator[Res
             reader, writer = os.pipe()
 
             def work(kill: Kill = kill, place: Path = place, writer: int = writer) -> None:
-                os.write(writer, json.dumps(asdict(one(kill, place / "w", expected))).encode())
+                os.write(writer, json.dumps(asdict(one(kill, place / "w", expected, workflow))).encode())
 
             pid = forked(work)
             os.close(writer)
@@ -279,19 +289,21 @@ def main(arguments: Sequence[str]) -> int:
     options.add_argument("--random", type=int, default=0)
     options.add_argument("--seed", type=int, default=20261115)
     options.add_argument("--workers", type=int, default=3)
+    options.add_argument("--workflow", choices=tuple(WORLDS), default=World.workflow)
+    options.add_argument("--each", type=int, default=1, help="only each N-th kill")
     given = options.parse_args(arguments)
     os.environ["PYTHONPATH"] = f"{ROOT}:{ROOT / 'src'}"  # the dying supervisor is a module of the tests
     with tempfile.TemporaryDirectory(prefix="trued-sweep-") as folder:
         began = time.monotonic()
-        world, engine, supervisor = clean_run(Path(folder) / "w")
+        world, engine, supervisor = clean_run(Path(folder) / "w", given.workflow)
         lasts_s = time.monotonic() - began
         expected, _ = ledger(world)
     every = [
-        *kills(given.kills, engine, supervisor, given.part),
+        *list(kills(given.kills, engine, supervisor, given.part))[given.each // 2 :: given.each],
         *random_kills(given.random, given.seed, lasts_s),
     ]
     failed = 0
-    for result in swept(every, expected, given.workers):
+    for result in swept(every, expected, given.workers, given.workflow):
         failed += bool(result.problems)
         print(json.dumps(asdict(result)), flush=True)
     print(f"{len(every) - failed} passed, {failed} failed", flush=True)

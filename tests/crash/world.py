@@ -62,6 +62,8 @@ def purple_team_b(order, folder):
 class World:
     """One repository and one TRUED_HOME below a folder."""
 
+    workflow = "purple"
+
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.repository, self.home = folder / "repo", folder / "home"

@@ -184,7 +184,8 @@ class Project(Value):
     def told(self, attempt: int = 0, of: int = 0) -> dict[str, object]:
         """The list for the journal's readers; while somebody works on a feature, which attempt it is."""
         at_work = {"feature": self.state.feature, "attempt": attempt, "of": of} if attempt else {}
-        return {"features": [_row(one) for one in self.features.features], **at_work}
+        rows = [{**_row(one), "holds": one.passes or one.id in self.holding} for one in self.features.features]
+        return {"features": rows, **at_work}
 
     @property
     def handoff_note(self) -> HandoffNote:

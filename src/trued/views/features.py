@@ -31,12 +31,23 @@ def said(features: Iterable[Mapping[str, Any]], current: Mapping[str, Any]) -> s
     rows = list(features)
     if not rows:
         return ""
-    parts = [f"{sum(bool(one.get('passes')) for one in rows)}/{len(rows)} features pass"]
+    parts = [f"{sum(bool(one.get('passes')) for one in rows)}/{len(rows)} features pass{_not_so(rows)}"]
     now = next((one for one in rows if one.get("id") == current.get("feature")), None)
     if now:
         facts = [f"attempt {current['attempt']}/{current['of']}" if current.get("attempt") else "", tests(now)]
         parts.append(f"{now.get('id')}: {', '.join(filter(None, facts)) or now.get('state')}")
     return " · ".join(parts)
+
+
+def _not_so(rows: Iterable[Mapping[str, Any]]) -> str:
+    open_ = [one for one in rows if not one.get("passes")]
+    waiting, failed = (
+        sum(bool(one.get("holds")) for one in open_),
+        sum(one.get("state") == "failed" for one in open_),
+    )
+    blocked = sum(str(one.get("agent_notes")).startswith("blocked: ") for one in open_)
+    found = {"waits for you" if waiting == 1 else "wait for you": waiting, "failed": failed, "blocked": blocked}
+    return "".join(f", {number} {words}" for words, number in found.items() if number)
 
 
 def tests(feature: Mapping[str, Any]) -> str:
@@ -67,9 +78,7 @@ def _figures(seen: "Progress", event: Event) -> None:
     data = event.data
     text = tests({**data, "tests_passing": data.get("passing"), "tests_total": data.get("total")})
     good = bool(data.get("total")) and data.get("passing") == data.get("total")
-    seen.remark(
-        event, text or f"no tests were counted{f': {why}' if (why := data.get('why')) else ''}", warning=not good
-    )
+    seen.remark(event, text or "its own command finds no tests", warning=not good)
 
 
 def _set_up(seen: "Progress", event: Event) -> None:
