@@ -8,6 +8,7 @@ import pytest
 
 from tests.workflows.conftest import Ground, events, example
 from trued.engine import Engine
+from trued.engine.landing import Wanted
 from trued.errors import BadInput
 from trued.types import Grade, RunRecord
 from trued.wire import Order
@@ -231,6 +232,30 @@ async def test_a_second_run_goes_on_from_the_first_ones_branch_and_what_holds_ne
     third = await run(desk, engine)
     assert (third.state, third.head) == ("done", second.head)
     assert [order.role for order in runtime.orders] == ["verify-agent", "pr-agent"]
+
+
+@pytest.mark.spec("TIC-8", "RUN-8")
+@pytest.mark.slow
+async def test_what_only_a_person_can_say_ends_with_3_and_what_they_reject_is_mended_and_offered(desk: Ground) -> None:
+    looks = {"id": "looks", "text": "it reads well", "checks": [{"kind": "manual", "steps": ["Read it"]}]}
+    desk.require([REQUIRED, looks])
+    engine, runtime = desk.engine(script(impl=lambda order: implemented(order, WHOLE)))
+    record = await run(desk, engine)
+    assert (record.state, record.code) == ("waiting", 3)
+    assert [order.role for order in runtime.orders] == ["impl-agent", "verify-agent", "pr-agent"]
+    assert request_of(desk, record) == "", "written up, and not offered"
+    engine.reject(record.id, "looks", who="ann", why="say why it adds")
+    engine, runtime = desk.engine(script(fix=lambda order: fixed(order, f"# adds\n{WHOLE}")))
+    again = await engine.resume(record.id)
+    assert [order.role for order in runtime.orders] == ["fix-agent", "verify-agent", "pr-agent"]
+    assert "say why it adds" in runtime.orders[0].brief
+    assert again.state == "waiting"
+    engine.approve(record.id, "looks", who="ann", why="it does now")
+    assert engine.journal.run(record.id).state == "done"
+    landing = await engine.land(record.id, Wanted(way="pr", who="ann"))
+    assert landing.landed
+    assert "fix: numbers double" in request_of(desk, record)
+    assert "attested" in request_of(desk, record)
 
 
 @pytest.mark.spec("TIC-3", "USE-7")
