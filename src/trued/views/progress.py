@@ -373,7 +373,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "preview": rounds.preview,
     "claim refuted": _warned("a claim that git does not bear out: {what}"),
     "missing in the ticket": _warned("the ticket {key} does not say: {what}", warning=False),
-    "pictures claimed": _warned("{role} handed in pictures, as its claim: {pictures}", warning=False),
+    "pictures claimed": rounds.claimed,
     "not offered": _warned("not offered: {files}: {why}"),
     "offered": _warned("offered as a pull request: {url}", warning=False),
     "agreed": _warned("{who} agreed to changes of {files}", warning=False),

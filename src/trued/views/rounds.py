@@ -25,3 +25,8 @@ def preview(seen: "Progress", event: Event) -> None:
     url, why = event.data.get("url"), event.data.get("why")
     if why:
         seen.remark(event, f"preview{f' {url}' if url else ''}: {why}", warning=True)
+
+
+def claimed(seen: "Progress", event: Event) -> None:
+    names = ", ".join(map(str, event.data.get("pictures") or ())) or "none that is a picture"
+    seen.remark(event, f"{event.data.get('role')} handed in pictures, as its claim: {names}")
