@@ -63,8 +63,12 @@ def _history(engine: Engine, run_id: str) -> Iterator[Proved]:
             yield Proved(key, ended, Verdict.model_validate_json(engine.journal.step(run_id, key) or ""))
 
 
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not for reading
+
+
 def _documents(folder: Path) -> Iterator[tuple[str, str]]:
-    files = sorted(path for path in folder.rglob("*") if path.is_file()) if folder.is_dir() else []
+    there = folder.rglob("*") if folder.is_dir() else ()
+    files = sorted(path for path in there if path.is_file() and path.suffix.lower() not in PICTURES)
     for path in files[:DOCUMENTS]:
         yield path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8", errors="replace")
 
