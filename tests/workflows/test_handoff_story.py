@@ -1,7 +1,7 @@
 """From words to features, from features to proven work: what a handoff writes, asks, mends and gives up."""
 
 import json
-import subprocess
+import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import events, saying
-from tests.workflows.hands import Coders, Hands, built, feature, named, shown_by_tests
-from trued.documents.feature_list import parse_feature_list
+from tests.workflows.hands import Coders, Hands, feature, named, shown_by_tests
 from trued.errors import BadInput
 from trued.wire import Order
 
 SPEC = """# Numbers
 
-double(x) returns twice its argument. triple(x) returns three times its argument.
+- double(x) returns twice its argument
+- triple(x) returns three times its argument
 """
 WORDS = {"double": "returns twice its argument", "triple": "returns three times its argument"}
 
@@ -50,7 +50,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     tmp_path: Path, stack: ExitStack
 ) -> None:
     ground = Hands(tmp_path, stack, [])
-    subprocess.run(["rm", "-rf", str(ground.repository)], check=True)
+    shutil.rmtree(ground.repository)
     ground.repository.mkdir()
     ground.git("init", "-q", "-b", "main")
     (tmp_path / "spec.md").write_text(SPEC)
@@ -97,6 +97,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     assert (await engine.resume(record.id)).head == done.head
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-9", "HAND-10")
 async def test_a_feature_that_fails_leaves_its_work_aside_and_only_what_needs_it_is_not_begun(
     tmp_path: Path, stack: ExitStack
@@ -153,7 +154,7 @@ async def test_an_invalid_list_is_refused_with_its_line_and_nothing_is_changed(
     assert not (ground.home / "runs").exists()
 
 
-# -- init.sh -------------------------------------------------------------------------------------------------------------
+# -- init.sh -----------------------------------------------------------------------------------------------------------
 
 BROKEN = "#!/usr/bin/env bash\nset -euo pipefail\necho 'the tools are missing' >&2\nexit 7\n"
 
@@ -227,7 +228,7 @@ async def test_who_mends_the_set_up_and_breaks_a_finished_feature_begins_again_f
     assert ground.untrue(engine, record) == []
 
 
-# -- people --------------------------------------------------------------------------------------------------------------
+# -- people ------------------------------------------------------------------------------------------------------------
 
 LOOKS = {"id": "looks", "description": "It looks good", "steps": ["Open it", "It is blue"]}
 BY_HAND = {**LOOKS, "verification_method": "manual", "verification_tool": "human"}
@@ -276,3 +277,46 @@ async def test_what_a_person_rejects_is_worked_on_again_with_their_words(tmp_pat
     assert "it is grey" in asked[1].brief
     assert ground.file(record, "paint.txt") == "blue\nblue"
     assert ground.passing(record.branch) == ["looks"]
+
+
+# -- files that are there already --------------------------------------------------------------------------------------
+
+PAGE = {
+    "id": "page",
+    "description": "the page / shows all",
+    "steps": ["Open /"],
+    "test_command": "python -m pytest -q tests/e2e/test_page.py",
+    "verification_method": "e2e",
+}
+
+
+@pytest.mark.spec("HAND-1", "HAND-2")
+async def test_a_list_and_a_note_of_the_repositorys_own_are_taken_and_an_e2e_feature_gets_an_example(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [])
+    ground.write("feature_list.json", json.dumps([PAGE]))
+    ground.write("claude-progress.txt", "the door sticks\n")
+    ground.write("init.sh", "#!/bin/sh\necho mine\n")
+    ground.commit()
+    (tmp_path / "spec.md").write_text("A page shows all.\n")
+    coders = Coders()
+    coders.roles = {"examiner": lambda _: {"cases": [], "interface": []}}
+    record = await ground.handed(ground.played(coders), "../spec.md", required=False, plan_only=True)
+    assert (record.state, record.code) == ("planned", 0)
+    assert "initializer#1" not in coders.asked
+    assert ground.features(record.branch)["page"].verification_method == "e2e"
+    assert "the door sticks" in ground.file(record, "claude-progress.txt").partition("DO NOT EDIT")[2]
+    assert ground.file(record, "init.sh") == "#!/bin/sh\necho mine"
+    assert "page.goto" in ground.file(record, "tests/e2e/test_example.py")
+    names = ground.git("diff", "--name-only", "main", record.branch).split()
+    assert names == ["agent_state.json", "claude-progress.txt", "feature_list.json", "tests/e2e/test_example.py"]
+
+
+@pytest.mark.spec("HAND-1")
+async def test_the_note_has_the_name_that_the_settings_give_it(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double")])
+    engine = ground.played(Coders())
+    record = await ground.handed(engine, plan_only=True, progress="notes.txt", coverage_target=95)
+    assert "target: 95 %" in ground.file(record, "notes.txt")
+    assert engine.inputs(record.id).settings.coverage_target == 95

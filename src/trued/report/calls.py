@@ -127,6 +127,8 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
     ended = float(data.get("ended") or (answered.at if answered else material.now))
     spooled = material.spool(key, max(5, room // 400))
     claim = str(reply.get("result") or reply.get("status") or "")
+    if isinstance(reply.get("passes"), bool):
+        claim = claim or ("PASS" if reply["passes"] else "not done yet")
     state = str(data.get("state") or "at work")
     waits = tuple(_waits(events, ended))
     started = _started(
