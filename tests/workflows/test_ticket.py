@@ -193,6 +193,7 @@ async def test_what_a_fix_touches_beyond_the_named_files_is_listed_with_its_reas
 
 
 @pytest.mark.spec("TIC-4", "TIC-6")
+@pytest.mark.slow
 async def test_a_verifier_edits_nothing_and_its_pictures_are_claims(desk: Ground) -> None:
     def meddling(order: Order) -> dict[str, Any]:
         folder = Path(order.folder)

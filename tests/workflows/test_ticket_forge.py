@@ -56,6 +56,7 @@ async def run(ground: Ground, github: GitHub, engine: Engine, goal: str = "#12")
 
 
 @pytest.mark.spec("TIC-1", "TIC-3", "TIC-9")
+@pytest.mark.slow
 async def test_an_issue_becomes_one_pull_request_and_a_merged_one_is_not_touched(
     ground: Ground, github: GitHub
 ) -> None:

@@ -72,6 +72,7 @@ def page(order: Order, state: str) -> dict[str, Any]:
 
 
 @pytest.mark.spec("TIC-5", "TIC-8")
+@pytest.mark.slow
 async def test_a_preview_that_does_not_come_up_is_an_issue_and_one_that_does_is_seen_and_outlives_a_kill(
     shop: Ground,
 ) -> None:
