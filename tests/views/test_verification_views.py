@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from trued import proof
+from trued.documents.hostile import code, text
 from trued.proof.room.bench import check_hash
 from trued.types import (
     CallCase,
@@ -23,7 +24,7 @@ from trued.types import (
     Verdict,
 )
 from trued.views.junit import junit
-from trued.views.markdown import code, markdown, text
+from trued.views.markdown import markdown
 from trued.views.verdict import Verification, because, data, spot
 
 CHECK = ExamplesCheck(cases=(CallCase(call="tiny:double", args=(21,), returns=42),))

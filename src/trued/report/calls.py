@@ -12,6 +12,7 @@ from .material import Material, Proved, Spooled
 from .words import agent_name, clock, cut, moment
 
 TRANSCRIPTS = 6_000_000  # characters of all transcripts together: the page has to open at once
+FIRST = ("impl-agent",)  # builds before the first round that looks at it
 LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
 LOST = {  # what happened to a call that its own report does not tell
     "adopted": "the engine died; this call went on by itself and was adopted",
@@ -127,8 +128,8 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
     ended = float(data.get("ended") or (answered.at if answered else material.now))
     spooled = material.spool(key, max(5, room // 400))
     claim = str(reply.get("result") or reply.get("status") or "")
-    if isinstance(reply.get("passes"), bool):
-        claim = claim or ("PASS" if reply["passes"] else "not done yet")
+    if isinstance(passed := reply.get("passes", reply.get("passed")), bool):
+        claim = "PASS" if passed else "not yet"
     state = str(data.get("state") or "at work")
     waits = tuple(_waits(events, ended))
     started = _started(
@@ -209,6 +210,7 @@ def _words(data: Mapping[str, Any]) -> str:
 def _refuted(every: Sequence[Call], history: Sequence[Proved]) -> Iterator[Call]:
     """A claim is refuted when the next check of the same chunk, made by the engine, failed."""
     for call in every:
-        after = next((one for one in history if one.scope == call.scope and one.at >= call.ended), None)
+        later = [one for one in history if one.at >= call.ended]
+        after = next((one for one in later if one.scope == call.scope or call.role in FIRST), None)
         failed = [one.id for one in after.verdict.requirements if one.grade is Grade.REFUTED] if after else []
         yield replace(call, refuted=", ".join(failed)) if call.claims_done and failed else call

@@ -16,7 +16,8 @@ from pathlib import Path
 from .gitcall import TIMED_OUT, GitFailed
 from .store import Store
 
-SET_UP = (".venv/", "node_modules/", "*.egg-info/")  # what a set-up leaves is no work, whether or not the project ignores it
+# What a set-up leaves is no work, whether or not the project ignores it.
+SET_UP = (".venv/", "node_modules/", "*.egg-info/")
 
 
 @dataclass(frozen=True, slots=True)
