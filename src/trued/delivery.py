@@ -1,6 +1,7 @@
 """Delivery: what a run shows and hands over: a preview, claims held against git, rounds, and a pull request."""
 
 import asyncio
+import http.client
 import re
 import urllib.error
 import urllib.request
@@ -258,13 +259,15 @@ def _unreached(url: str) -> str:
     """ "" when somebody answers there, whatever they say."""
     if not re.match(r"https?://", url):
         return "it is no address that a browser opens"
-    request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (looked at one line above)
     try:
+        request = urllib.request.Request(url, method="HEAD")  # noqa: S310 (looked at one line above)
         urllib.request.build_opener(_Stay).open(request, timeout=OUTSIDE_S).close()
     except urllib.error.HTTPError:
         return ""
     except (OSError, ValueError) as error:
         return f"it cannot be reached: {getattr(error, 'reason', error)}"
+    except http.client.HTTPException:
+        return "it is no address of a web server, or does not answer as one does"
     return ""
 
 

@@ -34,15 +34,21 @@ def held_elsewhere(name: str, settings: Settings) -> bool:
 
 
 def from_tracker(name: str, settings: Settings, environ: "Mapping[str, str]", root: Path) -> Ticket:
-    """The ticket as its tracker holds it now; a run keeps this copy."""
-    return ticket_of(tracker_of(settings, name, environ, root).issue(name))
+    """The ticket as its tracker holds it now; a run keeps this copy.
+
+    Whoever may write there names no file of this machine: agents may read the pictures of a ticket.
+    """
+    ticket = ticket_of(tracker_of(settings, name, environ, root).issue(name))
+    return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
 
 
 def from_file(goal: Goal, root: Path) -> Ticket:
     """A file's ticket; pictures beside it are named so that they are found from anywhere."""
     ticket = parse_ticket(goal.text, goal.source.file or TICKET)
     beside = (root / goal.source.file).parent
-    return ticket.model_copy(update={"pictures": tuple(_picture(one, beside) for one in ticket.pictures)})
+    return ticket.model_copy(
+        update={"pictures": tuple(filter(None, (_picture(one, beside) for one in ticket.pictures)))}
+    )
 
 
 def looks_like_one(goal: Goal) -> bool:
@@ -50,12 +56,13 @@ def looks_like_one(goal: Goal) -> bool:
 
 
 def _picture(name: str, beside: Path) -> str:
-    place = beside / name
+    """A file is a picture by its own name, not by that of a link to it; nothing else of this machine is meant."""
     try:
+        place = (beside / name).resolve()
         there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
-    except (OSError, ValueError):
-        return name
-    return str(place.resolve()) if there else name
+    except (OSError, ValueError, RuntimeError):  # so Python speaks of links in a circle
+        there = False
+    return str(place) if there else "" if Path(name).is_absolute() else name
 
 
 # -- the branch --------------------------------------------------------------------------------------------------------
