@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.workflows.conftest import events
 from tests.workflows.hands import Act, Coders, Hands, built, feature, named, shown_by_tests
 
 LIST = "feature_list.json"
@@ -141,3 +142,32 @@ async def test_what_breaks_a_finished_feature_is_thrown_away_and_three_at_once_i
         "coder|feat: double(x) returns twice its argument|double",
     ]
     assert "return 2\n" not in ground.git("log", "-p", "--format=", record.branch, "--", "tiny.py")
+
+
+def rewrites_tests(folder: Path) -> None:
+    """The base's own test is bent to what the code does now; the feature itself is there."""
+    (folder / "old.py").write_text("def old():\n    return 2\n")
+    (folder / "tests" / "test_old.py").write_text("def test_old():\n    assert True\n")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HAND-3", "HAND-7")
+async def test_tests_of_the_base_that_a_coder_bends_are_run_as_they_were(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double")])
+    ground.write("old.py", "def old():\n    return 1\n")
+    (ground.repository / "tests").mkdir()
+    ground.write("tests/test_old.py", "from old import old\n\n\ndef test_old():\n    assert old() == 1\n")
+    ground.commit()
+
+    def mends(folder: Path) -> None:
+        (folder / "old.py").write_text("def old():\n    return 1\n")
+
+    coders = Coders(double=[rewrites_tests, mends])
+    engine = ground.played(coders)
+    record = await ground.handed(engine)
+    assert (record.state, record.code) == ("done", 0)
+    assert len(coders.asked) == 2
+    assert "test_old" in coders.orders[1].brief
+    assert "says that the feature passes" in named(engine, record, "premature victory")[0]
+    assert events(engine, record, "sealed file edited")
+    assert ground.untrue(engine, record) == []

@@ -160,8 +160,13 @@ BROKEN = "#!/usr/bin/env bash\nset -euo pipefail\necho 'the tools are missing' >
 
 
 def mends(folder: Path) -> dict[str, Any]:
-    (folder / "init.sh").write_text("#!/usr/bin/env bash\nset -euo pipefail\necho ready\n")
+    lines = ("#!/usr/bin/env bash", "set -euo pipefail", "mkdir -p .venv", "touch .venv/here", "echo ready", "")
+    (folder / "init.sh").write_text("\n".join(lines))
     return {"implemented": ["init.sh works"], "files": ["init.sh"], "tests": []}
+
+
+def finds_it_set_up(folder: Path) -> None:
+    assert (folder / ".venv" / "here").exists()
 
 
 def breaks_double(folder: Path) -> dict[str, Any]:
@@ -194,7 +199,7 @@ async def test_a_broken_set_up_is_mended_before_any_feature_and_one_that_stays_b
     record = await ground.handed(engine, rounds=2)
     assert (record.state, record.code) == ("stopped", 1)
     assert record.why == "init.sh still fails after 2 attempts to mend it: the tools are missing"
-    coders = Menders(mends)
+    coders = Menders(mends, double=[finds_it_set_up])
     engine = ground.played(coders)
     record = await ground.handed(engine, branch="HEAD")
     assert (record.state, record.code) == ("done", 0)
@@ -207,6 +212,7 @@ async def test_a_broken_set_up_is_mended_before_any_feature_and_one_that_stays_b
         "coder: fix: mend init.sh",
     ]
     assert ground.file(record, "init.sh").endswith("echo ready")
+    assert ".venv" not in ground.git("ls-tree", "-r", "--name-only", record.branch)
 
 
 @pytest.mark.slow

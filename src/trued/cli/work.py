@@ -238,6 +238,7 @@ def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | Non
         what = f"nothing is left of that run but its branch {left.branch}, and its specification is not here"
         raise BadInput(what, left.specification, f"name it: trued run SPECIFICATION --from {left.branch}")
     hint(f"private state is gone: going on from {left.branch} and {left.specification}; all of it is proven again")
+    hint(f"with agents or requirements of your own: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
     return Request(goal=str(file), repository=here, workflow="handoff", flags=flags, branch=left.branch)
 
