@@ -1,5 +1,6 @@
 """What hostile tickets, agents and forges try against the ticket workflow, and what becomes of it."""
 
+import re
 import socket
 import threading
 from collections.abc import Iterator
@@ -9,9 +10,14 @@ from pathlib import Path
 import pytest
 
 from tests.forges.servers import TOKEN, github_server
+from tests.workflows.conftest import Ground
+from tests.workflows.test_ticket import REQUIRED, TICKET, WHOLE, implemented, script
 from trued.delivery import _unreached
+from trued.edges import Offer
 from trued.engine.ticketed import from_file, from_tracker
-from trued.types import ForgeSettings, Goal, Settings, Source
+from trued.errors import BadInput
+from trued.forges.local import LocalForge
+from trued.types import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket
 
 SECRETS = "It is wrong.\n\n![a](/etc/shadow)\n![b](/)\n![c](docs/seen.png)\n\n## Screenshots\n\n- ![](/etc/hosts.png)\n"
 
@@ -65,3 +71,52 @@ def test_a_preview_elsewhere_that_answers_nonsense_is_one_sentence(words: bytes)
 @pytest.mark.parametrize("url", ["http://127.0.0.1:abc/", "http://[::1/", "http://127.0.0.1:9/a\x01b", "file:///etc"])
 def test_an_address_of_a_preview_that_is_none_is_one_sentence(url: str) -> None:
     assert _unreached(url)
+
+
+@pytest.fixture
+def desk(ground: Ground) -> Ground:
+    ground.require([REQUIRED])
+    return ground
+
+
+async def worked(desk: Ground, ticket: str, name: str = "ticket.md") -> RunRecord:
+    (desk.folder / name).write_text(ticket)
+    engine, _ = desk.engine(script(impl=lambda order: implemented(order, WHOLE)))
+    return await desk.run(engine, str(desk.folder / name))
+
+
+@pytest.mark.spec("TIC-3", "TIC-9")
+@pytest.mark.slow
+async def test_tickets_whose_letters_no_branch_can_have_do_not_share_one(desk: Ground) -> None:
+    first, second = [
+        await worked(desk, TICKET.replace("NUM-7", key).replace("# Numbers are not doubled", f"# {key}"), f"{key}.md")
+        for key in ("注文", "返品")
+    ]
+    assert (first.branch, second.branch) == ("fix/ticket", "fix/ticket-2")
+    assert first.base == second.base
+
+
+@pytest.mark.spec("TIC-3", "USE-7")
+async def test_a_branch_in_the_way_of_the_tickets_own_is_said_before_anybody_works(desk: Ground) -> None:
+    desk.git("branch", "fix")
+    with pytest.raises(BadInput, match="there is a branch fix in"):
+        await worked(desk, TICKET)
+
+
+@pytest.mark.spec("TIC-3")
+@pytest.mark.parametrize("key", ["A" * 400, "../../main", "-x", "@{u}", "a.lock", "\u202e", "", "refs/heads/main"])
+def test_whatever_a_ticket_is_called_git_takes_its_branch(key: str) -> None:
+    for summary in ("..", "é" * 300, "x.lock", "--force", ""):
+        branch = Ticket(key=key, summary=summary, kind="fix", text="").branch
+        assert re.fullmatch(r"fix/[A-Za-z0-9_][A-Za-z0-9_-]{0,150}", branch)
+
+
+def test_a_title_that_an_agent_wrote_is_no_markup_in_a_file(tmp_path: Path) -> None:
+    forge, title = LocalForge(tmp_path, tmp_path), "<img src=x> ![x](http://evil/x.png) `code`"
+    forge.offer(Offer("fix/x", "main", title, "body\n", "0" * 40))
+    text = (tmp_path / "pull-request.md").read_text().partition("-->")[2]
+    assert "![" not in text
+    assert "\n# \\<img src=x>" in text
+    again = forge.offered("fix/x")
+    assert again is not None
+    assert (again.title, again.body) == (title, "body\n")

@@ -96,6 +96,8 @@ async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge
     for number in count(1):
         branch = ticket.branch if number == 1 else f"{ticket.branch}-{number}"
         own = [one for one in runs if one.branch == branch]
+        if any(_key(engine, one) != ticket.key for one in own):
+            continue  # letters that no branch can have made the same name of two tickets
         if at_work := next((one for one in own if one.state not in ENDED), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
             raise BadInput(what, then=f"`trued resume {at_work.id}` goes on, `trued cancel {at_work.id}` ends it")
@@ -106,9 +108,17 @@ async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge
     raise AssertionError("there is always a next number")
 
 
+def _key(engine: "Engine", run: RunRecord) -> str:
+    ticket = engine.inputs(run.id).ticket
+    return ticket.key if ticket else ""
+
+
 async def _standing(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> Place:
     here = tip_of(repository.root, branch)
     there = await tip_at(repository.root, forge.remote, branch) if forge.remote else ""
+    if tip_of(repository.root, above := branch.partition("/")[0]):
+        what = f"there is a branch {above} in {repository.root}, so that git can have none called {branch}"
+        raise BadInput(what, then=f"rename it: git branch -m {above} …")
     if not here and not there:
         return Place(branch)
     left = next((one for one in reversed(own) if one.head in (here or there,) and there in ("", one.head)), None)

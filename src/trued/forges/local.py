@@ -45,7 +45,7 @@ class LocalForge:
         known = {"branch": offer.branch, "onto": offer.onto, "head": offer.head, "draft": offer.draft, "title": title}
         mark = json.dumps(known).replace("-", "\\u002d").replace(">", "\\u003e")  # it cannot end its comment
         body = offer.body.replace("\r\n", "\n")
-        write(self._folder / FILE, f"<!-- pull request {mark} -->\n# {title}\n\n{body}")
+        write(self._folder / FILE, f"<!-- pull request {mark} -->\n{_heading(title)}{body}")
         return Offered(1, str(self._folder / FILE), "open", title, body, offer.draft, offer.head)
 
     def picture(self, commit: str, path: str) -> str:
@@ -76,5 +76,11 @@ class LocalForge:
             branch, title, draft, head = str(known["branch"]), str(known["title"]), bool(known["draft"]), known["head"]
         except (ValueError, KeyError):
             raise BadInput(f"{path} is no pull request of ours", then="move it away") from None
-        body = text[match.end() if match else 0 :].removeprefix(f"# {title}\n\n")
+        body = text[match.end() if match else 0 :].removeprefix(_heading(title))
         return branch, Offered(1, str(path), "open", title, body, draft, str(head))
+
+
+def _heading(title: str) -> str:
+    """An agent may have written it: it is words, and no markup."""
+    words = re.sub(r"([\\`*_<\[\]&!])", r"\\\1", title)
+    return f"# {words}\n\n"

@@ -137,5 +137,5 @@ class Ticket(Value):
     def branch(self) -> str:
         """`fix/KEY-words` or `feat/KEY-words`."""
         words = re.sub(r"[^a-z0-9]+", "-", self.summary.lower()).strip("-")[:SLUG_LIMIT].strip("-")
-        key = re.sub(r"[^A-Za-z0-9_]+", "-", self.key).strip("-") or "ticket"
+        key = re.sub(r"[^A-Za-z0-9_]+", "-", self.key)[:SLUG_LIMIT].strip("-") or "ticket"
         return f"{self.kind}/{key}-{words}" if words else f"{self.kind}/{key}"
