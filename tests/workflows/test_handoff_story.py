@@ -45,6 +45,7 @@ def examiner(_: Order) -> dict[str, Any]:
     return {"cases": cases, "interface": ["tiny:double(x)", "tiny:triple(x)"]}
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-1", "HAND-2", "HAND-4", "HAND-5", "HAND-6", "HAND-8", "HAND-10")
 async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_with_a_persons_word(
     tmp_path: Path, stack: ExitStack
