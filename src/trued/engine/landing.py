@@ -35,7 +35,7 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
         if unfit and not (wanted.draft and record.head not in ("", record.base)):
             return unfit
         ground = await _ground(engine, record, wanted)
-        if wanted.way == "pr" or (not wanted.way and not wanted.onto and is_offered(ground)):
+        if wanted.way == "pr" or wanted.draft or (not wanted.way and not wanted.onto and is_offered(ground)):
             return await offer(ground, proven=unfit is None)
         if not (tip := await ground.home.tip()):
             raise BadInput(f"there is no branch {ground.onto!r} in {record.repository}", then=await _others(ground))
@@ -48,7 +48,8 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
 def unproven(engine: "Engine", record: RunRecord) -> Landing | None:
     """What is missing where a run did not end with success, and which command helps."""
     name, verdict = record.id, engine.verdict(record.id)
-    if record.state == "done" and verdict and verdict.commit == record.head:
+    holds = verdict is not None and proof.success(verdict, engine.inputs(name).settings.accept)
+    if record.state == "done" and holds and verdict and verdict.commit == record.head:
         return None
     helps = {
         "running": (f"`trued resume {name}` goes on", "it was broken off"),
@@ -125,6 +126,8 @@ async def _land(ground: Ground, tip: str) -> Landing:
     again = await _proven_again(ground, candidate) if candidate.how != FAST else None
     if again and again.outcome.state != "done":
         return _short(ground, candidate, again)
+    if rejected := unproven(ground.engine, ground.record):  # by somebody who spoke while it was proven again
+        return rejected
     return await _moved(ground, candidate, again, found)
 
 

@@ -51,6 +51,8 @@ async def work_of(
 ) -> Work:
     inputs, events = engine.inputs(record.id), engine.journal.events(record.id)
     verdict = engine.verdict(record.id) or Verdict.open("nothing was judged")
+    if verdict.commit and verdict.commit != record.head:  # it belongs to that commit alone
+        verdict = Verdict.open(f"nothing was judged since {verdict.commit[:12]}")
     contract, ticket = engine.contract(record.id), inputs.ticket
     accept, words = inputs.settings.accept, _words(events)
     trusted = await entrusted(workspace, record.base, record.head)

@@ -1,0 +1,51 @@
+"""What somebody may try so that work which nobody has proven comes home, and what becomes of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.landable import MANUAL, Landable, landable_in
+from trued.engine.landing import Wanted
+from trued.types import Grade
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Landable]:
+    with landable_in(tmp_path) as one:
+        yield one
+
+
+@pytest.mark.spec("USE-11", "LAW-9")
+@pytest.mark.parametrize("way", ["", "ff", "merge"])
+async def test_a_draft_is_a_pull_request_and_never_moves_a_branch(place: Landable, way: str) -> None:
+    record = await place.run(state="not proven", grade=Grade.UNPROVEN)
+    landing = await place.land(record, draft=True, way=way)
+    assert landing.how == "pull request"
+    assert place.git("rev-parse", "main") == place.base
+
+
+@pytest.mark.spec("USE-11", "LAW-9")
+async def test_a_draft_of_a_commit_that_nobody_judged_shows_no_verdict_on_another(place: Landable) -> None:
+    record = await place.run(state="interrupted")
+    tree = place.folder / "more"
+    place.git("worktree", "add", "-q", str(tree), record.branch)
+    (tree / "more.py").write_text("MORE = 1\n")
+    place.git("add", "-A", at=tree)
+    place.git("commit", "-qm", "more", at=tree)
+    head = place.git("rev-parse", "HEAD", at=tree)
+    place.git("worktree", "remove", "--force", str(tree))
+    engine = place.engine()
+    engine.journal.update(record.model_copy(update={"head": head}))
+    landing = await engine.land(record.id, Wanted(who="ann", way="pr", draft=True))
+    text = Path(landing.url).read_text()
+    assert f"on commit `{head}`" in text
+    assert "✅" not in text
+    assert "graded **proven**" not in text
+
+
+@pytest.mark.spec("USE-11", "RUN-8")
+async def test_a_run_that_is_called_done_without_a_verdict_that_says_so_does_not_land(place: Landable) -> None:
+    record = await place.run(requirements=MANUAL, grade=Grade.UNPROVEN, accept="tested")
+    assert not (await place.land(record)).landed
+    assert place.git("rev-parse", "main") == place.base
