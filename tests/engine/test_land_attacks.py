@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.engine.landable import MANUAL, Landable, landable_in
+from trued.engine.entrusted import kind_of
 from trued.engine.landing import Wanted
 from trued.types import Grade
 
@@ -49,3 +50,21 @@ async def test_a_run_that_is_called_done_without_a_verdict_that_says_so_does_not
     record = await place.run(requirements=MANUAL, grade=Grade.UNPROVEN, accept="tested")
     assert not (await place.land(record)).landed
     assert place.git("rev-parse", "main") == place.base
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize(
+    "path",
+    ["pkg/.claude/settings.json", "pkg/.CLAUDE", "a/.mcp.json", "crates/x/.cargo/config.toml", ".gitea/workflows/a.yml"]
+    + [".lfsconfig", ".yarn/releases/yarn.cjs", "a/.vscode/tasks.json", ".woodpecker.yaml", ".clinerules"],
+)
+def test_what_runs_by_itself_asks_for_trust_in_every_folder(path: str) -> None:
+    assert kind_of(path)
+
+
+@pytest.mark.spec("USE-6")
+async def test_a_token_is_a_secret_whatever_its_variable_is_called(place: Landable) -> None:
+    record = await place.run(forge={"kind": "local", "token_env": "GH_PAT"}, tickets={"token_env": "TRACKER"})
+    engine = place.engine()
+    engine.environ = {**engine.environ, "GH_PAT": "0123456789abcdef", "TRACKER": "fedcba9876543210"}
+    assert {"0123456789abcdef", "fedcba9876543210"} <= set(engine._secrets(engine.inputs(record.id)).values())

@@ -277,7 +277,9 @@ class Engine:
 
     def _secrets(self, inputs: Inputs) -> dict[str, str]:
         """What is kept out of everything that is stored."""
-        given = {name: self.environ[name] for name in inputs.settings.variables if name in self.environ}
+        settings = inputs.settings
+        names = (*settings.variables, settings.forge.token_env, settings.tickets.token_env)
+        given = {name: self.environ[name] for name in names if name in self.environ}
         return {**secrets_in(self.environ), **given}
 
     def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:

@@ -22,6 +22,11 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
         ".agents/*",
         ".github/agents/*",
         ".github/chatmodes/*",
+        ".windsurf/*",
+        ".roo/*",
+        ".kiro/*",
+        ".continue/*",
+        ".aider.conf.yml",
         ".mcp.json",
         "opencode.json",
         "opencode.jsonc",
@@ -32,12 +37,28 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
         "GEMINI.md",
         "QWEN.md",
         ".cursorrules",
+        ".windsurfrules",
+        ".clinerules",
+        ".clinerules/*",
+        "CLAUDE.local.md",
         ".github/copilot-instructions.md",
         ".github/instructions/*",
     ),
     "runs where the project is built": (
         ".github/*",
         ".gitlab-ci.yml",
+        ".gitlab/*",
+        ".gitea/*",
+        ".forgejo/*",
+        ".woodpecker/*",
+        ".woodpecker.y*ml",
+        ".drone.yml",
+        ".teamcity/*",
+        ".appveyor.yml",
+        "appveyor.yml",
+        "cloudbuild.y*ml",
+        ".azure-pipelines/*",
+        "azure-pipelines.yaml",
         ".circleci/*",
         ".buildkite/*",
         ".travis.yml",
@@ -46,7 +67,13 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
         "bitbucket-pipelines.yml",
     ),
     "hooks": (".githooks/*", ".husky/*", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
-    "what git or an editor does with these files": (".gitattributes", ".gitmodules", ".vscode/*", ".idea/*"),
+    "what git or an editor does with these files": (
+        ".gitattributes",
+        ".gitmodules",
+        ".lfsconfig",
+        ".vscode/*",
+        ".idea/*",
+    ),
     "environment": (
         ".env",
         ".env.*",
@@ -59,10 +86,16 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
         ".npmrc",
         ".yarnrc",
         ".yarnrc.yml",
+        ".yarn/releases/*",
+        ".yarn/plugins/*",
+        ".pnpmfile.cjs",
+        ".cargo/*",
         "pip.conf",
     ),
 }
-ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes")  # in any folder
+# in any folder; of a folder's pattern, that folder wherever it stands
+ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
+FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 MANIFEST, TABLE = "pyproject.toml", "pyproject.toml [tool.trued]"
 
 
@@ -79,6 +112,8 @@ class Entrusted(Value):
 def kind_of(path: str) -> str:
     """Why a path asks for trust; "" where it does not. Not by the case of its letters: some file systems ignore it."""
     low = path.lower()
+    if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
+        low = low[f"/{low}/".index(f"/{nested}/") :]
     for kind, patterns in KINDS.items():
         if any(_fits(low, pattern.lower()) for pattern in patterns):
             return kind
