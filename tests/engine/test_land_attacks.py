@@ -55,8 +55,18 @@ async def test_a_run_that_is_called_done_without_a_verdict_that_says_so_does_not
 @pytest.mark.spec("USE-6")
 @pytest.mark.parametrize(
     "path",
-    ["pkg/.claude/settings.json", "pkg/.CLAUDE", "a/.mcp.json", "crates/x/.cargo/config.toml", ".gitea/workflows/a.yml"]
-    + [".lfsconfig", ".yarn/releases/yarn.cjs", "a/.vscode/tasks.json", ".woodpecker.yaml", ".clinerules"],
+    [
+        "pkg/.claude/settings.json",
+        "pkg/.CLAUDE",
+        "a/.mcp.json",
+        "crates/x/.cargo/config.toml",
+        ".gitea/workflows/a.yml",
+        ".lfsconfig",
+        ".yarn/releases/yarn.cjs",
+        "a/.vscode/tasks.json",
+        ".woodpecker.yaml",
+        ".clinerules",
+    ],
 )
 def test_what_runs_by_itself_asks_for_trust_in_every_folder(path: str) -> None:
     assert kind_of(path)
