@@ -2,7 +2,7 @@
 
 import contextlib
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,18 +70,20 @@ class Left:
     state: str  # agent_state.json, as it stands there
 
 
-def left_on(root: Path, branch: str, file: str) -> Left | None:
-    """What a run of ours left on this branch; None where it is no run's. `file` came with the run's first commit."""
+def left_on(root: Path, branch: str, file: str, began: Callable[[str], str]) -> Left | None:
+    """What a run of ours left on this branch; None where it is no run's. The newest commit of ours whose `file` names
+    the commit before it as what the run began from is the run's first: an earlier one may have been landed."""
     code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
-    if code != 0:
+    read, state, _ = _git(root, "cat-file", "blob", f"{tip.strip()}:{file}") if code == 0 else (1, "", "")
+    if read != 0:
         return None
-    _, added, _ = _git(root, "log", "--first-parent", "--diff-filter=A", "--format=%H %cn", tip.strip(), "--", file)
-    first, _, whose = (added.strip().splitlines() or [""])[-1].partition(" ")
-    code, base, _ = _git(root, "rev-parse", "--verify", "--quiet", f"{first}^1^{{commit}}") if first else (1, "", "")
-    read, state, _ = _git(root, "cat-file", "blob", f"{tip.strip()}:{file}")
-    if code != 0 or read != 0 or whose != ENGINE:
-        return None
-    return Left(branch, tip.strip(), base.strip(), state)
+    _, wrote, _ = _git(root, "log", "--first-parent", "--format=%cn%x09%H %P", tip.strip(), "--", file)
+    for line in wrote.splitlines():
+        whose, _, hashes = line.partition("\t")
+        commit, base = (*hashes.split(), "")[:2]
+        if whose == ENGINE and base and began(_git(root, "cat-file", "blob", f"{commit}:{file}")[1]) == base:
+            return Left(branch, tip.strip(), base, state)
+    return None
 
 
 def tip_of(root: Path, branch: str) -> str:

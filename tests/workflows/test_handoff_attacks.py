@@ -1,0 +1,72 @@
+"""What somebody might try against a handoff, or stumble into: each of these once went wrong, or might."""
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from trued.documents.agent_state import NAME, AgentState, render
+from trued.engine.going_on import going_on, unknown
+from trued.errors import BadInput
+from trued.types import Goal
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+class Repository:
+    """Commits of a user's and of the engine's, made by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.git("init", "-q", "-b", "main")
+        self.base = self.commit("user", **{"a.txt": "1"})
+
+    def git(self, *words: str, who: str = "user") -> str:
+        config = ("-c", f"user.name={who}", "-c", "user.email=x@example.invalid", "-c", "commit.gpgsign=false")
+        ran = subprocess.run(["git", *config, *words], cwd=self.folder, check=True, capture_output=True, text=True)
+        return ran.stdout.strip()
+
+    def commit(self, who: str, **files: str) -> str:
+        for name, text in files.items():
+            (self.folder / name).write_text(text)
+        self.git("add", "-A")
+        self.git("commit", "-qm", "work", who=who)
+        return self.git("rev-parse", "HEAD")
+
+    def left(self, run: str, base: str) -> None:
+        """A run's branch: its first commit, and one later."""
+        self.git("checkout", "-q", "-b", f"trued/{run}", base)
+        for turn in (0, 1):
+            self.commit("trued", **{NAME: render(AgentState(run=run, base=base, iteration=turn)), run: f"{turn}"})
+        self.git("checkout", "-q", "main")
+
+
+@pytest.mark.spec("HAND-12")
+def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.left("r-first", repository.base)
+    repository.git("merge", "-q", "--ff-only", "trued/r-first")
+    landed = repository.git("rev-parse", "main")
+    repository.left("r-second", landed)
+    goal = Goal(text="numbers")
+    bases = [going_on(tmp_path, goal, f"trued/{run}", ()) for run in ("r-first", "r-second")]
+    assert [one.base for one in bases if one] == [repository.base, landed]
+    with pytest.raises(BadInput, match="main is no branch that a handoff run left here"):
+        going_on(tmp_path, goal, "main", ())
+
+
+@pytest.mark.spec("HAND-12", "HAND-10")
+def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.left("r-first", repository.base)
+    repository.git("branch", "trued/r-first-failed-double", "trued/r-first")
+    assert unknown(tmp_path, "r-first")
+    assert unknown(tmp_path, "r-first-failed-double") is None
+    with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
+        going_on(tmp_path, Goal(text="numbers"), "trued/r-first-failed-double", ())
