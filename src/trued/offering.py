@@ -281,7 +281,7 @@ def _undecided(work: Work) -> str:
 
 
 def _claimed(work: Work, links: Mapping[str, str]) -> str:
-    shown = [(name, links[one]) for name, one in work.claimed if one in links]
+    shown = dict.fromkeys((name, links[one]) for name, one in work.claimed if one in links)
     return "\n\n".join(f"{text(name)}\n\n![{text(name)}]({_link(address)})" for name, address in shown)
 
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.documents.issues import ENGINE, Claimed, Issue, compared, failed_checks, mismatches
-from trued.types import Evidence, Finding, Grade, Judged, Outcomes, Tried, Verdict
+from trued.types import Evidence, Finding, Grade, Judged, Outcomes, Shot, Tried, Verdict
 
 POINTS = Issue(
     description="Points are not shown on product cards",
@@ -55,12 +55,9 @@ def test_a_round_like_the_last_is_the_same(issues: list[Issue]) -> None:
 
 
 def verdict(*, held_out: bool) -> Verdict:
-    tried = Tried(id='sees "Earn 40 points"', outcome=Outcomes.FAILED, kind="sees", detail="the page shows: Mug 4.00")
-    what = (
-        "points: a held-out example fails: the page does not show it"
-        if held_out
-        else f"points: / {tried.id}: {tried.detail}"
-    )
+    sentence = 'expected to see "Earn 40 points" on /; it shows "Mug 4.00"'
+    tried = Tried(id='sees "Earn 40 points"', outcome=Outcomes.FAILED, kind="sees", detail=sentence)
+    what = "points: a held-out example fails: the page does not show it" if held_out else f"points: {tried.detail}"
     evidence = Evidence(
         id="e",
         requirement="points",
@@ -72,6 +69,7 @@ def verdict(*, held_out: bool) -> Verdict:
         isolation="none",
         tried=(tried,),
         artifacts={"screenshot.png": "abc"},
+        pictures=(Shot(name="screenshot.png", sha256="abc", page="/"),),
         held_out=held_out,
     )
     gap = Finding(what=what, where="the clause", requirement="points")
@@ -82,9 +80,9 @@ def verdict(*, held_out: bool) -> Verdict:
 @pytest.mark.spec("TIC-8", "TIC-6")
 def test_a_page_that_fails_is_an_issue_with_expected_actual_and_the_engines_picture() -> None:
     (issue,) = failed_checks(verdict(held_out=False))
-    assert (issue.expected, issue.actual) == ('sees "Earn 40 points"', "the page shows: Mug 4.00")
+    assert (issue.expected, issue.actual) == ('see "Earn 40 points" on /', 'it shows "Mug 4.00"')
     assert (issue.screenshot, issue.requirement, issue.by) == ("abc", "points", ENGINE)
-    assert issue.description == 'points: / sees "Earn 40 points"'
+    assert issue.description == 'points: sees "Earn 40 points" on /'
 
 
 @pytest.mark.spec("TIC-8", "LAW-7")

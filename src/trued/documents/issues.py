@@ -124,17 +124,26 @@ def _of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
         if tried.outcome in (Outcomes.FAILED, Outcomes.MISSING)
     ]
     for gap in judged.gaps:
-        shown = next(((fact, tried) for fact, tried in seen if f" {tried.id}: " in gap.what), None)
+        shown = next(((fact, tried) for fact, tried in seen if _is_told(tried, gap)), None)
         yield _seen(gap, *shown) if shown else _told(gap)
 
 
+def _is_told(tried: Tried, gap: Finding) -> bool:
+    sentence = tried.detail.strip().partition("\n")[0]
+    return f" {tried.id}: " in gap.what or (bool(sentence) and sentence in gap.what)
+
+
 def _seen(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
+    """What differs from round to round is what was there; by what was expected an issue is known again."""
+    sentence = tried.detail.strip().partition("\n")[0][:500]
+    expected, found, actual = sentence.partition("; ")
+    page = next((shot.page for shot in fact.pictures), "")
     return Issue(
         severity="critical",
-        description=gap.what.partition(f" {tried.id}: ")[0] + f" {tried.id}",
+        description=f"{gap.requirement}: {tried.id}{f' on {page}' if page else ''}",
         location=gap.where,
-        expected=tried.id,
-        actual=tried.detail[:500],
+        expected=expected.removeprefix("expected to ") if found else tried.id,
+        actual=actual if found else sentence,
         screenshot=fact.artifacts.get("screenshot.png", ""),
         requirement=gap.requirement,
         by=ENGINE,

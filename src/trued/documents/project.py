@@ -237,7 +237,8 @@ def message_of(feature: Feature, run: str) -> str:
     """Conventional, with the feature's id in a trailer."""
     kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
     words = " ".join("".join(char if char.isprintable() else " " for char in feature.description).split())
-    return f"{kind}: {words[:TITLE_LIMIT].rstrip(' .')}\n\nFeature: {feature.id}\nRun: {run}"
+    title = words if len(words) <= TITLE_LIMIT else words[:TITLE_LIMIT].rpartition(" ")[0]
+    return f"{kind}: {title.rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
 
 
 def _words(goal: Goal) -> Iterator[Criterion]:
