@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from tests.engine.landable import MANUAL, Landable, landable_in
+from tests.engine.two_commits import DOUBLE
 from trued.engine.entrusted import kind_of
 from trued.engine.landing import Wanted
-from trued.types import Grade
+from trued.errors import BadInput
+from trued.types import Grade, RunRecord
 
 
 @pytest.fixture
@@ -78,3 +80,37 @@ async def test_a_token_is_a_secret_whatever_its_variable_is_called(place: Landab
     engine = place.engine()
     engine.environ = {**engine.environ, "GH_PAT": "0123456789abcdef", "TRACKER": "fedcba9876543210"}
     assert {"0123456789abcdef", "fedcba9876543210"} <= set(engine._secrets(engine.inputs(record.id)).values())
+
+
+async def begun_with_nothing(place: Landable) -> RunRecord:
+    """A run in a repository without any commit: its branch begins with one that has no file."""
+    tree = place.git("hash-object", "-t", "tree", "-w", "--stdin")
+    root = place.git("commit-tree", tree, "-m", "nothing yet")
+    place.git("reset", "-q", "--hard", root)
+    record = await place.run({"tiny.py": DOUBLE, "more/x.py": "X = 1\n"})
+    place.git("update-ref", "-d", "refs/heads/main")
+    return record
+
+
+@pytest.mark.spec("USE-11")
+async def test_what_began_with_nothing_lands_on_the_branch_that_is_still_to_come(place: Landable) -> None:
+    record = await begun_with_nothing(place)
+    (place.repository / "tiny.py").write_text("mine")
+    with pytest.raises(BadInput, match="would be overwritten"):
+        await place.land(record)
+    assert "refs/heads/main" not in place.git("show-ref")
+    (place.repository / "tiny.py").unlink()
+    assert (await place.land(record)).landed
+    assert place.git("rev-parse", "main") == record.head
+    assert place.git("status", "--porcelain") == ""
+    assert (place.repository / "more" / "x.py").read_text() == "X = 1\n"
+    assert "already" in (await place.land(record)).said[0]
+
+
+@pytest.mark.spec("USE-11")
+async def test_a_branch_that_somebody_deleted_is_not_made_again(place: Landable) -> None:
+    record = await place.run()
+    place.git("checkout", "-q", "--detach")
+    place.git("update-ref", "-d", "refs/heads/main")
+    with pytest.raises(BadInput, match="there is no branch 'main'"):
+        await place.land(record)

@@ -37,7 +37,7 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
         ground = await _ground(engine, record, wanted)
         if wanted.way == "pr" or wanted.draft or (not wanted.way and not wanted.onto and is_offered(ground)):
             return await offer(ground, proven=unfit is None)
-        if not (tip := await ground.home.tip()):
+        if not (tip := await ground.home.tip() or await _nothing_yet(ground)):
             raise BadInput(f"there is no branch {ground.onto!r} in {record.repository}", then=await _others(ground))
         await ground.workspace.store.bring(await ground.workspace.store.source(), tip, f"onto/{tip}")
         if done := await _landed_before(ground, tip):
@@ -84,6 +84,14 @@ async def _ground(engine: "Engine", record: RunRecord, wanted: Wanted) -> Ground
     if not await workspace.store.holds(record.head):  # the store was lost, and the branch is what is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
     return Ground(engine, record, inputs, contract, workspace, wanted, home)
+
+
+async def _nothing_yet(ground: Ground) -> str:
+    """Where the run began with nothing at all, and its branch is still to come: the commit that stands for nothing."""
+    store, base = ground.workspace.store, ground.record.base
+    if ground.onto != ground.inputs.onto or await store.entries(base):
+        return ""
+    return base if await store.git.line("rev-list", "--count", base) == "1" else ""
 
 
 async def _others(ground: Ground) -> str:

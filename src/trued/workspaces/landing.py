@@ -180,8 +180,10 @@ class Landing:
             env=self._variables(),
         )
         commit = _Commit(process, self.branch)
+        begins = not await self.store.entries(old) and not await self.tip()  # a branch on which nothing was yet
+        stands = "0" * len(old) if begins else old
         try:
-            await commit.say(f"start\nupdate {self.ref} {new} {old}\nprepare\n", "prepare: ok")
+            await commit.say(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
             yield commit
         finally:
             await commit.end()
