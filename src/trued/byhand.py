@@ -107,7 +107,7 @@ async def _standing(steps: Steps, requirement: Requirement) -> Approval | None:
 
 
 async def _since(steps: Steps, before: str, after: str) -> Since:
-    owned = set(steps.owned)
+    owned = {*steps.owned, *steps.line.laid}  # as a proof has it: no part of the work
     return Since(tuple(one for one in await steps.kit.workspace.changed(before, after) if one not in owned))
 
 

@@ -56,8 +56,12 @@ async def found(run: Run, goal: Goal) -> Project | None:
     """The list that the user wrote, or that an earlier run left on the branch; None where there is none."""
     text, file, author = goal.text, goal.source.file or feature_list.NAME, ""
     if not is_feature_list(text):
+        landed = agent_state.parse_agent_state(await run.read(agent_state.NAME, run.base) or "").digest
+        if landed and landed != _about(run, goal)["digest"] and not run.goes_on:
+            return None  # an earlier run's list, for other words
         text, file = await run.read(feature_list.NAME) or "", feature_list.NAME
-        author = "" if await run.read(feature_list.NAME, run.base) is not None else "initializer"
+        theirs = await run.read(feature_list.NAME, run.base) is not None and not landed
+        author = "" if theirs else "initializer"
     if not text:
         return None
     features = parse_feature_list(text, file)
@@ -81,14 +85,17 @@ def _hinted(features: FeatureList, left: str) -> FeatureList:
 
 async def _as_left(run: Run, goal: Goal, project: Project) -> Project:
     """With what the files on the branch say beside the list."""
-    there = [name for name in (run.settings.progress, *PROGRESS) if await run.read(name) is not None]
-    note = there[0] if there else run.settings.progress
     before = agent_state.parse_agent_state(await run.read(agent_state.NAME) or "")
     state = before.model_copy(update=_about(run, goal))
-    below = notes_below(await run.read(note) or "")
-    return project.model_copy(
-        update={"note": note, "below": below, "state": state, "target": run.settings.coverage_target}
-    )
+    project = await with_notes(run, project)
+    return project.model_copy(update={"state": state, "target": run.settings.coverage_target})
+
+
+async def with_notes(run: Run, project: Project) -> Project:
+    """What somebody wrote into the progress file before stays below the line."""
+    there = [name for name in (run.settings.progress, *PROGRESS) if await run.read(name) is not None]
+    note = there[0] if there else run.settings.progress
+    return project.model_copy(update={"note": note, "below": notes_below(await run.read(note) or "")})
 
 
 def _about(run: Run, goal: Goal) -> dict[str, str]:
@@ -244,6 +251,17 @@ def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
         for one in judged
         if not one.holds
     )
+
+
+async def bent(run: Run, project: Project, since: str) -> tuple[Finding, ...]:
+    """Finished features whose own tests were changed since, and do not pass any more."""
+    changed, found = await run.kit.workspace.changed(since, run.head), list[Finding]()
+    for feature in map(project.features.__getitem__, project.finished):
+        words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
+        if any(path == word or path.startswith(f"{word}/") for path in changed for word in words if word):
+            failing = _counted(feature, await figures(run, feature))
+            found += [one.model_copy(update={"what": f"{feature.id} was finished: {one.what}"}) for one in failing]
+    return tuple(found)
 
 
 def turned_green(run: Run, project: Project, attempt: Attempt) -> tuple[str, ...]:

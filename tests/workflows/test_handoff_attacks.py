@@ -1,5 +1,6 @@
 """What somebody might try against a handoff, or stumble into: each of these once went wrong, or might."""
 
+import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.workflows.conftest import events, saying
+from tests.workflows.hands import Coders, Hands, feature, shown_by_tests
 from trued.documents.agent_state import NAME, AgentState, render
 from trued.engine.going_on import going_on, unknown
 from trued.errors import BadInput
@@ -70,3 +73,47 @@ def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
     assert unknown(tmp_path, "r-first-failed-double") is None
     with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
         going_on(tmp_path, Goal(text="numbers"), "trued/r-first-failed-double", ())
+
+
+@pytest.mark.spec("HAND-7", "HAND-5")
+async def test_who_deletes_the_tests_of_a_finished_feature_begins_again_from_before(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [shown_by_tests("double"), feature("triple")])
+    coders = Coders(triple=[lambda folder: (folder / "tests" / "test_double.py").unlink()])
+    record = await ground.handed(ground.played(coders))
+    assert (record.state, record.code) == ("done", 0)
+    assert coders.asked == ["feature double/coder#1", "feature triple/coder#1", "feature triple/coder#2"]
+    assert "double was finished: " in coders.orders[2].brief
+    assert "tests/test_double.py is not there" in coders.orders[2].brief
+    assert "def test_it" in ground.file(record, "tests/test_double.py")
+
+
+@pytest.mark.spec("HAND-8", "HAND-5")
+async def test_a_word_stands_when_the_engine_writes_its_own_set_up_anew(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double", verification_method="manual")])
+    checks = [{"kind": "tests", "command": "python -m pytest -q tests/test_double.py"}]
+    ground.require([{"id": "is-double", "text": "double multiplies", "covers": ["double"], "checks": checks}])
+    engine = ground.played(Coders(), person=saying(("accept", "fine")))
+    record = await ground.handed(engine, yes=False)
+    assert (record.state, record.code, str(record.grade)) == ("done", 0, "attested")
+    assert ground.passing(record.branch) == ["double"]
+    assert events(engine, record, "passes undone") == []
+
+
+@pytest.mark.spec("HAND-1", "HAND-6")
+async def test_a_new_specification_upon_a_landed_one_is_read_and_notes_of_the_users_own_are_kept(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [])
+    ground.write("feature_list.json", json.dumps([{**feature("double"), "passes": True}]))
+    ground.write(NAME, render(AgentState(run="r-first", digest="0" * 64, base="1" * 40)))
+    ground.write("progress.txt", "the door sticks\n")
+    ground.commit()
+    (tmp_path / "spec.md").write_text("triple(x) returns three times its argument\n")
+    coders = Coders()
+    coders.roles = {"initializer": lambda _: {"features": [feature("triple")]}, "examiner": lambda _: {"cases": []}}
+    record = await ground.handed(ground.played(coders), "../spec.md", required=False, plan_only=True)
+    assert coders.asked[0] == "initializer#1"
+    assert [one.id for one in ground.features(record.branch).features] == ["triple"]
+    assert "the door sticks" in ground.file(record, "progress.txt")

@@ -90,6 +90,7 @@ async def begun(run: Run, goal: Goal) -> Project:
             reply = await initializer.ask(goal, gaps=gaps)
             project, gaps = handing.initialized(run, goal, reply, again=not gaps)
         await initializer.close()
+        project = await handing.with_notes(run, project)
     await handing.laid_down(run, project)
     return project
 
@@ -135,7 +136,8 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
         work = run.head
         verdict = await run.prove(task, disputes=coded.disputes, beside=project.others(feature))
         attempt = Attempt(feature, coded, coder.left, verdict, await handing.figures(run, feature))
-        gaps = handing.gaps_of(run, project, attempt)
+        bent = await handing.bent(run, project, before)
+        gaps = (*handing.gaps_of(run, project, attempt), *bent)
         project = await handing.recorded(run, project, attempt, gaps)
         await coder.close()
         if verdict.holds and not gaps:
@@ -143,7 +145,7 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
             if not (word and word.rejected):
                 return project.judged(feature, verdict, attested=word is not None)
             gaps = (word.gap,)
-        if handing.broken(run, project, verdict):
+        if bent or handing.broken(run, project, verdict):
             run.back_to(before)  # what breaks a finished feature is not built upon
         if run.stuck(verdict.model_copy(update={"remarks": gaps})):
             break
