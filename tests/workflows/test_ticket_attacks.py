@@ -14,6 +14,7 @@ from tests.workflows.conftest import Ground
 from tests.workflows.test_ticket import REQUIRED, TICKET, WHOLE, implemented, script
 from trued.delivery import _unreached
 from trued.edges import Offer
+from trued.engine import Request
 from trued.engine.ticketed import from_file, from_tracker
 from trued.errors import BadInput
 from trued.forges.local import LocalForge
@@ -120,3 +121,18 @@ def test_a_title_that_an_agent_wrote_is_no_markup_in_a_file(tmp_path: Path) -> N
     again = forge.offered("fix/x")
     assert again is not None
     assert (again.title, again.body) == (title, "body\n")
+
+
+@pytest.mark.spec("TIC-3", "TIC-9")
+async def test_a_ticket_whose_title_is_edited_is_the_same_ticket_and_another_one_is_not(desk: Ground) -> None:
+    first = await worked(desk, TICKET)
+    edited = TICKET.replace("# Numbers are not doubled", "# Numbers are still not doubled").replace("bug", "feature")
+    for name, key, same in (("ticket.md", "NUM-7", True), ("ticket.md", "NUM-8", False), ("other.md", "NUM-7", False)):
+        (desk.folder / name).write_text(edited.replace("NUM-7", key))
+        engine, _ = desk.engine(script())
+        flags = {"yes": True, "agents": {"*": "scripted:inside"}}
+        file = str(desk.folder / name)
+        request = Request(goal=file, repository=desk.repository, requirements=desk.requirements, flags=flags)
+        inputs, _ = await engine.ready(request)
+        assert (inputs.branch == first.branch) is same
+        assert (inputs.start == first.head) is same

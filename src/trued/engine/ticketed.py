@@ -93,8 +93,10 @@ async def placed(engine: "Engine", inputs: "Inputs", repository: Repository) -> 
 
 async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge: Forge) -> Place:
     runs = [one for one in engine.journal.runs() if one.repository == str(repository.root) and one.workflow == TICKET]
+    known = [one.branch for one in runs if _same(engine.inputs(one.id).ticket, ticket)]
+    name = known[-1] if known else ticket.branch  # the first one: whoever edits a title writes no other ticket
     for number in count(1):
-        branch = ticket.branch if number == 1 else f"{ticket.branch}-{number}"
+        branch = name if number == 1 else f"{name}-{number}"
         own = [one for one in runs if one.branch == branch]
         if any(_key(engine, one) != ticket.key for one in own):
             continue  # letters that no branch can have made the same name of two tickets
@@ -111,6 +113,12 @@ async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge
 def _key(engine: "Engine", run: RunRecord) -> str:
     ticket = engine.inputs(run.id).ticket
     return ticket.key if ticket else ""
+
+
+def _same(one: Ticket | None, other: Ticket) -> bool:
+    """By the key that somebody gave it, in one place."""
+    named = one is not None and "key" not in (*one.missing, *other.missing)
+    return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
 
 
 async def _standing(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> Place:
