@@ -114,3 +114,13 @@ async def test_a_branch_that_somebody_deleted_is_not_made_again(place: Landable)
     place.git("update-ref", "-d", "refs/heads/main")
     with pytest.raises(BadInput, match="there is no branch 'main'"):
         await place.land(record)
+
+
+@pytest.mark.spec("USE-11")
+async def test_another_name_of_a_branch_is_no_branch(place: Landable) -> None:
+    record = await place.run()
+    place.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+    with pytest.raises(BadInput, match="alias is another name of main"):
+        await place.land(record, onto="alias")
+    assert place.git("rev-parse", "main") == place.base
+    assert place.git("status", "--porcelain") == ""

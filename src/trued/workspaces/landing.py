@@ -66,6 +66,9 @@ class Landing:
 
     async def ready(self, old: str, new: str) -> tuple[Path, ...]:
         """The working trees that come along, or one sentence on why the branch cannot be moved now."""
+        code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
+        if code == 0:  # git would move that one, and leave its working tree behind
+            raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
         await self._free()
         trees = await self._trees()
         changed = await self._changed(old, new)
