@@ -205,7 +205,8 @@ async def figures(run: Run, feature: Feature) -> Figures | None:
         return found
     there = {*await run.paths()}
     named = [word for word in checks[0].command.split() if word.endswith(TEST_FILES) and word not in there]
-    return found.model_copy(update={"why": f"{', '.join(named)} is not there" if named else "no test was collected"})
+    why = f"{', '.join(named)} is not there" if named else found.why or "no test was collected"
+    return found.model_copy(update={"why": why})
 
 
 def shown(verdict: Verdict) -> bool:

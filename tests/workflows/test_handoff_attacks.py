@@ -117,3 +117,25 @@ async def test_a_new_specification_upon_a_landed_one_is_read_and_notes_of_the_us
     assert coders.asked[0] == "initializer#1"
     assert [one.id for one in ground.features(record.branch).features] == ["triple"]
     assert "the door sticks" in ground.file(record, "progress.txt")
+
+
+@pytest.mark.spec("HAND-5", "RUN-8")
+async def test_what_a_person_rejects_afterwards_is_built_again_though_its_checks_are_green(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [feature("double")])
+    record = await ground.handed(ground.played(Coders()))
+    assert (record.state, record.code) == ("done", 0)
+
+    def polite(folder: Path) -> None:
+        (folder / "tiny.py").write_text((folder / "tiny.py").read_text() + "# please\n")
+
+    coders = Coders(double=[polite])
+    engine = ground.played(coders)
+    engine.reject(record.id, "is-double", who="ann", why="it must say please")
+    again = await engine.resume(record.id)
+    assert [key for key in coders.asked if "coder" in key] == ["feature double/coder#2"]
+    assert "it must say please" in coders.orders[0].brief
+    assert (again.state, again.code) == ("done", 0)
+    assert "# please" in ground.file(again, "tiny.py")
+    assert ground.passing(again.branch) == ["double"]

@@ -160,8 +160,10 @@ class Project(Value):
         found, gone = self, set(names)
         for name in gone:
             found = found._with(self.features[name].model_copy(update={"passes": False, "status": "not_started"}))
-        holding = tuple(name for name in self.holding if name not in gone)
-        return found.model_copy(update={"holding": holding})
+        left = {"holding": self.holding, "green": self.green}  # what its checks show is not enough any more
+        return found.model_copy(
+            update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
+        )
 
     def _with(self, feature: Feature, **more: object) -> "Project":
         return self.model_copy(update={"features": self.features.with_feature(feature), **more})
