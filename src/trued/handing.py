@@ -54,6 +54,7 @@ class Attempt:
 
 async def found(run: Run, goal: Goal) -> Project | None:
     """The list that the user wrote, or that an earlier run left on the branch; None where there is none."""
+    await _room_for_files(run)
     text, file, author = goal.text, goal.source.file or feature_list.NAME, ""
     if not is_feature_list(text):
         landed = agent_state.parse_agent_state(await run.read(agent_state.NAME, run.base) or "").digest
@@ -68,6 +69,14 @@ async def found(run: Run, goal: Goal) -> Project | None:
     if run.goes_on and file != feature_list.NAME:
         features = _hinted(features, await run.read(feature_list.NAME) or "")
     return await _as_left(run, goal, Project(features=features, author=author, file=file))
+
+
+async def _room_for_files(run: Run) -> None:
+    """A folder of the user's that has a file's name would be lost."""
+    names = (feature_list.NAME, agent_state.NAME, SCRIPT, run.settings.progress)
+    for name in names if not run.goes_on else ():
+        if any(path.startswith(f"{name}/") for path in await run.paths()):
+            raise BadInput(f"{name} is a folder here, and a handoff writes a file of that name", then="rename it")
 
 
 def _hinted(features: FeatureList, left: str) -> FeatureList:

@@ -139,3 +139,15 @@ async def test_what_a_person_rejects_afterwards_is_built_again_though_its_checks
     assert (again.state, again.code) == ("done", 0)
     assert "# please" in ground.file(again, "tiny.py")
     assert ground.passing(again.branch) == ["double"]
+
+
+@pytest.mark.spec("RUN-4", "USE-7")
+async def test_a_folder_with_the_name_of_a_file_is_not_written_over(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double")])
+    (ground.repository / "init.sh").mkdir()
+    ground.write("init.sh/own.txt", "the user's own\n")
+    ground.commit()
+    coders = Coders()
+    with pytest.raises(BadInput, match=r"init\.sh is a folder here"):
+        await ground.handed(ground.played(coders))
+    assert coders.asked == []
