@@ -12,6 +12,7 @@ from .kit import Kit, Line, folder_name
 from .patience import GiveUp, Waited, got_further, patience
 from .people import told
 from .protocols import Taken
+from .redact import inert
 from .roles import size_of
 from .types import Role, Value
 from .wire import Limits, Order, Report, Usage, total
@@ -250,7 +251,7 @@ async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> 
 def _message(kit: Kit, ask: Ask) -> str:
     """Who it was; work on a ticket says first what it is about, to those who read the history later."""
     who, ticket = f"{ask.role.name}: {ask.key}", kit.ticket
-    return f"{ticket.kind}: {ticket.summary[:SUBJECT]} ({ticket.key})\n\n{who}" if ticket else who
+    return f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})\n\n{who}" if ticket else who
 
 
 def _readable(content: bytes | None) -> str | None:

@@ -50,10 +50,18 @@ _CONTROL = re.compile(
     "|[\U000e0000-\U000e007f\ud800-\udfff]"  # tags that no terminal shows; halves of characters
 )
 
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
+
 
 def plain(text: str) -> str:
     """Without anything that steers a terminal or hides: newlines and tabs are all that is left of controls."""
     return _CONTROL.sub("", text)
+
+
+def inert(text: str) -> str:
+    """For a commit's message, which forges act on: it skips nobody's CI, closes no ticket and calls nobody."""
+    return _BRACKETS.sub(r"(\1)", _ACTED_ON.sub(r"\1 ", text)).replace("***", "")
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:

@@ -2,10 +2,12 @@
 
 import re
 import socket
+import subprocess
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,6 +21,7 @@ from trued.engine.ticketed import from_file, from_tracker
 from trued.errors import BadInput
 from trued.forges.local import LocalForge
 from trued.types import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket
+from trued.wire import Order
 
 SECRETS = "It is wrong.\n\n![a](/etc/shadow)\n![b](/)\n![c](docs/seen.png)\n\n## Screenshots\n\n- ![](/etc/hosts.png)\n"
 
@@ -136,3 +139,20 @@ async def test_a_ticket_whose_title_is_edited_is_the_same_ticket_and_another_one
         inputs, _ = await engine.ready(request)
         assert (inputs.branch == first.branch) is same
         assert (inputs.start == first.head) is same
+
+
+@pytest.mark.spec("TIC-9", "USE-6")
+async def test_no_title_and_no_agent_skips_a_check_of_the_forge_or_closes_another_ticket(desk: Ground) -> None:
+    def impl(order: Order) -> dict[str, Any]:
+        done = implemented(order, WHOLE)
+        who = ("-c", "user.name=a", "-c", "user.email=a@example.invalid")
+        words = "mine [skip ci] ***NO_CI*** closes #98 and https://github.com/a/b/issues/7"
+        subprocess.run(["git", *who, "commit", "-qam", words], cwd=order.folder, check=True, timeout=60)
+        return done
+
+    (desk.folder / "ticket.md").write_text(TICKET.replace("# Numbers are", "# #5 [ci skip] @bob GH-6: numbers are"))
+    engine, _ = desk.engine(script(impl=impl))
+    record = await desk.run(engine, str(desk.folder / "ticket.md"))
+    message = desk.git("log", "-1", "--format=%B", record.head)
+    assert "mine (skip ci)" in message
+    assert not re.search(r"\[|NO_CI\*|(?<!agent)#\d|@\w|GH-\d|://", message)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from .. import proof
 from ..errors import BadInput
 from ..kit import digest
+from ..redact import inert
 from ..types import Approval, Grade, Question, RunRecord
 from ..workspaces import replaying
 from ..workspaces.landing import Landing as Home
@@ -165,7 +166,7 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
 
 async def _merge(ground: Ground, tip: str) -> replaying.Made:
     record = ground.record
-    message = f"Merge {record.branch}: {record.title}\n\nRun {record.id}, proven at {record.head}."
+    message = f"Merge {record.branch}: {inert(record.title)}\n\nRun {record.id}, proven at {record.head}."
     # dated like the run's end: the same merge is the same commit again
     who = await ground.home.person(record.updated_at)
     return await replaying.merged(ground.workspace.store, tip, record.head, message, who)

@@ -21,6 +21,7 @@ from pathlib import Path
 from trued import durable
 from trued.errors import StateFailed
 from trued.protocols import Taken
+from trued.redact import inert
 
 from . import commits
 from .content import tree_of
@@ -193,7 +194,11 @@ class Clones:
             clone.took(left)
             return Taken(head, (), undone)
         own = await commits.subjects(self.store, clone.git, head)
-        text = message if not own else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {one}" for one in own)
+        text = (
+            message
+            if not own
+            else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {inert(one)}" for one in own)
+        )
         commit, changed = await asyncio.gather(
             self.store.commit(tree, [head], author, text), self.store.changed(state.tree, tree)
         )
