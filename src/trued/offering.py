@@ -10,7 +10,7 @@ from .edges import Forge, Offer, Offered
 from .errors import BadInput
 from .proof.pictures import taken
 from .protocols import Workspace
-from .redact import plain
+from .redact import inert, plain
 from .types import Evidence, Grade, Judged, Outcomes, Picture, Verdict
 
 MOST_PICTURES = 24
@@ -142,7 +142,8 @@ def _slug(words: str) -> str:
 
 def title_of(work: Work) -> str:
     """One line that names the ticket; of work that is not proven it says so first."""
-    flat = " ".join(plain(work.title).split()) or work.branch
+    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # whoever squashes makes it a commit's message
+    flat = flat.replace(inert(work.key), work.key) if work.key else flat
     named = flat if work.key.lower() in flat.lower() else f"{work.key}: {flat}"
     return named if work.proven else f"{NOT_PROVEN}{named}"
 

@@ -20,7 +20,8 @@ from trued.engine import Request
 from trued.engine.ticketed import from_file, from_tracker
 from trued.errors import BadInput
 from trued.forges.local import LocalForge
-from trued.types import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket
+from trued.offering import Work, title_of
+from trued.types import ForgeSettings, Goal, RunRecord, Settings, Source, Ticket, Verdict
 from trued.wire import Order
 
 SECRETS = "It is wrong.\n\n![a](/etc/shadow)\n![b](/)\n![c](docs/seen.png)\n\n## Screenshots\n\n- ![](/etc/hosts.png)\n"
@@ -156,3 +157,10 @@ async def test_no_title_and_no_agent_skips_a_check_of_the_forge_or_closes_anothe
     message = desk.git("log", "-1", "--format=%B", record.head)
     assert "mine (skip ci)" in message
     assert not re.search(r"\[|NO_CI\*|(?<!agent)#\d|@\w|GH-\d|://", message)
+
+
+@pytest.mark.spec("TIC-9", "USE-6")
+def test_a_title_is_inert_as_a_commits_message_and_names_its_own_ticket_alone() -> None:
+    title = "Closes #12 and closes #1 [skip ci]\n@bob"
+    work = Work("r-1", "fix/12", "main", "0" * 40, title, Verdict.open("nothing"), proven=True, key="#12")
+    assert title_of(work) == "Closes #12 and closes # 1 (skip ci) @ bob"
