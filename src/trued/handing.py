@@ -28,7 +28,7 @@ from .documents.set_up import is_read
 from .errors import AgentFailed, BadInput
 from .run import Run
 from .session import Session
-from .types import Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
+from .types import Approval, Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
 
 __all__ = ["SCRIPT", "Attempt"]
 
@@ -239,6 +239,11 @@ async def there(
     return project.judged(feature, own), True
 
 
+def accepted(run: Run, word: Approval | None) -> tuple[str, ...]:
+    """The requirements that a person has just accepted; what stands beside them needs a proof of its own."""
+    return tuple(one.requirement for one in run.line.heard[-1].words) if word else ()
+
+
 def gaps_of(run: Run, project: Project, attempt: Attempt) -> tuple[Finding, ...]:
     """All that stands in the way: checks that fail, the feature's own tests, finished features that break."""
     own = _counted(attempt.feature, attempt.figures)
@@ -335,7 +340,7 @@ async def kept_true(run: Run, project: Project, outcome: Outcome) -> Project:
             true = true.judged(feature, own)
     if wrong:
         await run.note("passes undone", features=wrong, why="the proof of the last commit found otherwise")
-        true = true.reopened(wrong)
+        true = true.reopened(wrong).model_copy(update={"green": true.green})  # to be proven again before it is built
     if true != project:
         await run.write(true.files, "docs: the list says what was found on the last commit", told=true.told())
     return true

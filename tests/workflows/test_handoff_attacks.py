@@ -151,3 +151,27 @@ async def test_a_folder_with_the_name_of_a_file_is_not_written_over(tmp_path: Pa
     with pytest.raises(BadInput, match=r"init\.sh is a folder here"):
         await ground.handed(ground.played(coders))
     assert coders.asked == []
+
+
+@pytest.mark.spec("HAND-5", "HAND-8")
+async def test_a_word_on_one_requirement_of_a_feature_is_none_on_the_other(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double", verification_method="manual")])
+    tests = {"kind": "tests", "command": "python -m pytest -q tests/test_double.py"}
+    looks = {
+        "id": "looks",
+        "text": "it looks well",
+        "covers": ["double"],
+        "checks": [{"kind": "manual", "steps": ["look"]}],
+    }
+    ground.require([{"id": "is-double", "text": "it multiplies", "covers": ["double"], "checks": [tests]}, looks])
+    engine = ground.played(Coders(), person=saying(("accept", "fine")))
+    record = await ground.handed(engine, yes=False)
+    assert (record.state, record.code) == ("waiting", 3)
+    commits = ground.git("rev-list", f"main..{record.branch}", "--", "feature_list.json").split()
+    assert [ground.passing(one) for one in commits] == [[]] * len(commits)
+    coders = Coders()
+    engine = ground.played(coders)
+    engine.approve(record.id, "is-double", who="ann", why="I counted")
+    done = await engine.resume(record.id)
+    assert (done.state, done.code, coders.asked) == ("done", 0, [])
+    assert ground.passing(done.branch) == ["double"]

@@ -1,6 +1,6 @@
 """A project that is built feature by feature: where it stands, and the files that say so."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from ..types import Criterion, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
@@ -133,10 +133,10 @@ class Project(Value):
             self.features[feature.id].model_copy(update={**counted, "last_tested": _stamp(when), "agent_notes": notes})
         )
 
-    def judged(self, feature: Feature, verdict: Verdict, *, attested: bool = False) -> "Project":
+    def judged(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "Project":
         """Holding is enough to go on; only what is proven, attested or held already passes."""
         judged = verdict.requirements
-        met = attested or (bool(judged) and all(one.grade in MET for one in judged))
+        met = bool(judged) and all(one.grade in MET or one.id in attested for one in judged)
         lacking = "" if met else "; ".join(dict.fromkeys(one.why[0] for one in verdict.requirements if one.lacks))
         now = self.features[feature.id].model_copy(
             update={

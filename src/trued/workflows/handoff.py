@@ -143,7 +143,7 @@ async def turn(run: Run, project: Project, feature: Feature) -> Project:
         if verdict.holds and not gaps:
             word = await run.by_hand(task) if feature.verification_method == "manual" else None
             if not (word and word.rejected):
-                return project.judged(feature, verdict, attested=word is not None)
+                return project.judged(feature, verdict, attested=handing.accepted(run, word))
             gaps = (word.gap,)
         if bent or handing.broken(run, project, verdict):
             run.back_to(before)  # what breaks a finished feature is not built upon
