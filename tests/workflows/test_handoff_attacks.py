@@ -75,6 +75,7 @@ def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
         going_on(tmp_path, Goal(text="numbers"), "trued/r-first-failed-double", ())
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-7", "HAND-5")
 async def test_who_deletes_the_tests_of_a_finished_feature_begins_again_from_before(
     tmp_path: Path, stack: ExitStack
@@ -89,6 +90,7 @@ async def test_who_deletes_the_tests_of_a_finished_feature_begins_again_from_bef
     assert "def test_it" in ground.file(record, "tests/test_double.py")
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-8", "HAND-5")
 async def test_a_word_stands_when_the_engine_writes_its_own_set_up_anew(tmp_path: Path, stack: ExitStack) -> None:
     ground = Hands(tmp_path, stack, [feature("double", verification_method="manual")])
@@ -153,6 +155,7 @@ async def test_a_folder_with_the_name_of_a_file_is_not_written_over(tmp_path: Pa
     assert coders.asked == []
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-5", "HAND-8")
 async def test_a_word_on_one_requirement_of_a_feature_is_none_on_the_other(tmp_path: Path, stack: ExitStack) -> None:
     ground = Hands(tmp_path, stack, [feature("double", verification_method="manual")])
