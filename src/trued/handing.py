@@ -144,7 +144,7 @@ async def laid_down(run: Run, project: Project) -> None:
     run.own(*project.owned)
     example, text = e2e_example(project.start) if project.start else e2e_example()
     run.lay(SCRIPT, example)
-    files = {**project.files, **await _script(run, project)}
+    files = {**project.unproven.files, **await _script(run, project)}  # nothing passes before it was looked at
     if any(one.verification_method == "e2e" for one in project.features.features):
         tests = [path for path in await run.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}

@@ -108,6 +108,14 @@ async def test_a_branch_in_the_way_of_the_tickets_own_is_said_before_anybody_wor
         await worked(desk, TICKET)
 
 
+@pytest.mark.spec("TIC-9", "USE-6")
+async def test_agents_of_a_ticket_never_see_the_forges_token(desk: Ground) -> None:
+    (desk.folder / "ticket.md").write_text(TICKET)
+    engine, _ = desk.engine(script())
+    with pytest.raises(BadInput, match="would show GITHUB_TOKEN to agents"):
+        await desk.run(engine, str(desk.folder / "ticket.md"), variables=("GITHUB_TOKEN",))
+
+
 @pytest.mark.spec("TIC-3")
 @pytest.mark.parametrize("key", ["A" * 400, "../../main", "-x", "@{u}", "a.lock", "\u202e", "", "refs/heads/main"])
 def test_whatever_a_ticket_is_called_git_takes_its_branch(key: str) -> None:

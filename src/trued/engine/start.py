@@ -93,6 +93,7 @@ def prepared(
     _brought(settings)
     roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
     _played(settings, roles)
+    _kept_from_agents(settings)
     requirements = load_requirements(request.requirements) if request.requirements else None
     _understood(name, goal, requirements, ticket)
     return Inputs(
@@ -238,6 +239,14 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
             raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")
         if not (settings.agents.get(name) or settings.agents.get("*")):
             raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
+
+
+def _kept_from_agents(settings: Settings) -> None:
+    """Who works on a ticket neither pushes nor opens anything: the forge's and the tracker's tokens are not theirs."""
+    tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
+    if settings.workflow == TICKET and (shown := sorted(tokens & set(settings.variables))):
+        what = f"`variables` would show {shown[0]} to agents"
+        raise BadInput(what, then="take it out: the engine pushes and opens the pull request itself")
 
 
 def _instructions(root: Path) -> str:
