@@ -18,6 +18,7 @@ from .types import Role, Value
 from .wire import Limits, Order, Report, Usage, total
 
 DEATHS = 20  # in one drive, and only from outside: this ends a machine that kills everything, and nothing else
+UNREAD = 3  # reports of one call that cannot be read: each of them was paid for
 QUESTIONS = 5  # of one call: an agent that asks more is not working
 SUBJECT = 60  # characters of a ticket's summary in a commit's first line
 UNDONE_BYTES = 200_000  # of one file that was not the agent's to write
@@ -175,12 +176,13 @@ async def _later(kit: Kit, ask: Ask, report: Report, exchange: Exchange) -> None
 
 
 async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
-    deaths = 0
+    deaths = unread = 0
 
     def tell(kind: str, /, **data: object) -> None:
-        nonlocal deaths
+        nonlocal deaths, unread
         exchange.found = kind == "report found"
         deaths += kind == "died"  # attempts of earlier resumes that ended badly do not count again
+        unread += kind == "corrupted"
         kit.journal.tell(kind, ask.key, **data)
 
     for attempt in count(1):
@@ -202,6 +204,9 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
         exchange.begins_anew()
         if deaths >= DEATHS:
             raise AgentFailed(f"{ask.key}: the call died {deaths} times; something on this machine ends it")
+        if unread >= UNREAD:
+            why = "the disk, or a supervisor of another version, writes what cannot be read"
+            raise AgentFailed(f"{ask.key}: {unread} reports could not be read: {why}")
         await kit.workspace.drop(clone, f"attempt {attempt} died")
         tell("run again", attempt=attempt + 1, why=report.why)
     raise AssertionError("there is always a next attempt")

@@ -13,7 +13,9 @@ import pytest
 
 from tests.workflows.conftest import Ground, events
 from trued.engine import Engine
+from trued.protocols import Capabilities, Tell
 from trued.types import RunRecord
+from trued.wire import Order, Report
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
 DOUBLE = {"tiny.py": "def double(x):\n    return x + x\n"}
@@ -138,3 +140,26 @@ async def test_it_gets_its_login_and_nothing_else_of_the_environment(
     assert "planted-7f3a9" not in seen
     kept = [file for file in (yard.ground.home / "runs").rglob("*") if file.is_file() and "projects" not in str(file)]
     assert not [file for file in kept if b"sk-none-planted" in file.read_bytes()]
+
+
+class Unread:
+    """A runtime whose reports never can be read: as with a supervisor of another version."""
+
+    capabilities = Capabilities()
+    calls = 0
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        self.calls += 1
+        tell("corrupted", file="report.json")
+        return Report(order.call, order.attempt, "died", why="its report was corrupted on the disk")
+
+
+@pytest.mark.spec("RUN-2", "RUN-6")
+async def test_a_call_whose_reports_cannot_be_read_is_not_paid_for_without_end(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        ground, runtime = Ground(tmp_path, stack), Unread()
+        ground.require(REQUIRED)
+        engine = stack.enter_context(closing(Engine(ground.home, os.environ, runtime=runtime)))
+        record = await ground.run(engine, GOAL, agents={"*": "scripted:inside"}, workflow="solo")
+    assert (record.state, record.code, runtime.calls) == ("failed", 5, 3)
+    assert "could not be read" in record.why
