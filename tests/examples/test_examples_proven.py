@@ -10,7 +10,7 @@ from examples.shop import agents as shop
 from tests.cli.conftest import git
 from tests.examples.places import Place, begun
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly  # `trued verify` of what the whole stories end with
 
 
 def verified(place: Place, base: str, head: str, requirements: Path) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,6 @@ from ruamel.yaml import YAML
 from tests.cli.conftest import git
 from tests.examples.places import Place, begun
 
-pytestmark = pytest.mark.slow
 BRANCH = "fix/SHOP-1883-product-cards-promise-loyalty-points-and"
 LATE = "/collections/tea?shown=7"
 
@@ -35,6 +34,7 @@ def short(place: Place) -> None:
     place.requirements.write_text(json.dumps(asked))  # JSON is YAML, too
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TIC-3", "TIC-4", "TIC-5", "TIC-6", "TIC-8", "TIC-9")
 def test_cards_that_come_later_are_missed_found_in_the_browser_mended_and_proven(tmp_path: Path) -> None:
     place = begun("shop", tmp_path)
@@ -68,6 +68,7 @@ def test_cards_that_come_later_are_missed_found_in_the_browser_mended_and_proven
     assert any("collections-tea-shown-7-after" in name for name in pictures)
 
 
+@pytest.mark.nightly
 @pytest.mark.spec("TIC-8")
 def test_without_a_fix_that_mends_there_is_no_pull_request(tmp_path: Path) -> None:
     place = begun("shop", tmp_path)
