@@ -26,7 +26,7 @@ from .taking import take
 
 WITHIN_S = 300.0  # they are worth that much time and no more
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
-MOST_SAID = 4000
+MOST_SAID, MOST_TOLD = 4000, 8  # characters, and tests, of what failed
 MOST_OUTPUT = 16 * 2**20
 OLDEST = (3, 10)  # that the engine's own coverage.py runs on
 ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is no part of the product
@@ -42,7 +42,7 @@ class Figures:
     total: int = 0
     coverage: float | None = None
     why: str = ""
-    said: str = ""  # the end of what was printed, where not all of them pass
+    said: str = ""  # what those that do not pass say
 
     def __str__(self) -> str:
         share = f", {self.coverage:.0f} % of lines" if self.coverage is not None else ""
@@ -68,8 +68,15 @@ async def figures(
     if not tried and fact and not fact.void:
         tried = {one.id: one for one in fact.tried if _own(asked, one.id)}
     passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
-    said = fact.output[-MOST_SAID:] if fact and passing < max(1, len(tried)) else ""
+    said = _failing(tried.values()) or (fact.void if fact and not tried else "")
     return Figures(passing, len(tried), share, why if share is None else "", said)
+
+
+def _failing(tried: Iterable[Tried]) -> str:
+    """What the tests that do not pass say of themselves; what else was printed is the canaries' and nobody's."""
+    bad = [one for one in tried if one.outcome is not Outcomes.PASSED]
+    each = MOST_SAID // max(1, min(len(bad), MOST_TOLD))
+    return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
 
 
 def counted(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
