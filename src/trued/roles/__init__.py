@@ -10,13 +10,10 @@ from ..types import Role
 from .exporting import is_unchanged
 from .others import read_other, role_name
 from .own import parse_role
-from .places import File, others_in, others_of
+from .places import File, others_in, others_of, packaged_files
 from .tools import TOOLS, size_of
 
 __all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
-
-PACKAGED = Path(__file__).parent
-
 
 @dataclass
 class Shelf:
@@ -49,7 +46,7 @@ def shelf(
     """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
     theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
     """
-    packaged = dict(_folder(PACKAGED, "packaged"))
+    packaged = dict(_read(packaged_files(), "packaged"))
     found = Shelf(packaged, frozenset(packaged))
     if user is not None:
         own = dict(_folder(user / "roles", "user"))
@@ -106,10 +103,13 @@ def _other(file: File, level: str, inside: Path | None, below: Mapping[str, Role
 def _folder(
     folder: Path, origin: str, inside: Path | None = None, allowed: Callable[[Path], bool] = lambda path: True
 ) -> Iterator[tuple[str, Role]]:
+    paths = sorted(folder.glob("*.md")) if folder.is_dir() else ()
+    return _read((path for path in paths if allowed(path)), origin, inside)
+
+
+def _read(paths: Iterable[Path], origin: str, inside: Path | None = None) -> Iterator[tuple[str, Role]]:
     seen: dict[str, Path] = {}
-    for path in sorted(folder.glob("*.md")) if folder.is_dir() else ():
-        if not allowed(path):
-            continue
+    for path in paths:
         _kept_inside(path, inside)
         role = parse_role(read_text(path), str(path), path.stem)
         if role.name in seen:

@@ -1,4 +1,4 @@
-"""Where role files lie: in a project, and in the folders of a user."""
+"""Where role files lie: in this package, in a project, and in the folders of a user."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +8,7 @@ from ..errors import BadInput
 from ..trust import OTHERS
 from .others import FORMS, Form
 
+FOLDERS = ("shared", "purple", "ticket", "handoff", "pipeline", "team")  # of this package: by workflow
 MOST = 2000  # of others' files in one place: more is no folder of roles
 
 
@@ -18,6 +19,12 @@ class File:
     path: Path
     stem: str  # its name without endings; below the folder of roles with the folders on the way
     form: Form
+
+
+def packaged_files() -> list[Path]:
+    """Our own roles, workflow by workflow and by name."""
+    here = Path(__file__).parent
+    return [path for folder in FOLDERS for path in sorted((here / folder).glob("*.md"))]
 
 
 def others_in(root: Path) -> Iterator[File]:
