@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from . import people
 from .errors import BadInput
 from .kit import Line, digest
+from .owned import without
 from .people import WHOLE, WRITING, Since, asked_of, is_manual, steps_of
 from .steps import Steps
 from .types import Approval, Contract, Finding, Heard, Plan, Question, Requirement, Task, Verdict
@@ -108,7 +109,7 @@ async def _standing(steps: Steps, requirement: Requirement) -> Approval | None:
 
 async def _since(steps: Steps, before: str, after: str) -> Since:
     owned = {*steps.owned, *steps.line.laid}  # as a proof has it: no part of the work
-    return Since(tuple(one for one in await steps.kit.workspace.changed(before, after) if one not in owned))
+    return Since(without(await steps.kit.workspace.changed(before, after), owned))
 
 
 async def _asked(steps: Steps, requirement: Requirement) -> Approval | None:

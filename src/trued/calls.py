@@ -41,6 +41,7 @@ class Ask(Value):
     native: str = ""
     before: Usage = Usage()
     fixed: tuple[str, ...] = ()  # files that are not the agent's: what it does to them is undone
+    only: tuple[str, ...] = ()  # all that is the agent's, where that is not everything else
 
     @property
     def model(self) -> str:
@@ -244,12 +245,18 @@ def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
 
 
 async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> Taken:
-    """A role that may not write, and a call that failed, leave nothing on the line: a rescue ref keeps it."""
-    if report.state != "done" or not ask.role.writes:
+    """A role that may not write, and a call that failed, leave nothing on the line: a rescue ref keeps it. An agent's
+    own documents are taken whatever it said in the end: they are for reading, and decide nothing."""
+    if not ask.role.writes or (report.state != "done" and not ask.only):
         return Taken(line.head, ())
-    message = _message(kit, ask)
     return await kit.workspace.take(
-        clone, line.head, author=ask.role.name, message=message, when=report.ended, fixed=ask.fixed
+        clone,
+        line.head,
+        author=ask.role.name,
+        message=_message(kit, ask),
+        when=report.ended,
+        fixed=ask.fixed,
+        only=ask.only,
     )
 
 

@@ -17,6 +17,7 @@ from .branch import Branch
 from .documents.issues import Claimed, mismatches
 from .errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
 from .kit import digest
+from .owned import without
 from .preview import HOST, Preview, Show, Showing, free_port
 from .session import Session
 from .types import Finding, Outcome, Task, Ticket, Value
@@ -106,7 +107,7 @@ class Delivery(Branch):
     async def changes(self, since: str = "") -> tuple[str, ...]:
         """Files of the work that are not as they were: since the base, or since another commit of the run."""
         found = await self.kit.workspace.changed(since or self.kit.workspace.base, self.line.head)
-        return tuple(one for one in found if one not in self.steps.owned)
+        return without(found, self.steps.owned)
 
     async def named_in(self, texts: Iterable[str]) -> tuple[str, ...]:
         """Files of the head whose path stands in these texts."""

@@ -146,10 +146,19 @@ class Workspace(Protocol):
         ...
 
     async def take(
-        self, name: str, head: str, *, author: str, message: str, when: float, fixed: Collection[str] = ()
+        self,
+        name: str,
+        head: str,
+        *,
+        author: str,
+        message: str,
+        when: float,
+        fixed: Collection[str] = (),
+        only: Collection[str] = (),
     ) -> Taken:
         """Commit what the agent left, take the commit into the store by hash. The same clone gives the same commit.
-        What it changed in `fixed` paths is undone there, and told."""
+        What it changed in `fixed` paths (or, where `only` names any, in all others) is undone there, and told. A path
+        that ends with "/" means all below it."""
         ...
 
     async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:

@@ -1,7 +1,7 @@
 """Run: what a workflow holds in its hand. Every awaited method is one durable step with a name."""
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -64,13 +64,23 @@ class Run(Delivery):
 
     # -- agents --------------------------------------------------------------------------------------------------------
 
-    def session(self, role: str, reply: type[R], *, publishes: bool = True, before: Before | None = None) -> Session[R]:
+    def session(
+        self,
+        role: str,
+        reply: type[R],
+        *,
+        publishes: bool = True,
+        before: Before | None = None,
+        only: Sequence[str] = (),
+        name: str = "",
+    ) -> Session[R]:
         """An agent that remembers: every ask continues the same conversation, in the same clone.
 
         What it leaves is published at once, or only when the workflow has accepted it. `before` is awaited whenever
-        it is about to work.
+        it is about to work. `only`: it writes these paths, and whatever else it does is undone. `name`: its own, where
+        several play the role.
         """
-        return Session(self.steps, role, reply, publishes=publishes, before=before)
+        return Session(self.steps, role, reply, publishes=publishes, before=before, only=only, name=name)
 
     async def ask(self, role: str, subject: Subject, reply: type[R], **context: Context) -> R:
         """A fresh agent: it knows its role, the subject and this context, nothing else."""

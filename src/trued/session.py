@@ -11,10 +11,12 @@ from .briefs import brief
 from .calls import Answered, Ask, answered
 from .errors import AgentFailed, BadInput
 from .kit import Kit, digest, folder_name
+from .owned import owns
 from .steps import Steps
 from .types import Goal, Plan, Reply, Role, Task, Value
 from .wire import Usage, total
 
+MOST_NAMED = 50  # files in one event
 NOBODY_WORKS = ("auth", "credit", "missing", "refused")  # a fault of the set-up: trying others would only cost more
 
 Subject: TypeAlias = Goal | Plan | Task
@@ -35,11 +37,15 @@ class Session(Generic[R]):
         publishes: bool = True,
         agent: str = "",
         before: Before | None = None,
+        only: Sequence[str] = (),
+        name: str = "",
     ) -> None:
-        """`before` is awaited whenever the agent is really about to work: what it needs is there then."""
+        """`before` is awaited whenever the agent is really about to work: what it needs is there then. `only` are the
+        paths that it may write, where that is not the whole work. `name` tells it from others of the same role."""
         self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
         self.role, self.agent = _played(steps.kit, role, agent)
-        name = steps.key(f"{role} session")
+        self.only, self.name = tuple(only), name or role
+        name = steps.key(f"{self.name} session")
         self.clone = folder_name(name)
         self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.kit.run}/{name}"))
         self.turns, self.native, self.used = 0, "", Usage()
@@ -81,7 +87,7 @@ class Session(Generic[R]):
         told = partial(brief, self.role, subject, context, instructions=kit.instructions, schema=schema)
         text = told(resumed=resumed)
         ask = Ask(
-            key=steps.key(self.role.name),
+            key=steps.key(self.name),
             role=self.role,
             agent=self.agent,
             brief=text,
@@ -93,6 +99,7 @@ class Session(Generic[R]):
             native=self.native,
             before=self.used,
             fixed=steps.owned,
+            only=self.only,
         )
         fresh: list[Answered] = []
 
@@ -136,8 +143,9 @@ class Session(Generic[R]):
             return
         if got.clone != self.clone:
             await kit.workspace.drop(got.clone, "the call has ended")
-        if edited := sorted((set(got.changed) | got.undone.keys()) & steps.not_theirs):
-            kit.journal.tell("sealed file edited", role=self.role.name, files=edited)
+        sealed = steps.not_theirs
+        if edited := sorted(path for path in {*got.changed, *got.undone} if owns(sealed, path)):
+            kit.journal.tell("sealed file edited", role=self.name, files=edited[:MOST_NAMED])
         if self.publishes:
             await steps.publish()
 

@@ -25,7 +25,8 @@ async def test_what_an_agent_writes_into_an_owned_file_is_undone_in_its_commit_a
     (work / "feature.py").write_text("x = 1\n")
     fixed = {LIST, "notes.txt", "state.json"}
     taken = await workspace.take("c", head, author="coder", message="work", when=WHEN, fixed=fixed)
-    assert taken.undone == {LIST: None, "notes.txt": b"forged\n", "state.json": b"new\n"}
+    inside = {f"{LIST}/inside": b"a folder in its place\n"}
+    assert taken.undone == {LIST: None, "notes.txt": b"forged\n", "state.json": b"new\n", **inside}
     assert await workspace.changed(head, taken.commit) == ("feature.py",) == taken.changed
     assert await workspace.read(taken.commit, LIST) == b"true list\n"
 

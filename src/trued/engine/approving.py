@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 from .. import people, proof
 from ..errors import BadInput, Waiting
+from ..owned import without
 from ..people import WHOLE, WRITING, Since, asked_of
 from ..redact import Redactor
 from ..spool.folder import held
 from ..types import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
-from ..workspaces.since import since, without
+from ..workspaces.since import since
 from .drive import End
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from trued.errors import CannotJudge
+from trued.owned import without
 from trued.protocols import Tell, Workspace
 from trued.types import (
     Contract,
@@ -55,7 +56,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff."""
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
-    changed = [path for path in await workspace.changed(contract.base, commit) if path not in owned]
+    changed = list(without(await workspace.changed(contract.base, commit), owned))
     trial = _Trial(contract, due, objections)
     if distinct(due) or trial.runnable:
         trial.declares = await changes(workspace, contract.base, commit)
@@ -125,7 +126,7 @@ async def _standing(
 ) -> list[Evidence]:
     """Earlier facts about the same work: the engine's own files do not make it another."""
     earlier = {one.commit for one in known if one.side == "head"}
-    same = {one for one in earlier if set(await workspace.changed(one, commit)) <= set(owned)}
+    same = {one for one in earlier if not without(await workspace.changed(one, commit), owned)}
     return [one for one in known if one.side == "head" and one.commit in same]
 
 

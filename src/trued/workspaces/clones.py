@@ -182,14 +182,20 @@ class Clones:
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
-    async def take(self, name: str, head: str, author: Author, message: str, fixed: Collection[str] = ()) -> Taken:
-        """What the agent left, as a commit; its changes to `fixed` paths are undone there, and told."""
+    async def take(
+        self, name: str, head: str, author: Author, message: str, fixed: Collection[str], only: Collection[str] = ()
+    ) -> Taken:
+        """What the agent left, as a commit; its changes to `fixed` paths, or to all but `only`, are undone and told."""
         clone = self[name]
         state = clone.state
         if not state or state.head != head:
             raise StateFailed(f"the clone {name} is not at {head[:12]}: nothing can be taken from it")
         left = await self._tree_of(clone)
-        tree, undone = await self.store.restored(left, head, fixed, clone.folder) if fixed else (left, {})
+        tree, undone = left, dict[str, bytes | None]()
+        if only:
+            tree, undone = await self.store.narrowed(left, head, only, clone.folder)
+        elif fixed:
+            tree, undone = await self.store.restored(left, head, fixed, clone.folder)
         if tree == state.tree:
             clone.took(left)
             return Taken(head, (), undone)

@@ -81,10 +81,18 @@ class GitWorkspace:
         return clone.work, clone.home
 
     async def take(
-        self, name: str, head: str, *, author: str, message: str, when: float, fixed: Collection[str] = ()
+        self,
+        name: str,
+        head: str,
+        *,
+        author: str,
+        message: str,
+        when: float,
+        fixed: Collection[str] = (),
+        only: Collection[str] = (),
     ) -> Taken:
         with _writing(self.folder):
-            return await self.clones.take(folder_name(name), head, Author(author, when), message, fixed)
+            return await self.clones.take(folder_name(name), head, Author(author, when), message, fixed, only)
 
     async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
         """Run a command in a clone, confined as its agent is."""

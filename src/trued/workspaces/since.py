@@ -1,7 +1,6 @@
 """What became of the work between two commits of a store: asked for in passing, by whoever shows a run."""
 
 import subprocess
-from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -39,9 +38,3 @@ def _git(store: Path, *words: str) -> bytes | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout if done.returncode == 0 else None
-
-
-def without(files: Iterable[str], owned: Iterable[str]) -> tuple[str, ...]:
-    """The engine's own files do not make it another work."""
-    own = set(owned)
-    return tuple(one for one in files if one not in own)

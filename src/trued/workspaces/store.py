@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput, StateFailed
+from trued.owned import owns
 
 from .gitcall import SYNCED, WITHIN_S, Git, GitFailed
 from .removal import remove_now
@@ -19,6 +20,7 @@ from .removal import remove_now
 # Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
+UNDONE_READ = 50  # files that an agent wrote where nothing is its own: of more, nobody reads the content
 LISTED = 7  # commits whose files are remembered: base, start and head, again and again
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
@@ -232,25 +234,48 @@ class Store:
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
         """The tree with these paths as `head` has them, and what it had there instead (None: nothing)."""
-        wanted, found = await asyncio.gather(self.entries(head, sorted(fixed)), self.entries(tree, sorted(fixed)))
-        changed = [path for path in sorted(fixed) if not _same(path, wanted, found)]
-        if not changed:
+        wrong = [path for path in await self._differing(head, tree) if _fixed(path, fixed)]
+        if not wrong:
             return tree, {}
-        undone = {path: await self.read(tree, path) if path in found else None for path in changed}
-        below = [path for path in found if path not in fixed]  # a folder where a file should be
-        gone = [*below, *(path for path in changed if path not in wanted)]
-        nothing = "0" * len(tree)
-        lines = [f"0 {nothing}\t{path}\0" for path in gone]
-        lines += [f"{wanted[path][0]} {wanted[path][1]}\t{path}\0" for path in changed if path in wanted]
+        return await self._with(tree, wrong, head, scratch), await self._held(tree, wrong)
+
+    async def narrowed(
+        self, tree: str, head: str, only: Collection[str], scratch: Path
+    ) -> tuple[str, dict[str, bytes | None]]:
+        """The head's tree with what the other one has in these paths, and what that one had elsewhere instead."""
+        differing = await self._differing(head, tree)
+        wanted = [path for path in differing if owns(only, path)]
+        made = await self._with(head, wanted, tree, scratch) if wanted else await self.tree(head)
+        return made, await self._held(tree, [path for path in differing if path not in wanted])
+
+    async def _differing(self, head: str, tree: str) -> list[str]:
+        """Names as bytes that are no text stay what they are: nothing slips through by its name."""
+        out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", await self.tree(head), tree)
+        return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
+
+    async def _with(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
+        """A tree with these paths as another one has them."""
+        out = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
+        rows = (row.partition("\t") for row in out.decode(errors="surrogateescape").split("\0") if row)
+        there = {path: about.split(" ") for about, _, path in rows}
+        nothing = "0" * len(await self.tree(tree))
+        gone = [f"0 {nothing}\t{path}\0" for path in paths if path not in there]
+        put = [f"{there[path][0]} {there[path][2]}\t{path}\0" for path in paths if path in there]
         async with self.index(scratch) as index:
             variables = {"GIT_INDEX_FILE": str(index)}
             await self.git("read-tree", tree, variables=variables)
             await self.git(
                 *("update-index", "-z", "--add", "--replace", "--index-info"),
-                stdin="".join(lines).encode(errors="surrogateescape"),
+                stdin="".join([*gone, *put]).encode(errors="surrogateescape"),
                 variables=variables,
             )
-            return await self.git.line("write-tree", variables=variables), undone
+            return await self.git.line("write-tree", variables=variables)
+
+    async def _held(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """What stands there, as far as anybody will read it."""
+        names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
+        read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
+        return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
 
     async def squash(
         self, head: str, onto: str, owned: Collection[str], author: Author, message: str, scratch: Path
@@ -301,9 +326,9 @@ class Store:
         return tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
 
 
-def _same(path: str, wanted: Mapping[str, tuple[str, str]], found: Mapping[str, tuple[str, str]]) -> bool:
-    nothing_below = not any(one.startswith(f"{path}/") for one in found)
-    return wanted.get(path) == found.get(path) and nothing_below
+def _fixed(path: str, fixed: Collection[str]) -> bool:
+    """One of these paths, or in a folder where such a file should be."""
+    return owns(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 
 def older(file: Path, seconds: float) -> bool:
