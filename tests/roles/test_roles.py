@@ -7,7 +7,16 @@ import pytest
 from trued.errors import BadInput
 from trued.roles import TOOLS, load_roles, parse_role
 
-SECTIONS = ["Role", "Prohibitions", "Inputs", "Outputs", "Operating rules", "Workflow", "Completion contract", "Anchor"]
+SECTIONS = [
+    "Role",
+    "Prohibitions",
+    "Inputs",
+    "Outputs",
+    "Operating rules",
+    "Workflow",
+    "Completion contract",
+    "Anti-drift anchor",
+]
 
 
 def put(folder: Path, name: str, prompt: str, tools: str = "[read]") -> Path:

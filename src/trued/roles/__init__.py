@@ -15,6 +15,7 @@ from .tools import TOOLS, size_of
 
 __all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
 
+
 @dataclass
 class Shelf:
     """All roles by name, and what is wrong with files that would have been one."""
