@@ -5,7 +5,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from typing import Any, TypeAlias
 
@@ -36,6 +36,7 @@ class Project:
     commands: tuple[tuple[str, ...], ...]  # arguments of the tool, one call each
     test: str = ""  # how its tests are run, as far as its files tell
     start: str = ""
+    build: str = ""
 
     def within(self, command: str) -> str:
         return command if self.folder == "." else f"(cd {shlex.quote(self.folder)} && {command})"
@@ -47,24 +48,31 @@ def is_read(path: str) -> bool:
     return any(name in _READ or REQUIREMENTS.fullmatch(name) for name in names)
 
 
-def projects(paths: Collection[str], read: Read) -> tuple[Project, ...]:
+def projects(paths: Collection[str], read: Read, deep: int = 1) -> tuple[Project, ...]:
     """All of them, Python before Node, the root's before those of its folders."""
+    by_folder = folders(paths, deep)
+    inside = reading(by_folder, read)
+    return (*_python_projects(by_folder, inside), *_node_projects(by_folder, inside))
+
+
+def folders(paths: Collection[str], deep: int = 1) -> dict[str, set[str]]:
+    """The root and its folders, each with the names of what is in it; those of examples, tests and the like aside."""
     by_folder: dict[str, set[str]] = {".": set(paths)}
     for path in sorted(paths):
-        folder, slash, rest = path.partition("/")
-        if slash and not ASIDE.fullmatch(folder):
-            by_folder.setdefault(folder, set()).add(rest)
-    found = [
-        *_python_projects(by_folder, _reading(by_folder, read)),
-        *_node_projects(by_folder, _reading(by_folder, read)),
-    ]
-    return tuple(found)
+        parts = path.split("/")
+        for level in range(1, min(deep, len(parts) - 1) + 1):
+            if ASIDE.fullmatch(parts[level - 1]):
+                break
+            by_folder.setdefault("/".join(parts[:level]), set()).add("/".join(parts[level:]))
+    return by_folder
 
 
-_Inside: TypeAlias = Callable[[str, str], str]
+Inside: TypeAlias = Callable[[str, str], str]
 
 
-def _reading(by_folder: Mapping[str, set[str]], read: Read) -> _Inside:
+def reading(by_folder: Mapping[str, set[str]], read: Read) -> Inside:
+    """A file's text by folder and name; "" where there is none."""
+
     def inside(folder: str, name: str) -> str:
         if name not in by_folder[folder]:
             return ""
@@ -76,7 +84,7 @@ def _reading(by_folder: Mapping[str, set[str]], read: Read) -> _Inside:
 # -- Python
 
 
-def _python_projects(by_folder: Mapping[str, set[str]], inside: _Inside) -> Iterator[Project]:
+def _python_projects(by_folder: Mapping[str, set[str]], inside: Inside) -> Iterator[Project]:
     found = [one for folder in by_folder if (one := _python(folder, by_folder[folder], inside)) is not None]
     yield from found
     code = any(path.endswith(".py") and path.count("/") < 3 for path in by_folder["."])
@@ -84,10 +92,10 @@ def _python_projects(by_folder: Mapping[str, set[str]], inside: _Inside) -> Iter
         yield Project(".", "python", "", (), (), _python_test(".", by_folder["."], "python3"))
 
 
-def _python(folder: str, names: set[str], inside: _Inside) -> Project | None:
-    manifest = _toml(inside(folder, "pyproject.toml"))
+def _python(folder: str, names: set[str], inside: Inside) -> Project | None:
+    manifest = toml(inside(folder, "pyproject.toml"))
     test = _python_test(folder, names, ".venv/bin/python")
-    if folder != "." and "uv.lock" not in names and _member(folder, _toml(inside(".", "pyproject.toml"))):
+    if folder != "." and "uv.lock" not in names and _member(folder, toml(inside(".", "pyproject.toml"))):
         return None
     locked: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ("uv.lock", "uv", ("sync", "--frozen", "--quiet", *_uv_extras(manifest))),
@@ -107,13 +115,13 @@ def _python(folder: str, names: set[str], inside: _Inside) -> Project | None:
 
 
 def _pip(
-    folder: str, lists: list[str], names: set[str], manifest: dict[str, Any], inside: _Inside
+    folder: str, lists: list[str], names: set[str], manifest: dict[str, Any], inside: Inside
 ) -> Iterator[tuple[str, ...]]:
     pinned = [name for name in lists if _PINNED.search(inside(folder, name))]
     for name in lists:
         yield ("install", *(["--require-hashes"] if name in pinned else []), "-r", name)
-    extras = _for_tests(_table(manifest, "project", "optional-dependencies"))
-    groups = _group(_table(manifest, "dependency-groups"))
+    extras = _for_tests(table(manifest, "project", "optional-dependencies"))
+    groups = _group(table(manifest, "dependency-groups"))
     if "build-system" in manifest or "setup.py" in names or "[metadata]" in inside(folder, "setup.cfg"):
         itself = f".[{','.join(extras)}]" if extras and not pinned else "."
         yield ("install", *(["--no-deps"] if pinned else []), "-e", itself, *([] if pinned else groups))
@@ -123,8 +131,8 @@ def _pip(
 
 def _needed(manifest: dict[str, Any], extras: list[str]) -> Iterator[str]:
     """What a project that is no package asks for."""
-    project = _table(manifest, "project")
-    optional = _table(project, "optional-dependencies")
+    project = table(manifest, "project")
+    optional = table(project, "optional-dependencies")
     for entries in (project.get("dependencies"), *(optional.get(name) for name in extras)):
         yield from (one for one in entries or () if isinstance(one, str) and _WORD.match(one))
 
@@ -147,21 +155,21 @@ def _for_tests(named: dict[str, Any]) -> list[str]:
 
 
 def _uv_extras(manifest: dict[str, Any]) -> Iterator[str]:
-    for name in _for_tests(_table(manifest, "project", "optional-dependencies")):
+    for name in _for_tests(table(manifest, "project", "optional-dependencies")):
         yield from ("--extra", name)
-    for name in _for_tests(_table(manifest, "dependency-groups")):
+    for name in _for_tests(table(manifest, "dependency-groups")):
         yield from ("--group", name)
 
 
 def _poetry_extras(manifest: dict[str, Any]) -> Iterator[str]:
-    own = _table(manifest, "tool", "poetry", "extras") | _table(manifest, "project", "optional-dependencies")
+    own = table(manifest, "tool", "poetry", "extras") | table(manifest, "project", "optional-dependencies")
     for name in _for_tests(own):
         yield from ("--extras", name)
 
 
 def _member(folder: str, root: dict[str, Any]) -> bool:
     """Is it a member of the root's workspace? Then the root's lock holds it, too."""
-    members = _table(root, "tool", "uv", "workspace").get("members")
+    members = table(root, "tool", "uv", "workspace").get("members")
     return isinstance(members, list) and any(fnmatch(folder, str(one)) for one in members)
 
 
@@ -174,8 +182,8 @@ def _python_test(folder: str, names: set[str], python: str) -> str:
 # -- Node
 
 
-def _node_projects(by_folder: Mapping[str, set[str]], inside: _Inside) -> Iterator[Project]:
-    root = _json(inside(".", "package.json"))
+def _node_projects(by_folder: Mapping[str, set[str]], inside: Inside) -> Iterator[Project]:
+    root = json_table(inside(".", "package.json"))
     workspace = "workspaces" in root or "pnpm-workspace.yaml" in by_folder["."]
     for folder, names in by_folder.items():
         if "package.json" in names and not (folder != "." and workspace and not any(map(names.__contains__, _LOCKS))):
@@ -192,8 +200,8 @@ _LOCKS = {
 }
 
 
-def _node(folder: str, names: set[str], inside: _Inside) -> Project:
-    manifest = _json(inside(folder, "package.json"))
+def _node(folder: str, names: set[str], inside: Inside) -> Project:
+    manifest = json_table(inside(folder, "package.json"))
     wanted = str(manifest.get("packageManager", "")).partition("@")[0]
     locks = [lock for lock in _LOCKS if lock in names]
     lock = next((one for one in locks if _LOCKS[one] == wanted), locks[0] if locks else "")
@@ -205,25 +213,27 @@ def _node(folder: str, names: set[str], inside: _Inside) -> Project:
         "yarn": ("install", *(("--frozen-lockfile" if classic else "--immutable",) if lock else ())),
         "bun": ("install", *(("--frozen-lockfile",) if lock else ("--no-save",))),
     }
-    scripts = _table(manifest, "scripts")
+    scripts = table(manifest, "scripts")
     has = {name: isinstance(scripts.get(name), str) and "no test specified" not in scripts[name] for name in scripts}
     made = Project(folder, "node", tool, ("package.json", *([lock] if lock else [])), (commands[tool],))
-    test = made.within(f"{tool} test") if has.get("test") else ""
-    start = made.within(f"{tool} start") if has.get("start") else ""
-    return Project(made.folder, "node", tool, made.files, made.commands, test, start)
+    by_name = f"{tool} run" if tool == "bun" else tool  # `bun test` is a runner of its own, not the project's script
+    test = made.within(f"{by_name} test") if has.get("test") else ""
+    begin = f"{by_name} start" if has.get("start") else f"{tool} run dev" if has.get("dev") else ""
+    build = made.within(f"{tool} run build") if has.get("build") else ""
+    return replace(made, test=test, start=made.within(begin) if begin else "", build=build)
 
 
 # -- manifests, as far as they can be read
 
 
-def _toml(text: str) -> dict[str, Any]:
+def toml(text: str) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except (ValueError, RecursionError):
         return {"build-system": {}}  # pip is asked, and says what is wrong with it
 
 
-def _json(text: str) -> dict[str, Any]:
+def json_table(text: str) -> dict[str, Any]:
     try:
         value = json.loads(text or "{}")
     except (ValueError, RecursionError):
@@ -231,7 +241,7 @@ def _json(text: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _table(value: Any, *keys: str) -> dict[str, Any]:
+def table(value: Any, *keys: str) -> dict[str, Any]:
     for key in keys:
         value = value.get(key) if isinstance(value, dict) else None
     return value if isinstance(value, dict) else {}

@@ -20,6 +20,7 @@ from .claims import Finding, Note, Reply
 from .found import Author, Contract, Evidence, Judged, Outcome, Picture, Shot, Tried, Verdict
 from .house import (
     Approval,
+    Commands,
     Event,
     ForgeSettings,
     Heard,
@@ -43,6 +44,7 @@ __all__ = [
     "Case",
     "Check",
     "CommandCheck",
+    "Commands",
     "Contract",
     "Criterion",
     "Environment",

@@ -72,6 +72,14 @@ class TicketSettings(Value):
     acceptance: tuple[str, ...] = ("Acceptance criteria",)  # fields of the tracker that hold criteria, by name or id
 
 
+class Commands(Value):
+    """How the project is built, tested and started, where the user says so; "" leaves it to what is found."""
+
+    build: str = ""
+    test: str = ""
+    start: str = ""
+
+
 class Settings(Value):
     """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
 
