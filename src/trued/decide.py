@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TypeAlias, cast
+from functools import cache
+from typing import NamedTuple, TypeAlias, cast
 
 from .memory import Memory
 from .types import Finding, Note, Severity, Status, Value
@@ -22,7 +23,11 @@ class Scale(StrEnum):
 
     @property
     def rank(self) -> int:
-        return list(type(self)).index(self)
+        return _ranks(type(self))[self]
+
+    @classmethod
+    def worst(cls) -> "Scale":
+        return [*_ranks(cls)][-1]
 
     @classmethod
     def read(cls, word: str) -> "Scale | None":
@@ -30,7 +35,12 @@ class Scale(StrEnum):
         said = word.strip().casefold()
         if said in NOTHING:
             return None
-        return next((one for one in cls if one.casefold() == said), list(cls)[-1])
+        return next((one for one in _ranks(cls) if one.casefold() == said), cls.worst())
+
+
+@cache
+def _ranks(scale: type[Scale]) -> dict[Scale, int]:
+    return {one: rank for rank, one in enumerate(scale)}
 
 
 class Concern(Scale):
@@ -112,26 +122,25 @@ class Table(Value):
         return "\n".join(["| # | when | result | |", "| --- | --- | --- | --- |", *rows])
 
 
-class Word(Value):
+class Word(NamedTuple):
     """What an agent's memory comes to when it is read for the worst."""
 
     name: str
     status: Status
-    severity: Concern | Flaw | Result | None
+    severity: Scale | None
     said: str
 
     @classmethod
     def of(cls, name: str, memory: Memory | None, scale: type[Scale]) -> "Word":
         if memory is None:
-            return cls(name=name, status=Status.ERROR, severity=None, said=f"{name}: missing")
+            return cls(name, Status.ERROR, None, f"{name}: missing")
         severity, status = scale.read(memory.severity), spoken(name, memory.status)
         if severity is None and memory.status is Status.NEEDS_REVISION:
-            severity = list(scale)[-1]  # who asks for a revision and does not say how badly
+            severity = scale.worst()  # who asks for a revision and does not say how badly
         if severity is Result.FAIL and status is Status.DONE:
             status = spoken(name, Status.NEEDS_REVISION)  # of two words that contradict each other the worse counts
-        told = ", ".join(filter(None, (memory.status, memory.severity)))
-        said = {"name": name, "status": status, "severity": severity}
-        return cls.model_validate({**said, "said": f"{name}: {told}"})
+        told = f"{name}: {memory.status.value}"
+        return cls(name, status, severity, f"{told}, {memory.severity}" if memory.severity else told)
 
     def meets(self, what: Status | Scale) -> bool:
         if isinstance(what, Status):
