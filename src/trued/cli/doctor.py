@@ -5,13 +5,15 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from ..documents.kind import STEPS
 from ..engine import agents, lent_left, sandboxes
 from ..types import Settings
+from .kind import kind_here
 
 GIT = (2, 30)  # the first with all that the private store uses
 FREE_BYTES = 1024**3  # clones and rooms of a middling repository
@@ -24,14 +26,26 @@ class Found:
     state: Literal["ok", "missing", "broken"]  # missing: trued works without it, with less
     says: str
     fix: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)  # the same for programs, where there is more to it
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        return {name: value for name, value in asdict(self).items() if name != "facts" or value}
 
 
-def findings(home: Path, settings: Settings) -> list[Found]:
+def findings(home: Path, settings: Settings, top: Path | None = None) -> list[Found]:
     machine = [_python(), _git(), *_sandbox(), _home(home), _space(home), _browser()]
-    return [*machine, *_agents(settings), *_logins(settings, home), _network(settings)]
+    project = [_project(top, settings)] if top else []
+    return [*machine, *_agents(settings), *_logins(settings, home), _network(settings), *project]
+
+
+def _project(top: Path, settings: Settings) -> Found:
+    """What a run in this folder takes it for; what is wrong or not known, the user says."""
+    kind = kind_here(top, settings)
+    says = "; ".join((kind.name, *(f"{step}: {command}" for step, command in kind.commands.items())))
+    facts = {"kind": kind.name, **{step: getattr(kind, step) for step in STEPS}, "why": list(kind.why)}
+    facts["names"] = list(kind.names)
+    fix = "" if kind.test else 'if it has tests, say how they are run: [commands] test = "…" in trued.toml'
+    return Found("project", "ok" if kind.test else "missing", says, fix, facts)
 
 
 def _agents(settings: Settings) -> Iterator[Found]:

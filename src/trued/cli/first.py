@@ -7,7 +7,7 @@ import typer
 from rich.text import Text
 
 from ..redact import plain
-from .house import AsJson
+from .house import AsJson, top_of
 from .terminal import home, out, print_json
 
 app = typer.Typer(rich_markup_mode=None)
@@ -30,11 +30,11 @@ def demo(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Look at this machine: what works, what does not, and the exact fix."""
+    """Look at this machine and this project: what works, what was found, what does not, and the exact fix."""
     from .agents import settings_here
     from .doctor import findings
 
-    seen = findings(home(), settings_here())
+    seen = findings(home(), settings_here(), top_of(Path.cwd()))
     if as_json:
         print_json([one.as_json() for one in seen])
     else:

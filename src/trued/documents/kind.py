@@ -134,7 +134,7 @@ def _filled(kind: Kind, root: set[str], inside: Inside) -> Kind:
     file = next((name for name in MAKEFILES if name in root), "")
     text = inside(".", file) if file else ""
     for step, names in TARGETS.items():
-        target = next((name for name in names if re.search(rf"^{name}[ \t]*:(?!=)", text, re.MULTILINE)), "")
+        target = next((name for name in names if re.search(rf"^{name}[ \t]*:(?!:*=)", text, re.MULTILINE)), "")
         if target and not getattr(kind, step):
             kept = tuple(one for one in kind.why if not one.startswith(f"no {step} command"))
             why = f"{step}: a target of {file}"

@@ -12,8 +12,9 @@ PACKAGES = 6  # named one by one
 STARTED = ("main.py", "app.py")
 TOLD = ("pyproject.toml", "setup.cfg", "setup.py", "tox.ini", "Pipfile", "pytest.ini")
 TEST_FILE = re.compile(r"(?:[^/]+/)*(?:test_[^/]*|[^/]*_test)\.py")
+_PROGRAM = re.compile(r"([A-Za-z_]\w*)/__main__\.py")  # beside the manifest: found without being installed
 _PACKAGE = re.compile(r"([A-Za-z_]\w*)/__init__\.py")
-_ASIDE = frozenset(("tests", "test", "docs", "examples", "scripts", "tools", "migrations"))
+_ASIDE = frozenset(("bench", "benchmarks", "docs", "examples", "migrations", "scripts", "test", "tests", "tools"))
 _PYTEST = re.compile(r"^(?:import pytest|from pytest|(?:async )?def test_|class Test\w*(?:\(\))?:)", re.MULTILINE)
 _DECLARED = re.compile(r"^[^#\n]*(?<![\w-])pytest(?![\w.-])", re.MULTILINE)
 _GUARD = re.compile(r"^if __name__ == ['\"]__main__['\"]", re.MULTILINE)
@@ -56,7 +57,10 @@ class PythonCommands:
         run = self._runs("python")
         if "manage.py" in self.names:
             return self._within(f"{run} manage.py runserver")
-        packages = sorted(name.partition("/")[0] for name in self.names if re.fullmatch(r"\w+/__main__\.py", name))
+        scripts = [name for name in table(self._manifest, "project", "scripts") if re.fullmatch(r"[\w-]+", name)]
+        if self.tool in ("uv", "poetry") and len(scripts) == 1:
+            return self._within(f"{self.tool} run {scripts[0]}")
+        packages = [match[1] for name in self.names if (match := _PROGRAM.fullmatch(name)) and match[1] not in _ASIDE]
         if len(packages) == 1:
             return self._within(f"{run} -m {packages[0]}")
         files = [name for name in STARTED if name in self.names and _GUARD.search(self._text(name))]
