@@ -30,7 +30,7 @@ ORDER = (
 )
 
 _MARKUP = re.compile(r"([\\\[\]<>])")  # links, images and HTML; the rest of a line can only be bold or code
-_BLOCK = re.compile(r"(\d{0,9})([#>*+=~`|:.)_-])")  # at its start: a heading, a quotation, a point, a fence, a rule
+_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")  # at its start: heading, quotation, point, fence, rule
 
 
 def _flat(words: object) -> str:
@@ -42,7 +42,8 @@ def _flat(words: object) -> str:
 def _inert(line: str) -> str:
     """Such a line in Markdown: it is a line of its list and nothing else."""
     quiet = _MARKUP.sub(r"\\\1", line)
-    return _BLOCK.sub(r"\1\\\2", quiet, count=1) if _BLOCK.match(quiet) else quiet
+    starts = _BLOCK.match(quiet)
+    return f"{starts[1] or ''}\\{quiet[len(starts[1] or '') :]}" if starts else quiet
 
 
 def _few(most: int) -> Any:
