@@ -1,11 +1,12 @@
 """Branch: what a run puts on its branch: files that the engine owns, work that is accepted, work that is set aside."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from pathlib import Path
 from typing import Any
 
 from . import durable
 from .documents.memory_log import Section, render
-from .kit import Kit, Line, digest, folder_name
+from .kit import Kit, Line, content_hash, digest, folder_name
 from .session import Session
 from .steps import Steps
 from .types import Value
@@ -23,6 +24,14 @@ class SetUp(Value):
     @property
     def works(self) -> bool:
         return self.code == 0
+
+
+class Edit(Value):
+    """What a person made of a file that the engine had written."""
+
+    before: str
+    after: str
+    sha256: str  # of what stands there, byte for byte
 
 
 class Branch:
@@ -91,9 +100,11 @@ class Branch:
         *,
         accepted: bool = True,
         told: Mapping[str, object] | None = None,
+        editable: Collection[str] = (),
     ) -> None:
         """The engine's own commit: these files and nothing else. What is not accepted is not published. `told`: the
-        feature list as these files have it, for whoever reads the journal."""
+        feature list as these files have it, for whoever reads the journal. `editable`: what a person writes into the
+        live copy of these is heard (`edited`), and never written over before."""
         line, workspace, head = self.line, self.kit.workspace, self.line.head
         content = {path: text.encode(errors="surrogateescape") for path, text in files.items()}
 
@@ -105,9 +116,35 @@ class Branch:
 
         line.head = await self.steps.once(self.steps.key("note"), digest(head, dict(files), message), step)
         for path, data in content.items():
-            self._live_copy(path.rpartition("/")[2], data)
+            if path in editable:
+                self._shared_copy(path, data)
+            else:
+                self._live_copy(self._copied(path), data)
         if accepted:
             await self.steps.publish()
+
+    async def edited(self, path: str) -> Edit | None:
+        """What a person wrote into the live copy since the engine put it there; heard once, and recorded."""
+        place, known = self._place(path), self.line.copies.setdefault(path, set())
+
+        async def step() -> str:
+            now = place.read_bytes() if place.is_file() else None
+            if now is None or content_hash(now) in known:
+                return ""
+            before = self._put(path)
+            words = before.read_bytes() if before.is_file() else b""
+            self.steps.tell("edited")("edited", path=path)
+            edit = Edit(
+                before=words.decode(errors="replace"), after=now.decode(errors="replace"), sha256=content_hash(now)
+            )
+            return str(self.kit.redact(edit.model_dump_json()))
+
+        found = await self.steps.once(self.steps.key(f"edited {path}"), digest(path), step)
+        if not found:
+            return None
+        edit = Edit.model_validate_json(found)
+        known.add(edit.sha256)
+        return edit
 
     async def remember(self, section: Section) -> None:
         """One section of MEMORY.md: written by the engine, committed after the work that it tells of."""
@@ -175,6 +212,30 @@ class Branch:
 
     def _live_copy(self, name: str, text: bytes) -> None:
         """For whoever looks while the run goes on: a view, made anew with every replay."""
-        folder = self.kit.folder / "files"
-        folder.mkdir(parents=True, exist_ok=True)
-        durable.write(folder / name, text, sync=False)
+        place = self.kit.folder / "files" / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        durable.write(place, text, sync=False)
+
+    def _shared_copy(self, path: str, text: bytes) -> None:
+        """The same, for a file in which a person may write, too: what they wrote and nobody heard yet stays."""
+        known = self.line.copies.setdefault(path, set())
+        known.add(content_hash(text))
+        place = self._place(path)
+        if place.is_file() and (not self.line.live or content_hash(place.read_bytes()) not in known):
+            return  # remembered only: what is there came after it, or is a person's
+        before = self._put(path)
+        before.parent.mkdir(parents=True, exist_ok=True)
+        durable.write(before, text, sync=False)
+        self._live_copy(self._copied(path), text)
+
+    def _place(self, path: str) -> Path:
+        return self.kit.folder / "files" / self._copied(path)
+
+    def _put(self, path: str) -> Path:
+        """What the engine last put into the live copy."""
+        return self.kit.folder / "put" / folder_name(path)
+
+    def _copied(self, path: str) -> str:
+        """A file of a folder that is the engine's keeps its place in it; any other goes by its name."""
+        inside = [one for one in self.line.owned if one.endswith("/") and path.startswith(one)]
+        return path.removeprefix(inside[0]) if inside else path.rpartition("/")[2]

@@ -15,6 +15,7 @@ from .reach.settings import TABLES as REACHED
 from .reach.settings import reach_in, reached
 from .reach.settings import theirs as reach_of_theirs
 from .spending import changed, changes, limits_in, lowered, prices_in, theirs
+from .teams import commands_in, team_in
 from .types import Environment, Grade, Settings, Spending
 
 FILE = "trued.toml"
@@ -27,6 +28,7 @@ SHARED = (
         "progress",
         "coverage_target",
         "cap",
+        "parallel",
         "sandbox",
         "readable",
         "network",
@@ -40,11 +42,13 @@ SHARED = (
     ),
     "environment",
     "serve",
+    "team",
+    "commands",
     *REACHED,
 )
 USERS_OWN = ("accept", "allow_unsandboxed", "bring", "prices")  # what a repository could otherwise grant itself
 FLAGS_ONLY = ("yes", "plan_only", "draft")  # of one run, not of a project or a person
-_TABLED = ("agents", "roles", "login", "environment", "serve", "limits", *REACHED)
+_TABLED = ("agents", "roles", "login", "environment", "serve", "limits", "team", "commands", *REACHED)
 ENVIRONMENT = tuple(key for key in SHARED if key not in _TABLED)
 ACCEPTABLE = (Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED, Grade.PROVEN)
 LOGINS = ("auto", "key", "subscription", "none")
@@ -98,7 +102,8 @@ def load_settings(
         if ALL_ROLES not in agents:  # one agent for all roles leaves nothing of the layers below
             agents = {**merged.get("agents", {}), **agents}
         roles = {**merged.get("roles", {}), **layer.get("roles", {})}
-        merged = {**merged, **layer, "agents": agents, "roles": roles}
+        nested = {name: {**merged.get(name, {}), **layer.get(name, {})} for name in ("team", "commands")}
+        merged = {**merged, **layer, "agents": agents, "roles": roles, **nested}
     merged["login"], merged["limits"] = _logins(*layers), _limits(*layers)
     merged["network"] = _network(*layers)
     merged |= {name: reached(name, *layers) for name in REACHED}
@@ -243,6 +248,8 @@ TABLES = {
     "limits": limits_in,
     "prices": prices_in,
     "environment": _environment,
+    "team": team_in,
+    "commands": commands_in,
     **dict.fromkeys(REACHED, reach_in),
 }
 
@@ -353,6 +360,7 @@ STARTER = """\
 # progress = "progress.txt"  # what the note of a handoff is called
 # coverage_target = 80       # per cent of lines; what a handoff tells its coders
 # cap = 4                    # agents at work at the same time
+# parallel = 1               # tasks of a team at the same time
 # sandbox = "auto"           # auto | bubblewrap | landlock | none
 # network = "host"           # of agents: none | loopback | host; checks never have any
 # readable = []              # folders that agents may read beyond the system's and their clone
@@ -380,6 +388,17 @@ STARTER = """\
 # command = ["npm", "start"] # its port is told by a variable, and stands for {port}
 # port_env = "PORT"
 # ready = {path = "/", within_s = 20.0}
+
+# [commands]                 # of the project, where what was found out by looking is wrong; pipeline and team use them
+# build = "make"
+# test = "make test"
+# start = "make run"
+
+# [team]
+# attempts = 10              # of dev and QA on one task
+# heal = true                # false: one attempt
+# uat = {after_feature = true, after_all = true, cycles = 3}
+# roles = {qa = true, uat = true, techlead = true}   # false: nobody plays it, and the report says what was not checked
 
 # [forge]                    # where pull requests go; addresses and tokens are set in your own file only
 # kind = "auto"              # auto: GitHub if the remote is there, else a file · github · local

@@ -77,6 +77,8 @@ class Line:
     published: str = ""
     unpublished: str = ""  # why the run's branch could not be moved
     changes: int = 0  # asks that changed something
+    between: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # files with both sides in them, and git's marks there
+    copies: dict[str, set[str]] = field(default_factory=dict)  # file → hashes of all that the engine put there
     standing: dict[str, tuple[object, int]] = field(
         default_factory=dict
     )  # gaps and changes of a scope, and how long so
@@ -85,6 +87,10 @@ class Line:
 def digest(*parts: object) -> str:
     """A hash of plain JSON values: what a step's inputs are known by."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def content_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
 
 
 def folder_name(key: str) -> str:

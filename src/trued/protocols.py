@@ -68,6 +68,14 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
+class Merge:
+    """Two commits as one; with both sides of the files in which they contradict each other (None: not there)."""
+
+    commit: str
+    both: Mapping[str, tuple[bytes | None, bytes | None]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Command:
     """Something to run confined: a check's own process."""
 
@@ -185,6 +193,11 @@ class Workspace(Protocol):
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:
         """All that `head` has beyond `onto` as one commit on it, without what was changed in `owned` files."""
+        ...
+
+    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> Merge:
+        """Both as one commit, in the private store. Where they contradict each other, it holds both sides between
+        markers, and says in which files."""
         ...
 
     async def publish(self, head: str, branch: str = "") -> str:

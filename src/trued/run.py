@@ -8,14 +8,15 @@ from typing import Any
 from pydantic import Field
 
 from . import byhand, people, proof, sealing
+from .branch import TAIL
 from .decide import Cluster
-from .delivery import Delivery
 from .documents.account import account, with_visible
 from .documents.plan import parse_plan
 from .documents.project import Figures
 from .documents.ticket_plan import plan_of, servable
 from .errors import BadInput, Ended, Stopped
 from .kit import digest
+from .parallel import Parallel
 from .session import Before, Context, R, Session, Subject
 from .steps import Steps
 from .types import (
@@ -26,12 +27,14 @@ from .types import (
     Goal,
     Note,
     Outcome,
+    Outcomes,
     Plan,
     Reply,
     Requirements,
     Settings,
     Task,
     TestsCheck,
+    Value,
     Verdict,
 )
 
@@ -45,22 +48,30 @@ class Planned(Reply):
     tasks: tuple[Task, ...] = Field(min_length=1)
 
 
+class Built(Value):
+    """How the engine's own build of a commit ended."""
+
+    outcome: Outcomes
+    said: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """It was built; where it could not be judged, nothing is held against anybody."""
+        return self.outcome in (Outcomes.PASSED, Outcomes.UNJUDGED)
+
+
 class PlanOnly(Ended):
     """The contract is sealed and shown; nothing has been spent on work."""
 
     code = 0
 
 
-class Run(Delivery):
+class Run(Parallel):
     """The run as a workflow sees it. `scope` names a part of it; everything else is a step."""
 
     @property
     def settings(self) -> Settings:
         return self.kit.settings
-
-    def scope(self, name: str) -> "Run":
-        """A named part of the run: its steps carry the name, and are counted per name."""
-        return Run(self.kit, self.steps.below(name))
 
     # -- agents --------------------------------------------------------------------------------------------------------
 
@@ -268,6 +279,20 @@ class Run(Delivery):
         inputs = digest(head, check.model_dump(mode="json"))
         return Figures.model_validate_json(await self.steps.once(self.steps.key("figures"), inputs, step))
 
+    async def build(self, command: str) -> Built:
+        """The project's own build on the newest commit, run by the engine: in a clean room, without network."""
+        head, contract = self.line.head, self._contract()
+
+        async def step() -> str:
+            async with self.kit.turn():
+                fact = await proof.built(self.kit.workspace, contract, command, head)
+            found = Built(outcome=fact.outcome, said=fact.detail[-TAIL:])
+            found = Built.model_validate(self.kit.redact(found.model_dump(mode="json")))
+            self.steps.tell("build")("built", command=command, outcome=str(found.outcome), said=found.said)
+            return found.model_dump_json()
+
+        return Built.model_validate_json(await self.steps.once(self.steps.key("build"), digest(head, command), step))
+
     def about(self, verdict: Verdict, task: str) -> Verdict:
         """What the same commit showed for a task that it was looked at for beside another."""
         ids = {one.id for one in self._contract().serving(task)}
@@ -296,6 +321,11 @@ class Run(Delivery):
         self.line.finished = verdict
         words = await byhand.words(self.steps, self._contract())
         return proof.concluded(proof.approved(verdict, words), self.settings.accept)
+
+    def dispute(self, by: str, findings: Iterable[Finding]) -> None:
+        """Objections that nothing has settled: they stand when the run is finished, by whose word they are."""
+        given = [one.model_copy(update={"by": by}) for one in findings]
+        self.line.unsettled[by] = self._addressed(Plan(), given)
 
     def stop(self, verdict: Verdict) -> Outcome:
         why = tuple(gap.what for gap in verdict.gaps)

@@ -10,6 +10,7 @@ from .documents.project import SCRIPT
 from .kit import Kit, Line
 from .types import Settings
 
+TEAM = ".trued/team/"
 LOGGED = ("purple", "solo")  # workflows that keep MEMORY.md beside their plan
 
 
@@ -89,6 +90,8 @@ def owned_by(settings: Settings, goal: str) -> tuple[str, ...]:
     """All that is no part of the work in a run of this kind, for whoever judges it when the run is over."""
     if settings.workflow == "handoff":
         return feature_list.NAME, agent_state.NAME, *PROGRESS, settings.progress, SCRIPT, e2e_example.PATH
+    if settings.workflow == "team":
+        return (TEAM,)
     return owned_beside(goal) if settings.workflow in LOGGED else ()
 
 

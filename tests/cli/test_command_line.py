@@ -129,7 +129,7 @@ def test_an_unknown_role_is_named_with_those_that_there_are(trued: Trued, projec
 @pytest.mark.spec("USE-7")
 def test_an_unknown_workflow_is_named(each: Each, project: Path) -> None:
     (project / "PLAN.md").write_text(PLAN)
-    names = {"rainbow": "no workflow", "pipeline": "not in this version"}
+    names = {"rainbow": "no workflow", "Pipeline": "no workflow"}
     lines = [["run", "PLAN.md", "-w", name, *AGENT] for name in names]
     for done, (name, words) in zip(each(*lines, cwd=project), names.items(), strict=True):
         assert name in one_sentence(done)

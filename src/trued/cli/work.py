@@ -40,7 +40,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
         typer.Option(
             "-w",
             "--workflow",
-            help="purple (for a plan), ticket, handoff (for a specification) or solo (for words).",
+            help="purple (for a plan), ticket, handoff (for a specification), solo (for words), pipeline or team.",
             show_default="by the input",
         ),
     ] = None,
@@ -74,6 +74,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
     ] = None,
     rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
     cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
+    parallel: Annotated[int | None, typer.Option(help="With team: tasks at the same time.", show_default="1")] = None,
     yes: Annotated[
         bool, typer.Option("--yes", help="Go on after each chunk without asking. It attests nothing.")
     ] = False,
@@ -132,6 +133,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
         "roles": chosen_roles(role or []),
         "rounds": rounds,
         "cap": cap,
+        "parallel": parallel,
         "yes": yes or None,
         "accept": accept,
         "wait": wait,

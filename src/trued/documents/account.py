@@ -146,9 +146,12 @@ class _Words:
         """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
         brought = {one.id: one for one in self.plan.requirements}
         for task in self.plan.tasks:
-            if task.id not in self.done and task.id not in taken:
+            if task.id not in self.done and task.id not in taken and (task.id in brought or not brought):
                 own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
                 yield _by_hand_alone(brought.get(task.id, own))
+        for one in brought.values():
+            if one.covers and one.id not in self.tasks.values() and one.id not in taken:
+                yield _by_hand_alone(one)
         for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)

@@ -25,6 +25,7 @@ from ..spool import SUPERVISOR, Spool
 from ..spool.folder import held
 from ..spool.lent import NOTE
 from ..spool.slots import Slots
+from ..steps import owned_by
 from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Verdict
 from ..wire import Confinement
 from ..workspaces.git import GitWorkspace, Repository, open_repository
@@ -332,6 +333,11 @@ class Engine:
             if found and (verdict := Amendment.model_validate_json(found).verdict):
                 return verdict
         return None
+
+    def owned(self, run_id: str) -> tuple[str, ...]:
+        """Files that are no part of the run's work: as it was last judged, else as its kind has them."""
+        final, inputs = self.final(run_id), self.inputs(run_id)
+        return (final.owned if final else ()) or owned_by(inputs.settings, inputs.goal.source.file)
 
     def verdicts(self, run_id: str) -> list[Verdict]:
         """On the tasks, oldest first."""

@@ -12,7 +12,7 @@ from ..errors import BadInput
 from ..kit import digest
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
-from ..steps import LOGGED, owned_by
+from ..steps import LOGGED
 from ..types import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
 from .approving import FINISH, spoken_by_a_person
@@ -85,7 +85,7 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
 
         async def step() -> str:
             sealed = await _sealed(workspace, inputs, contract, change, journal.tell)
-            verdict = await _judged(workspace, inputs, record.head, sealed, journal.tell) if ended else None
+            verdict = await _judged(engine, record, workspace, sealed, journal.tell) if ended else None
             return Amendment(
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
             ).model_dump_json()
@@ -193,7 +193,19 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
     return contract.held_out, contract.held_out_why
 
 
-async def _judged(workspace: GitWorkspace, inputs: Inputs, head: str, contract: Contract, tell: Tell) -> Verdict:
-    ids = [one.id for one in contract.requirements]
-    owned = owned_by(inputs.settings, inputs.goal.source.file)
-    return await proof.prove(workspace, contract, ids, head, subject="plan", owned=owned, tell=tell)
+async def _judged(
+    engine: "Engine", record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Tell
+) -> Verdict:
+    """By the new contract; what agents held against the work, and nobody settled, stands under it, too."""
+    ids, final = [one.id for one in contract.requirements], engine.final(record.id)
+    objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
+    return await proof.prove(
+        workspace,
+        contract,
+        ids,
+        record.head,
+        subject="plan",
+        objections=objections,
+        owned=engine.owned(record.id),
+        tell=tell,
+    )

@@ -15,7 +15,6 @@ from ..proof.receipts.bundle import Bundle, blobs
 from ..proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
-from ..steps import owned_by
 from ..types import Approval, Contract, Grade, Requirements, Verdict
 from ..workspaces import sides
 from ..workspaces.gitcall import Git
@@ -246,7 +245,7 @@ async def keep_run(engine: Engine, run_id: str, keeping: Keeping) -> None:
         keeping,
         accept=inputs.settings.accept,
         approvals=tuple(engine.approvals(run_id)),
-        owned=owned_by(inputs.settings, inputs.goal.source.file),
+        owned=engine.owned(run_id),
         asked=_unchanged(inputs),
     )
     await keep(contract, verdict, whole, repository=Path(record.repository), home=engine.home)
@@ -266,7 +265,7 @@ async def keep_landed(engine: Engine, run_id: str, keeping: Keeping) -> None:
         keeping,
         accept=inputs.settings.accept,
         approvals=words,
-        owned=owned_by(inputs.settings, inputs.goal.source.file),
+        owned=engine.owned(run_id),
         asked=_unchanged(inputs),
     )
     place = Path(engine.journal.run(run_id).repository)

@@ -10,7 +10,6 @@ from ..proof.room.bench import check_hash
 from ..protocols import Tell
 from ..redact import Redactor
 from ..sealing.guards import SUITE
-from ..steps import owned_by
 from ..types import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
 from ..workspaces.git import GitWorkspace
 from .start import Inputs
@@ -101,7 +100,7 @@ class Proof:
 
         async def prove() -> str:
             ids = [one.id for one in sealed.requirements]
-            owned = owned_by(self.inputs.settings, self.inputs.goal.source.file)
+            owned = self.engine.owned(self.record.id)
             verdict = await proof.prove(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
             tell("proven", subject=verdict.subject, commit=commit, grade=str(verdict.grade), holds=verdict.holds)
             redact = Redactor(self.engine._secrets(self.inputs)).within

@@ -28,6 +28,7 @@ from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_lik
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 HANDOFF = "handoff"
+WORDS = ("pipeline", "team")  # they take any words, and find out themselves what is to be done
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
@@ -150,6 +151,8 @@ def _understood(workflow: str, goal: Goal, requirements: Requirements | None, ti
     """What the workflow would stumble over later is said now."""
     if ticket:
         account(plan_of(ticket), goal, requirements)
+    elif workflow in WORDS:
+        account(None, goal, requirements)
     elif workflow == HANDOFF:
         if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
             parse_feature_list(goal.text, goal.source.file)
@@ -161,7 +164,7 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
     """A run that has not begun, under a name that no other run has."""
     name = next(one for one in iter(_new_id, "") if one not in taken)
     goal = inputs.goal
-    plan = goal.source.file and inputs.settings.workflow not in (HANDOFF, TICKET)
+    plan = goal.source.file and inputs.settings.workflow not in (HANDOFF, TICKET, *WORDS)
     title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
     title = f"{inputs.ticket.key}: {inputs.ticket.summary}" if inputs.ticket else title
     base = inputs.base or repository.head

@@ -1,5 +1,6 @@
 """What makes "done" mean something: contracts sealed before work, evidence taken by the engine, verdicts by law."""
 
+from .building import built
 from .checks.examples import said
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
 from .figures import Figures, figures
@@ -14,6 +15,7 @@ __all__ = [
     "Objected",
     "Sealing",
     "approved",
+    "built",
     "canonical",
     "concluded",
     "contract_hash",

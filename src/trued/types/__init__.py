@@ -31,6 +31,7 @@ from .house import (
     RunRecord,
     Settings,
     Spending,
+    TeamSettings,
     TicketSettings,
 )
 from .scales import Answer, Grade, Outcomes, Severity, Status, Value
@@ -84,6 +85,7 @@ __all__ = [
     "Spending",
     "Status",
     "Task",
+    "TeamSettings",
     "TestsCheck",
     "Ticket",
     "TicketSettings",

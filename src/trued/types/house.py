@@ -80,6 +80,17 @@ class Commands(Value):
     start: str = ""
 
 
+class TeamSettings(Value):
+    """How long a team tries, and who is in it."""
+
+    attempts: int = Field(default=10, ge=1)  # of dev and QA on one task
+    heal: bool = True  # else a task is tried once
+    uat_after_feature: bool = True
+    uat_after_all: bool = True
+    cycles: int = Field(default=3, ge=1)  # of UAT and what the PM makes of it, for a feature and for all together
+    off: tuple[str, ...] = ()  # roles that nobody plays: what they would have looked at is said to be unchecked
+
+
 class Settings(Value):
     """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
 
@@ -90,6 +101,9 @@ class Settings(Value):
     coverage_target: float = Field(default=80.0, ge=0, le=100)  # per cent of lines; told to coders, held against nobody
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
+    parallel: int = Field(default=1, ge=1)  # tasks of a team at the same time
+    team: TeamSettings = TeamSettings()
+    commands: Commands = Commands()
     yes: bool = False
     accept: Grade = Grade.ATTESTED  # the lowest grade that counts as success
     sandbox: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"

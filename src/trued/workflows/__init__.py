@@ -16,14 +16,17 @@ WORKFLOWS = {
     "solo": ("solo",),
     "handoff": ("initializer", "coder"),
     "ticket": ("impl-agent", "verify-agent", "fix-agent", "pr-agent"),
+    "pipeline": (
+        *("researcher", "spec", "designer", "ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"),
+        *("planner", "implementer", "documentation-writer", "v-build", "v-tests", "v-tasks", "v-feature"),
+        *("r-quality", "r-security", "r-testing", "r-knowledge"),
+    ),
+    "team": ("pm", "techlead", "dev", "qa", "uat"),
 }
-LATER = ("pipeline", "team")
 
 
 def known(name: str) -> str:
     """The name of a workflow, or a sentence that says which there are."""
-    if name in LATER:
-        raise BadInput(f"the workflow {name} is not in this version", then=f"there are {', '.join(WORKFLOWS)}")
     if name not in WORKFLOWS:
         raise BadInput(f"there is no workflow {name!r}", then=f"there are {', '.join(WORKFLOWS)}")
     return name

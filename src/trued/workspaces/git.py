@@ -12,13 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from trued.errors import CannotJudge, StateFailed
-from trued.protocols import Command, Ran, Taken
+from trued.protocols import Command, Merge, Ran, Taken
 from trued.wire import Confinement, Limits
 
 from . import quota
 from .brought import bring
 from .clones import Clones
 from .execution import Ended, Launch, run
+from .joining import joined
 from .publishing import publish
 from .pushing import push
 from .removal import remove
@@ -159,6 +160,9 @@ class GitWorkspace:
         self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
     ) -> str:
         return await self.store.squash(head, onto, owned, Author(author, when), message, self.folder)
+
+    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> Merge:
+        return await joined(self.store, ours, theirs, Author("trued", when), message)
 
     async def publish(self, head: str, branch: str = "") -> str:
         """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""

@@ -1,0 +1,132 @@
+"""Parts of a run on lines of their own: merged in the order of the calls, and asked again where they contradict."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager, closing
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import pytest
+
+from tests.workflows.conftest import Ground, events
+from trued.branch import Edit
+from trued.engine import Engine
+from trued.run import Run
+from trued.runtimes.scripted import ScriptedRuntime
+from trued.types import Reply, Task
+from trued.wire import Order
+
+GOAL = "double(x) returns twice its argument"
+Act: TypeAlias = Callable[[Order], Awaitable[dict[str, Any]]]
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Any:
+    with ExitStack() as stack:
+        made = Ground(tmp_path, stack)
+        cases = [{"call": "tiny:double", "args": [21], "returns": 42}]
+        made.require(
+            [{"id": "double", "text": GOAL, "covers": [GOAL], "checks": [{"kind": "examples", "cases": cases}]}]
+        )
+        yield made
+
+
+async def engine_and_run(ground: Ground, act: Act) -> tuple[Engine, str, Callable[[], Run]]:
+    engine = ground.stack.enter_context(closing(Engine(ground.home, {}, runtime=ScriptedRuntime(act))))
+    record = await ground.run(engine, GOAL, workflow="solo", plan_only=True)
+    inputs = engine.inputs(record.id)
+
+    def run() -> Run:
+        return Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+
+    return engine, record.id, run
+
+
+@asynccontextmanager
+async def asked(run: Run, name: str) -> AsyncIterator[Any]:
+    part = run.part(f"task {name}")
+    session = part.session("solo", Reply, publishes=False)
+    yield part, session, Task(id=name, title=name)
+    await session.close()
+
+
+@pytest.mark.spec("RUN-9", "PIPE-11", "TEAM-14")
+async def test_the_same_lines_edited_twice_go_back_to_the_later_one_with_both_sides(ground: Ground) -> None:
+    async def act(order: Order) -> dict[str, Any]:
+        file, mine = Path(order.folder) / "words.txt", "red\n" if "task a" in order.key else "blue\n"
+        await asyncio.sleep(0.2 if "task a" in order.key else 0)  # whoever is first in time is not first in order
+        if "conflict" in order.brief.lower():
+            assert "red" in order.brief
+            assert "blue" in order.brief
+            assert "<<<<<<<" in file.read_text()
+            mine = "red\nblue\n" if order.key.endswith("#3") else file.read_text() + "still both\n"
+        file.write_text(mine)
+        return {}
+
+    engine, name, again = await engine_and_run(ground, act)
+    for run in (again(), again()):  # the second time all is remembered, and comes out the same
+        async with asked(run, "a") as (one, first, a), asked(run, "b") as (two, second, b):
+            await run.together({"a": first.ask(a), "b": second.ask(b)})
+            assert await run.join(one) is None
+            conflict = await run.join(two)
+            assert conflict
+            assert [(both.path, both.ours, both.theirs) for both in conflict.files] == [
+                ("words.txt", "red\n", "blue\n")
+            ]
+            assert await run.read("words.txt") == "red\n"
+            await second.ask(b, conflict=conflict.files)
+            still = await run.join(two)
+            assert still
+            await second.ask(b, conflict=still.files)
+            assert await run.join(two) is None
+        assert await run.read("words.txt") == "red\nblue\n"
+    record = engine.journal.run(name)
+    assert [len(events(engine, record, kind)) for kind in ("conflict", "merged")] == [2, 2]
+
+
+@pytest.mark.spec("PIPE-11")
+async def test_work_on_different_files_is_merged_whoever_was_first(ground: Ground) -> None:
+    async def act(order: Order) -> dict[str, Any]:
+        name = order.key.split("/")[0].removeprefix("task ")
+        await asyncio.sleep({"a": 0.3, "b": 0.1}.get(name, 0))
+        (Path(order.folder) / f"{name}.txt").write_text(name)
+        return {}
+
+    _, _, again = await engine_and_run(ground, act)
+    run = again()
+    before = run.head
+    parts = {name: run.part(f"task {name}") for name in "abc"}
+    task = Task(id="x", title="x")
+    await run.together({name: part.ask("solo", task, Reply) for name, part in parts.items()})
+    for part in parts.values():
+        assert await run.join(part) is None
+    assert set(await run.kit.workspace.changed(before, run.head)) == {"a.txt", "b.txt", "c.txt"}
+
+
+@pytest.mark.spec("TEAM-3")
+async def test_a_persons_edit_is_heard_once_and_never_written_over(ground: Ground) -> None:
+    async def act(_: Order) -> dict[str, Any]:
+        return {}
+
+    engine, name, again = await engine_and_run(ground, act)
+    path, files = ".trued/team/backlog.md", engine.folder(name) / "files"
+    run = again()
+    run.own(".trued/team/")
+    assert await run.edited(path) is None
+    await run.write({path: "one\n"}, "docs: one", editable=(path,))
+    assert (files / "backlog.md").read_text() == "one\n"
+    assert await run.edited(path) is None
+    (files / "backlog.md").write_text("one, and more\n")
+
+    run = again()  # killed, and called again: nobody has heard it yet
+    run.own(".trued/team/")
+    assert await run.edited(path) is None
+    await run.write({path: "one\n"}, "docs: one", editable=(path,))
+    assert await run.edited(path) is None
+    assert (files / "backlog.md").read_text() == "one, and more\n"
+    edit = await run.edited(path)
+    assert isinstance(edit, Edit)
+    assert (edit.before, edit.after) == ("one\n", "one, and more\n")
+    assert await run.edited(path) is None
+    await run.write({path: "two\n"}, "docs: two", editable=(path,))
+    assert (files / "backlog.md").read_text() == "two\n"
