@@ -164,7 +164,7 @@ class Run(Parallel):
                 authors=authors,
                 guards=guards,
                 caps=examination.caps,
-                undecided=(*examination.undecided, *unserved),
+                undecided=(*examination.undecided, *unserved, *plan.undecided),
             )
             async with kit.turn():
                 contract = await proof.seal(kit.workspace, made, terms, tell=tell)

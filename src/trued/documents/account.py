@@ -149,12 +149,16 @@ class _Words:
             if task.id not in self.done and task.id not in taken and (task.id in brought or not brought):
                 own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
                 yield _by_hand_alone(brought.get(task.id, own))
-        for one in brought.values():
+        for one in brought.values() if not self._speaks_for_all() else ():
             if one.covers and one.id not in self.tasks.values() and one.id not in taken:
                 yield _by_hand_alone(one)
         for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
+
+    def _speaks_for_all(self) -> bool:
+        """The user's own requirements stand for every word: what an agent makes of these words adds nothing to them."""
+        return bool(self.plan.author and self.words) and all(name in self.met for name, _ in self.words)
 
     def _matching(self, entry: str) -> list[str]:
         if _plain(entry) in self.whole:

@@ -8,7 +8,7 @@ from ..types import Author, Contract, ManualCheck, Requirement
 
 EXAMINERS = ("examiner", "second-examiner")
 # They check or tell; one that has changed something is an implementer from then on.
-MENDERS = frozenset({"purple-team-b", "verify-agent", "pr-agent"})
+MENDERS = frozenset({"purple-team-b", "verify-agent", "pr-agent", "qa", "uat"})
 
 
 def implementers(kit: Kit) -> set[str]:

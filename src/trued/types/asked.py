@@ -1,10 +1,10 @@
 """What the user asked: their words, verbatim, and how they are to be shown."""
 
 import re
-from typing import Literal
+from typing import ClassVar, Literal
 
 from .checks import Check
-from .scales import Value
+from .scales import Grown, Value
 
 SLUG_LIMIT = 40
 
@@ -103,8 +103,10 @@ class Goal(Value):
     source: Source = Source()
 
 
-class Plan(Value):
+class Plan(Grown):
     """The goal as tasks, with every criterion of its source."""
+
+    later: ClassVar[tuple[str, ...]] = ("undecided",)
 
     title: str = ""
     tasks: tuple[Task, ...] = ()
@@ -116,6 +118,7 @@ class Plan(Value):
     author: str = ""  # the role that wrote those checks; "" where they are the user's own
     text: str = ""  # the whole source, byte for byte
     contract: str = ""  # hash of the sealed contract; empty before sealing
+    undecided: tuple[str, ...] = ()  # what nobody will look at, by the user's own settings: said in every verdict
 
 
 class Ticket(Value):
