@@ -68,6 +68,7 @@ class Item:
     checked: bool | None  # None: no checkbox
     more: tuple[str, ...]  # further paragraphs and code of the item, verbatim
     items: tuple["Item", ...]
+    words_end: int = 0  # the last line of its words, before anything else that it holds
 
     @property
     def text(self) -> str:
@@ -178,7 +179,7 @@ def _span(node: SyntaxTreeNode) -> tuple[int, int]:
 def _item(node: SyntaxTreeNode) -> Item:
     line, end = _span(node)
     words, more, nested = Words(), list[str](), list[Item]()
-    own_end, checked, first = end, None, True
+    own_end, words_end, checked, first = end, line, None, True
     for child in node.children:
         if child.type in ("bullet_list", "ordered_list"):
             own_end = min(own_end, max(line, _span(child)[0] - 1))
@@ -188,14 +189,14 @@ def _item(node: SyntaxTreeNode) -> Item:
         elif child.type in ("paragraph", "heading"):
             if first:
                 words, checked = _checkbox(child)
-                line = _span(child)[0]
+                line, words_end = _span(child)
             else:
                 more.append(_words(child).raw)
         elif text := _verbatim(child):
             more.append(text)
         first = False
     number = node.info if node.info.isdigit() else ""
-    return Item(words, line, end, own_end, number, checked, tuple(more), tuple(nested))
+    return Item(words, line, end, own_end, number, checked, tuple(more), tuple(nested), words_end)
 
 
 def _checkbox(paragraph: SyntaxTreeNode) -> tuple[Words, bool | None]:
