@@ -332,3 +332,38 @@ def test_a_users_own_addresses_are_looked_at_too(tmp_path: Path) -> None:
         with pytest.raises(BadInput) as error:
             load_settings({}, {}, None, tmp_path)
         assert words in str(error.value)
+
+
+@pytest.mark.spec("TEAM-11")
+def test_a_team_is_set_by_nested_words_and_what_is_wrong_is_named_with_its_line(tmp_path: Path) -> None:
+    (tmp_path / "trued.toml").write_text(
+        "[team]\nattempts = 4\nheal = false\nuat.after_feature = false\nuat.cycles = 2\nroles.qa = false\n"
+        '[commands]\ntest = "make check"\n'
+    )
+    found = load_settings({}, {}, tmp_path, None)
+    assert (found.team.attempts, found.team.heal, found.team.uat_after_feature, found.team.uat_after_all) == (
+        4,
+        False,
+        False,
+        True,
+    )
+    assert (found.team.cycles, found.team.off, found.commands.test) == (2, ("qa",), "make check")
+
+
+@pytest.mark.spec("TEAM-11", "USE-7")
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        ("attempts = 0", "greater than or equal to 1"),
+        ("uat.after_featur = true", "unknown setting team.uat.after_featur"),
+        ("roles.dev = false", "a team without its dev does nothing"),
+        ("roles.qa = 1", "true or false"),
+        ("uat.cycles = 0", "team.uat.cycles"),
+    ],
+)
+def test_a_bad_word_for_a_team_is_one_sentence_with_its_line(tmp_path: Path, line: str, says: str) -> None:
+    (tmp_path / "trued.toml").write_text(f"# mine\n[team]\n{line}\n")
+    with pytest.raises(BadInput) as bad:
+        load_settings({}, {}, tmp_path, None)
+    assert says in str(bad.value)
+    assert "trued.toml:3" in bad.value.where
