@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from trued.config import home, load_settings, starter, user_config
+from trued.config import home, load_settings, user_config
 from trued.errors import BadInput
 from trued.located import read_toml
+from trued.starter import starter
 from trued.types import Environment, ForgeSettings, Grade, Settings, TicketSettings
 
 

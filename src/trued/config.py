@@ -136,11 +136,6 @@ def _limits(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping
     return found
 
 
-def starter(agents: str = "") -> str:
-    """A trued.toml to begin with: every setting, with its default, commented out; `agents` is who plays, if known."""
-    return STARTER.replace("{agents}\n", agents or AGENTS)
-
-
 # -- files
 
 
@@ -338,78 +333,3 @@ def _lax(key: str, value: Any, where: str) -> Any:
         raise BadInput(_sentence(key, error), where, "mend the value") from error
     _bounds(key, getattr(settings, key), where)
     return getattr(settings, key)
-
-
-AGENTS = """\
-# [agents]                   # nobody named: what is installed is looked for, see `trued agents`
-# default = "claude"                         # or codex, gemini, opencode, qwen, claude:opus, …
-# examiner = "codex"                         # of another vendor: its cases need no person's word
-# purple-team-b = "command:my-agent --json"  # any program that keeps the contract
-
-# [login]                    # how an agent may log in: auto | key | subscription | none
-# default = "auto"           # what the agent itself would take: a key of your environment, else your subscription
-# claude = "key"
-
-"""
-STARTER = """\
-# Settings of trued for this project. A flag or a TRUED_… variable wins over this file, this file over your own.
-# Lines that are commented out say the defaults.
-
-# workflow = "purple"        # else by the input: plan → purple, ticket → ticket, specification → handoff, words → solo
-# rounds = 3                 # how often a chunk, a feature or a ticket may be tried
-# progress = "progress.txt"  # what the note of a handoff is called
-# coverage_target = 80       # per cent of lines; what a handoff tells its coders
-# cap = 4                    # agents at work at the same time
-# parallel = 1               # tasks of a team at the same time
-# sandbox = "auto"           # auto | bubblewrap | landlock | none
-# network = "host"           # of agents: none | loopback | host; checks never have any
-# readable = []              # folders that agents may read beyond the system's and their clone
-# variables = []             # environment variables that agents may see
-# prompts = "policy"         # what a role's tools do not allow: policy refuses it, ask makes it a question to you
-# wait = true                # for a provider's limit to pass; false: the run ends, and can be resumed
-# idle_s = 600               # an agent that says nothing for so long is ended
-# wall_s = 3600              # and so is one that works longer than this
-
-# [limits]                   # none by default; your own file and this one: the lower counts. A flag: --limit usd=5
-# usd = 20.0                 # what a run may cost
-# tokens = "5M"
-# calls = 60
-# time = "3h"                # that agents work, all of them added up
-# task = {usd = 5.0}         # each task of it
-# roles = {purple-team-b = {usd = 8.0}}
-
-# [environment]              # of checks, where a requirements file names none
-# prepare = ["python -m pip install -e ."]   # once a commit, with the network; checks have none
-# packages = []              # beyond what the project declares
-# variables = []             # environment variables that checks may see
-# services = [{command = ["redis-server", "--port", "{port}"], port_env = "REDIS_PORT"}]
-
-# [serve]                    # of pages, previews and exchanges, where a requirements file names none
-# command = ["npm", "start"] # its port is told by a variable, and stands for {port}
-# port_env = "PORT"
-# ready = {path = "/", within_s = 20.0}
-
-# [commands]                 # of the project, where what was found out by looking is wrong; pipeline and team use them
-# build = "make"
-# test = "make test"
-# start = "make run"
-
-# [team]
-# attempts = 10              # of dev and QA on one task
-# heal = true                # false: one attempt
-# uat = {after_feature = true, after_all = true, cycles = 3}
-# roles = {qa = true, uat = true, techlead = true}   # false: nobody plays it, and the report says what was not checked
-
-# [forge]                    # where pull requests go; addresses and tokens are set in your own file only
-# kind = "auto"              # auto: GitHub if the remote is there, else a file · github · local
-# repository = "owner/name"  # if it is not the remote's
-
-# [tickets]
-# kind = "auto"              # auto: by the look of its name · file · github · jira
-# project = "SHOP"           # of numbers alone: owner/name on GitHub, the letters before the number on Jira
-# acceptance = ["Acceptance criteria"]       # fields of Jira that hold criteria
-
-{agents}
-# [roles]                    # another role file for a role of the workflow, by its name: see `trued roles`
-# purple-team-b = "my-reviewer"
-"""

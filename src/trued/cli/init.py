@@ -12,6 +12,7 @@ from .. import config
 from ..engine import agents
 from ..engine.agents import Seen
 from ..errors import BadInput
+from ..starter import AGENTS, starter
 from .house import top_of
 from .terminal import hint, out
 
@@ -39,7 +40,7 @@ def init(
     path = top / config.FILE
     try:
         with path.open("x") as file:
-            file.write(config.starter(section(cast)))
+            file.write(starter(section(cast)))
     except FileExistsError:
         raise BadInput(f"{path} is there already", then="edit it; it was left as it is") from None
     except OSError as error:
@@ -57,7 +58,7 @@ def section(cast: Mapping[str, str]) -> str:
         name = "default" if role == "*" else role
         written = f'{name} = "{agent}"'
         lines.append(f"{written:<29}# {WHY.get(role, '')}".rstrip())
-    return "\n".join([*lines, "", config.AGENTS.partition("\n\n")[2]])
+    return "\n".join([*lines, "", AGENTS.partition("\n\n")[2]])
 
 
 def _say(seen: Sequence[Seen], able: Sequence[Seen], cast: Mapping[str, str]) -> None:
