@@ -121,7 +121,7 @@ class Session(Generic[R]):
         got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = total(self.used, got.usage) if got.thread is None else got.thread
-        if got.changed:
+        if got.changed and not self.only:  # a document is no code
             line.changed.add((self.role.name, self.agent))
         line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
         await self._settled(got, live=bool(fresh))

@@ -9,12 +9,19 @@ from ..types import Author, Contract, ManualCheck, Requirement
 EXAMINERS = ("examiner", "second-examiner")
 # They check or tell; one that has changed something is an implementer from then on.
 MENDERS = frozenset({"purple-team-b", "verify-agent", "pr-agent", "qa", "uat"})
+# They look, and write down what they see: their one document is no code.
+CRITICS = frozenset(
+    {
+        *("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"),
+        *("v-build", "v-tests", "v-tasks", "v-feature", "r-quality", "r-security", "r-testing", "r-knowledge"),
+    }
+)
 
 
 def implementers(kit: Kit) -> set[str]:
     """The vendors of all who plan and build."""
     agents = kit.settings.agents.items()
-    return {kit.capabilities(agent).vendor for role, agent in agents if role not in (*EXAMINERS, *MENDERS)}
+    return {kit.capabilities(agent).vendor for role, agent in agents if role not in (*EXAMINERS, *MENDERS, *CRITICS)}
 
 
 def written(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
