@@ -95,6 +95,9 @@ def test_lint_names_file_and_line_of_every_mistake(trued: Trued, project: Path) 
     assert "unknown tool shell" in found[".trued/roles/x.md:3"]["says"]
     assert found[".claude/agents/my-reviewer.md:6"] == {
         "where": ".claude/agents/my-reviewer.md:6",
+        "file": ".claude/agents/my-reviewer.md",
+        "line": 6,
+        "rule": "ROLE-2",
         "wrong": False,
         "says": "hooks: not used here",
     }

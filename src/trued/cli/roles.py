@@ -1,6 +1,7 @@
 """Commands about roles: list them, export them to other tools, look for mistakes in their files."""
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,10 +11,10 @@ from typer.core import TyperGroup
 
 from .. import config
 from ..errors import BadInput
+from ..lint import Kind, Look, looked, named, packaged, repository
 from ..redact import plain
 from ..roles import Shelf, shelf, size_of
 from ..roles.exporting import Export, is_unchanged, planned, write
-from ..roles.linting import linted, role_files
 from ..roles.others import FORMS
 from ..trust import found, trusted_files
 from ..types import Role
@@ -103,25 +104,40 @@ def export(
 
 @app.command()
 def lint(
-    files: Annotated[list[Path] | None, typer.Argument(metavar="[FILE]...", help="Else all role files here.")] = None,
+    paths: Annotated[
+        list[Path] | None, typer.Argument(metavar="[FILE | DIR]...", help="Else all role files of this repository.")
+    ] = None,
+    kind: Annotated[
+        Kind, typer.Option("--as", help="What the files are: a pipeline, roles of our convention, or just files.")
+    ] = Kind.AUTO,
+    ours: Annotated[bool, typer.Option("--packaged", help="Look at the roles that come with trued.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for mistakes in role files, ours and those of other tools: fields, tools, form. Nothing is run."""
-    top = None if files else top_of(Path.cwd())
-    if not files and top is None:
+    """Look for mistakes in role files, ours and those of other tools: fields, sections, pipelines. Nothing is run.
+
+    A folder with an orchestrator, or with several agents of the pipeline's names, is judged as a pipeline.
+    """
+    top = None if paths or ours else top_of(Path.cwd())
+    if not paths and not ours and top is None:
         raise BadInput("this folder is in no git repository", then="go to one, or name files")
-    seen = [(path, linted(path)) for path in files or ()]
-    if top:
-        seen = [(path, linted(path, form, shown=str(path.relative_to(top)))) for path, form in role_files(top)]
-    findings = [one for _, several in seen for one in several]
+    sets = repository(top) if top else named(paths or ())
+    look = looked([*sets, *(packaged() if ours else ())], kind)
     if as_json:
-        print_json([{"where": one.where, "wrong": one.wrong, "says": one.says} for one in findings])
-    for one in () if as_json else findings:
+        print_json([{"where": one.where, **asdict(one)} for one in look.found])
+    for one in () if as_json else look.found:
         style = "bold red" if one.wrong else "dim"
-        out().print(Text.assemble(f"{line(one.where)}: ", (line(one.says), style)), soft_wrap=True)
-    wrong = sum(one.wrong for one in findings)
-    hint(f"{len(seen)} role file{'' if len(seen) == 1 else 's'}: {wrong} wrong, {len(findings) - wrong} notes")
+        out().print(
+            Text.assemble(f"{line(one.where)}: ", (f"{one.rule} ", "bold"), (line(one.says), style)), soft_wrap=True
+        )
+    wrong = sum(one.wrong for one in look.found)
+    hint(f"{_counted(look)}: {wrong} wrong, {len(look.found) - wrong} notes")
     raise typer.Exit(BadInput.code if wrong else 0)
+
+
+def _counted(look: Look) -> str:
+    files = f"{look.files} file{'' if look.files == 1 else 's'}"
+    judged = f", {look.pipelines} pipeline{'' if look.pipelines == 1 else 's'}" if look.pipelines else ""
+    return f"{files}{judged}{f', {look.unjudged} read for their fields alone' if look.unjudged else ''}"
 
 
 def _known() -> Shelf:

@@ -1,0 +1,190 @@
+"""Agent files as pages: pieces of text with their lines, in sections by heading."""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from typing import Any
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # fences that show what a file may look like
+DEPRECATED = re.compile(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
+NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """One block of text as it is written, line ends included: what stands in it stands on a line that can be told."""
+
+    kind: str  # heading | text | item | row | header | code | comment
+    line: int
+    text: str
+    level: int = 0  # of a heading
+    cells: tuple[str, ...] = ()  # of a row
+    number: str = ""  # of an ordered item
+    info: str = ""  # of a fence
+    inner: bool = False  # in a quotation or below another item
+
+    def line_at(self, position: int) -> int:
+        return self.line + self.text.count("\n", 0, position)
+
+    @property
+    def flat(self) -> str:
+        return " ".join(self.text.split())
+
+    @property
+    def is_sample(self) -> bool:
+        """It shows what a file may hold; it does not say what this agent does."""
+        return self.kind == "comment" or (self.kind == "code" and self.info in SAMPLES)
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading and what stands below it, deeper headings included."""
+
+    title: str
+    level: int
+    line: int
+    pieces: tuple[Piece, ...]
+
+    @property
+    def words(self) -> str:
+        return normal(self.title)
+
+    @property
+    def number(self) -> str:
+        """`3b` of a heading "Step 3b: critique"; empty where it has none."""
+        found = NUMBERED.match(self.title)
+        return found[1].lower() if found else ""
+
+    def said(self) -> Iterator[Piece]:
+        return (piece for piece in self.pieces if not piece.is_sample)
+
+
+@dataclass(frozen=True)
+class Page:
+    """One file of a set."""
+
+    shown: str
+    name: str
+    kind: str  # agent | orchestrator | patterns | prompt | other
+    text: str
+    fields: dict[str, Any] | None  # of its front matter; None: it has none
+    pieces: tuple[Piece, ...]
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        return tuple(_sections(self.pieces))
+
+    def section(self, *titles: str) -> Section | None:
+        """The first of these names."""
+        return next((one for one in self.sections if one.words in titles), None)
+
+    @property
+    def line(self) -> int:
+        """Where the file begins to speak: of what is missing in it altogether."""
+        return self.sections[0].line if self.sections else self.pieces[0].line if self.pieces else 1
+
+    @cached_property
+    def is_deprecated(self) -> bool:
+        """All that it holds is a notice that it is not used any more."""
+        said = [piece for piece in self.pieces if piece.kind != "comment"]
+        notice = any(DEPRECATED.match(piece.text) or _titled(piece) for piece in said[:3])
+        return notice and len(said) <= 8 and not any(piece.kind == "item" and piece.number for piece in said)
+
+    @property
+    def is_agent(self) -> bool:
+        return self.kind in ("agent", "orchestrator") and not self.is_deprecated
+
+
+def normal(title: str) -> str:
+    """A title as it is compared: small letters, no marks around it, one kind of hyphen."""
+    plain = re.sub(r"[\u2010-\u2014-]", "-", title.lower())
+    return " ".join(re.sub(r"[*_`:#]|\(.*?\)", " ", plain).split())
+
+
+def pieces_of(text: str, first: int = 1) -> tuple[Piece, ...]:
+    """All blocks of a Markdown text whose first line has that number."""
+    return tuple(_Walk(_markdown().parse(text), first).pieces())
+
+
+@cache
+def _markdown() -> MarkdownIt:
+    return MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
+
+
+def _titled(piece: Piece) -> bool:
+    return piece.kind == "heading" and "deprecated" in piece.text.lower()
+
+
+def _sections(pieces: Sequence[Piece]) -> Iterator[Section]:
+    for start, piece in enumerate(pieces):
+        if piece.kind != "heading" or piece.inner:
+            continue
+        rest = pieces[start + 1 :]
+        end = next(
+            (n for n, one in enumerate(rest) if one.kind == "heading" and not one.inner and one.level <= piece.level),
+            len(rest),
+        )
+        yield Section(piece.flat, piece.level, piece.line, tuple(rest[:end]))
+
+
+class _Walk:
+    """Through the tokens of one text: lists and quotations are remembered while they are open."""
+
+    def __init__(self, tokens: Sequence[Token], first: int) -> None:
+        self._tokens, self._first = tokens, first
+        self._lists, self._quotes = 0, 0
+        self._row = 1
+        self._fresh: str | None = None  # the number of an item whose first words are still to come
+
+    def pieces(self) -> Iterator[Piece]:
+        heading, row, header = 0, list[str](), False
+        for token in self._tokens:
+            self._opened(token)
+            if token.type == "heading_open":
+                heading = int(token.tag[1:])
+            elif token.type == "tr_open":
+                row = []
+            elif token.type in ("th_open", "td_open"):
+                header = token.type == "th_open"
+                row.append("")
+            elif token.type == "tr_close":
+                yield Piece("header" if header else "row", self._row, " | ".join(row), cells=tuple(row))
+                row = []
+            elif token.type == "inline" and row:
+                row[-1], self._row = token.content, self._line(token)
+            elif token.type == "inline":
+                yield self._words(token, heading)
+                heading = 0
+            elif token.type in ("fence", "code_block"):
+                line = self._line(token) + (token.type == "fence")
+                yield Piece("code", line, token.content, info=token.info.split(" ")[0].lower(), inner=self._inner)
+            elif token.type == "html_block":
+                yield Piece("comment" if token.content.startswith("<!--") else "text", self._line(token), token.content)
+
+    @property
+    def _inner(self) -> bool:
+        return bool(self._quotes or self._lists)
+
+    def _opened(self, token: Token) -> None:
+        if token.type in ("bullet_list_open", "bullet_list_close", "ordered_list_open", "ordered_list_close"):
+            self._lists += token.nesting
+        elif token.type in ("blockquote_open", "blockquote_close"):
+            self._quotes += token.nesting
+        elif token.type == "list_item_open":
+            self._fresh = token.info if token.info.isdigit() else ""
+
+    def _words(self, token: Token, heading: int) -> Piece:
+        line = self._line(token)
+        if heading:
+            return Piece("heading", line, token.content, heading, inner=self._inner)
+        if self._fresh is None:
+            return Piece("text", line, token.content, inner=self._inner)
+        number, self._fresh = self._fresh, None
+        return Piece("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
+
+    def _line(self, token: Token) -> int:
+        return (token.map or [0])[0] + self._first

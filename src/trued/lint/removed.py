@@ -1,0 +1,83 @@
+"""TS-1, TS-2 and TS-3: what the pipeline had once, and has no more; told by the rule of the place where it stands."""
+
+import re
+from collections.abc import Iterator
+
+from .findings import Found
+from .pages import Page, Piece
+from .sets import Set
+from .steps import step_at
+from .words import AGGREGATOR, NAMED_AGGREGATOR, SYNTHESIS, active, is_combined, is_denied, paths
+
+BY_STEP = {"3b": "TS-6.4", "6": "TS-7.4", "7": "TS-8.5"}
+
+
+def removed(files: Set) -> Iterator[Found]:
+    if not files.is_pipeline:
+        return
+    members = {page.shown for page in files.members}
+    for page in files.pages:
+        if _is_aggregator(page):
+            if not page.is_deprecated:
+                said = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
+                yield Found(page.shown, page.line, "TS-1.1", said)
+        elif page.kind != "other" and not page.is_deprecated and (page.kind != "agent" or page.shown in members):
+            yield from _aggregators(page)
+            yield from _combined(page)
+            yield from _synthesis(page)
+
+
+def _is_aggregator(page: Page) -> bool:
+    return page.kind == "agent" and NAMED_AGGREGATOR.fullmatch(page.name) is not None
+
+
+def _aggregators(page: Page) -> Iterator[Found]:
+    for piece in active(page):
+        anchored = _in_anchor(page, piece)
+        pattern = NAMED_AGGREGATOR if page.kind == "agent" and not anchored else AGGREGATOR
+        for found in pattern.finditer(piece.text):
+            named = NAMED_AGGREGATOR.fullmatch(found[0])
+            if named or not is_denied(piece.text, found.start(), found.end()):
+                line = piece.line_at(found.start())
+                yield Found(page.shown, line, _aggregator_rule(page, piece), f"{found[0]!r}: there are no aggregators")
+
+
+def _aggregator_rule(page: Page, piece: Piece) -> str:
+    if _in_anchor(page, piece):
+        return "TS-13.2"
+    if page.kind == "orchestrator":
+        if re.search(r"write\s+safety", piece.text, re.I):
+            return "TS-11.1"
+        return BY_STEP.get(step_at(page, piece.line), "TS-1.2")
+    return {"patterns": "TS-10.2", "prompt": "TS-14.1"}.get(page.kind, "TS-1.2")
+
+
+def _combined(page: Page) -> Iterator[Found]:
+    for path, line in paths(active(page)):
+        if is_combined(path):
+            yield Found(page.shown, line, _combined_rule(page, line), f"{path}: nobody writes this combined file")
+
+
+def _combined_rule(page: Page, line: int) -> str:
+    if page.kind == "orchestrator":
+        structure = next((one for one in page.sections if "documentation structure" in one.words), None)
+        inside = structure and any(piece.line <= line <= piece.line_at(len(piece.text)) for piece in structure.pieces)
+        return "TS-12.2" if inside else "TS-2"
+    return {"patterns": "TS-10.2", "prompt": "TS-14.2"}.get(page.kind, "TS-2")
+
+
+def _synthesis(page: Page) -> Iterator[Found]:
+    if page.kind not in ("orchestrator", "agent") or (page.kind == "agent" and page.name != "researcher"):
+        return
+    rule = "TS-3.2" if page.kind == "orchestrator" else "TS-3.1"
+    for piece in active(page):
+        for found in SYNTHESIS.finditer(piece.text):
+            if rule == "TS-3.1" or not is_denied(piece.text, found.start(), found.end()):
+                yield Found(page.shown, piece.line_at(found.start()), rule, f"{found[0]!r}: research is not combined")
+        for found in re.finditer(r"\bstep\s+1\.2\b", piece.text, re.I) if rule == "TS-3.2" else ():
+            yield Found(page.shown, piece.line_at(found.start()), rule, "there is no step 1.2")
+
+
+def _in_anchor(page: Page, piece: Piece) -> bool:
+    anchor = page.section("anti-drift anchor")
+    return anchor is not None and piece in anchor.pieces

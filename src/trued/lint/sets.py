@@ -1,0 +1,138 @@
+"""Files that stand together: which of them are agents, and whether they make a pipeline."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ..decide import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
+from ..errors import BadInput
+from ..located import read_text
+from ..roles.front import lenient
+from ..roles.others import KNOWN, role_name
+from ..roles.places import stem_of
+from .pages import Page, normal, pieces_of
+
+SECTIONS = (
+    *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
+    "anti-drift anchor",
+)
+KEEPS = 3  # sections of these names: so many are no chance
+SEVERAL = 3  # agents with names of the pipeline's: fewer may be called so by chance
+FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
+ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
+NAMES = (*ALONE, *CRITICS, *VERIFIERS, *REVIEWERS)
+ORCHESTRATOR, PATTERNS, PROMPT = "orchestrator", "dispatch-patterns", "feature-workflow"
+NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
+MOST = 2000  # files in one folder
+PASSED_OVER = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
+
+
+@dataclass(frozen=True)
+class Set:
+    """Pages that are judged together."""
+
+    pages: tuple[Page, ...]
+    strict: frozenset[str] = frozenset()  # files that keep the convention, whatever they look like
+    forced: bool = False  # somebody said that this is a pipeline
+    plain: bool = False  # somebody said that it is none
+
+    @cached_property
+    def is_pipeline(self) -> bool:
+        if self.forced or self.plain:
+            return self.forced
+        if any(page.kind in ("orchestrator", "patterns") for page in self.pages):
+            return True
+        if any(page.kind == "prompt" and page.name == PROMPT for page in self.pages):
+            return True
+        return len({page.name for page in self.agents} & set(NAMES)) >= SEVERAL
+
+    @cached_property
+    def agents(self) -> tuple[Page, ...]:
+        return tuple(page for page in self.pages if page.is_agent)
+
+    @cached_property
+    def members(self) -> tuple[Page, ...]:
+        """The agents of the pipeline, its orchestrator aside: by the pipeline's names, or named by who leads it."""
+        if not self.is_pipeline:
+            return ()
+        led = self._led
+        return tuple(
+            page for page in self.agents if page.kind == "agent" and (self.forced or page.name in (*NAMES, *led))
+        )
+
+    @cached_property
+    def conventional(self) -> tuple[Page, ...]:
+        """The agents that TS-15 and TS-16 hold for."""
+        members = {page.shown for page in self.members}
+        return tuple(
+            page
+            for page in self.agents
+            if page.shown in self.strict or page.shown in members or page.kind == "orchestrator" or keeps(page)
+        )
+
+    def of(self, kind: str) -> Iterator[Page]:
+        return (page for page in self.pages if page.kind == kind and not page.is_deprecated)
+
+    def named(self, *names: str) -> Iterator[Page]:
+        return (page for page in self.members if page.name in names)
+
+    @cached_property
+    def _led(self) -> frozenset[str]:
+        spoken = (
+            piece.text for page in self.pages if page.kind in ("orchestrator", "patterns") for piece in page.pieces
+        )
+        codes = (code for text in spoken for code in text.split("`")[1::2])
+        return frozenset(codes) & {page.name for page in self.pages}
+
+
+def keeps(page: Page) -> bool:
+    """Whether its sections are the convention's, more or less."""
+    return len({one.words for one in page.sections} & set(SECTIONS)) >= KEEPS
+
+
+def page_of(path: Path, shown: str = "") -> Page:
+    """One file, read."""
+    shown = shown or str(path)
+    text = read_text(path, shown)
+    try:
+        matter = lenient(text, shown, KNOWN)
+    except BadInput:  # fields that cannot be read: ROLE-1 says so
+        matter = None
+    body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
+    fields = matter.fields.value if matter else None
+    page = Page(shown, _name(path, fields), "other", text, fields, pieces_of(body, first))
+    return Page(shown, page.name, _kind(path, page), text, fields, page.pieces)
+
+
+def files_in(folder: Path) -> list[Path]:
+    """All Markdown files below a folder, those of installed packages aside."""
+    found = [
+        path
+        for path in sorted(folder.rglob("*.md"))
+        if path.is_file() and not PASSED_OVER & set(path.relative_to(folder).parts)
+    ]
+    if len(found) > MOST:
+        raise BadInput(f"{folder} holds {len(found)} Markdown files", then=f"name a folder with at most {MOST}")
+    return found
+
+
+def _name(path: Path, fields: dict[str, object] | None) -> str:
+    stem = stem_of(path).removesuffix(".prompt")
+    said = fields.get("name") if fields and not path.name.endswith((".agent.md", ".prompt.md")) else None
+    return role_name(said) if isinstance(said, str) and said.strip() else stem
+
+
+def _kind(path: Path, page: Page) -> str:
+    stem = stem_of(path).lower()
+    if path.name.endswith(".prompt.md"):
+        return "prompt"
+    if stem == PATTERNS:
+        return "patterns"
+    if path.name.endswith((".agent.md", ".chatmode.md")):
+        return "orchestrator" if page.name == ORCHESTRATOR else "agent"
+    if stem in NO_AGENTS or path.name.endswith(".instructions.md"):
+        return "other"
+    if keeps(page) or (page.fields and {"description", "tools"} & page.fields.keys()):
+        return "orchestrator" if page.name == ORCHESTRATOR else "agent"
+    return "agent" if normal(stem).endswith("aggregator") else "other"

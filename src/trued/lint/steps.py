@@ -1,0 +1,37 @@
+"""The steps of an orchestrator: sections whose heading begins with the step's number."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from .pages import Page, Piece, Section
+
+CLUSTERS = {  # a step's decision may stand under the cluster's own name
+    "3b": ("ct cluster", "ct decision", "critique decision"),
+    "6": ("v cluster", "v decision", "verification decision"),
+    "7": ("r cluster", "r decision", "review decision"),
+}
+
+
+def step_sections(page: Page, step: str) -> list[Section]:
+    """Those of the step: `6` is also 6.1 and 6.2."""
+    return [
+        one
+        for one in page.sections
+        if one.number == step
+        or one.number.startswith(f"{step}.")
+        or any(words in one.words for words in CLUSTERS.get(step, ()))
+    ]
+
+
+def in_step(page: Page, step: str) -> Iterator[Piece]:
+    """All that is said in a step, each piece once."""
+    pieces = chain.from_iterable(section.pieces for section in step_sections(page, step))
+    return iter({(piece.line, piece.text): piece for piece in pieces if not piece.is_sample}.values())
+
+
+def step_at(page: Page, line: int) -> str:
+    """The step that a line belongs to; empty outside of them."""
+    for step in CLUSTERS:
+        if any(piece.line <= line <= piece.line_at(len(piece.text)) for piece in in_step(page, step)):
+            return step
+    return ""
