@@ -29,6 +29,7 @@ COMMANDS = {
     "gate": ("Work", "gate", "Let nobody say that it is done while a requirement is not met"),
     "run": ("Work", "work", "Let agents work on a goal or a plan until it is proven"),
     "resume": ("Work", "work", "Go on where a run stands; no finished call is paid for twice"),
+    "compare": ("Work", "compare", "One goal by several workflows or agents, side by side in one table"),
     "cancel": ("Work", "work", "End a run for good; its work stays on its branch"),
     "answer": ("Work", "people", "Answer what a run asks: yes, stop or redo"),
     "approve": ("Work", "people", "Give your word for a contract or a requirement"),

@@ -29,7 +29,10 @@ class Side:
         self._console, self._one = err(), asyncio.Lock()
 
     def hear(self, record: RunRecord, event: Event) -> None:
-        self._console.print(Text(f"{name_of(record)}  {told(event)}"), soft_wrap=True)
+        self._console.print(Text(f"{self.name_of(record)}  {told(event)}"), soft_wrap=True)
+
+    def name_of(self, record: RunRecord) -> str:
+        return name_of(record)
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
         async with self._one:

@@ -93,6 +93,7 @@ async def placed(engine: "Engine", inputs: "Inputs", repository: Repository) -> 
 
 async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge: Forge) -> Place:
     runs = [one for one in engine.journal.runs() if one.repository == str(repository.root) and one.workflow == TICKET]
+    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
     known = [one.branch for one in runs if _same(engine.inputs(one.id).ticket, ticket)]
     name = known[-1] if known else ticket.branch  # the first one: whoever edits a title writes no other ticket
     for number in count(1):

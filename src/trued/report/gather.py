@@ -9,10 +9,11 @@ from typing import Any
 
 from .. import proof
 from ..engine import Engine
+from ..engine.comparing import with_run
 from ..engine.waits import waits
 from ..kit import folder_name
 from ..types import Approval, Goal, RunRecord, Verdict
-from ..views import state_of
+from ..views import comparison, state_of
 from .material import Material, Proved, Spooled
 from .pictures import reader
 
@@ -25,7 +26,7 @@ def gather(engine: Engine, run_id: str) -> Material:
     record = journal.run(run_id)
     record = record.model_copy(update={"state": state_of(record, journal.driver(record.id))})
     inputs, contract, folder = engine.inputs(record.id), engine.contract(record.id), engine.folder(record.id)
-    history = tuple(_history(engine, record.id))
+    history, among = tuple(_history(engine, record.id)), with_run(engine, record.id)
     return Material(
         record=record,
         events=journal.events(record.id),
@@ -45,6 +46,7 @@ def gather(engine: Engine, run_id: str) -> Material:
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         kept=reader(folder / "artifacts"),
         now=time.time(),
+        compared=comparison.of(engine, among) if among else None,
     )
 
 

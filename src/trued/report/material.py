@@ -61,6 +61,7 @@ class Material:
     spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted
     kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
     now: float = 0.0
+    compared: Mapping[str, Any] | None = None  # with other runs, as `compare --json` tells it
 
     @property
     def ended(self) -> bool:

@@ -9,6 +9,7 @@ from ..engine.waits import Wait
 from ..types import Approval, Finding, Grade, Question
 from ..views import features_of
 from .calls import Call, Text, calls
+from .comparing import Compared, compared
 from .ledger import Row, rows
 from .material import Material
 from .notices import notices
@@ -78,6 +79,7 @@ class Page:
     held_back: bool
     made: str
     version: str
+    compared: Compared | None = None  # with other runs of the same goal
 
 
 def page(material: Material) -> Page:
@@ -115,6 +117,7 @@ def page(material: Material) -> Page:
         held_back=bool(material.contract and material.contract.held_out and not material.ended),
         made=moment(material.now),
         version=material.version,
+        compared=compared(material.compared) if material.compared else None,
     )
 
 

@@ -8,7 +8,12 @@ from .page import Page
 
 
 def rendered(page: Page) -> str:
-    environment = Environment(
+    return environment().get_template("report.html.j2").render(page=page)
+
+
+def environment() -> Environment:
+    """Templates in which nothing from outside is markup."""
+    made = Environment(
         loader=PackageLoader("trued.report"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -16,11 +21,11 @@ def rendered(page: Page) -> str:
         lstrip_blocks=True,
         finalize=_disarmed,
     )
-    environment.filters.update(
+    made.filters.update(
         amount=words.amount, clock=words.clock, duration=words.duration, moment=words.moment, short=words.short
     )
-    environment.globals["counted"] = words.counted
-    return environment.get_template("report.html.j2").render(page=page)
+    made.globals["counted"] = words.counted
+    return made
 
 
 def _disarmed(value: object) -> object:

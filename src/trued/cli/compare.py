@@ -1,0 +1,312 @@
+"""The command that compares: one goal by several workflows or agents, and the table of runs that there are."""
+
+import asyncio
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from ..engine import FINISHED, Engine, Request
+from ..engine.comparing import (
+    FEWEST,
+    Comparison,
+    Ended,
+    Entered,
+    Variant,
+    begin,
+    distinct,
+    go_on,
+    named,
+    ready,
+    remembered,
+)
+from ..engine.several import code_of
+from ..errors import BadInput, TruedError
+from ..report import write_comparison
+from ..report.words import agent_name
+from ..types import Event, Question, RunRecord
+from ..views.comparison import of
+from .house import AsJson, opened, top_of
+from .live import Tree
+from .several import Side
+from .side_by_side import print_table
+from .terminal import asked, complain, err, hint, home, outside_agents, print_json, quiet_place
+from .words import line
+from .work import agents, chosen_roles, logins
+
+app = typer.Typer(rich_markup_mode=None)
+
+BASELINE = "solo"
+NAMED = 24  # characters of what stands before a line
+_NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between the roles of one cast: agents may be command lines
+
+
+@app.command()
+def compare(  # noqa: PLR0913  a flag is a parameter
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
+            help="What to work on; or what to look at again, with no agent called.",
+            show_default="this repository's newest comparison",
+        ),
+    ] = None,
+    workflow: Annotated[
+        list[str] | None,
+        typer.Option("-w", "--workflow", help="A workflow to try; several.", show_default="the input's own, and solo"),
+    ] = None,
+    cast: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="AGENT", help="An agent to try in each workflow, or 'ROLE=AGENT; ROLE=AGENT'; several."
+        ),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="[ROLE=]AGENT", help="Who works in all of them.", show_default="what is installed"),
+    ] = None,
+    requirements: Annotated[
+        Path | None, typer.Option(help="One contract for all. Without it each run seals its own.")
+    ] = None,
+    together: Annotated[
+        bool, typer.Option("--together", help="Side by side under one cap; their times then say little.")
+    ] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the runs of a comparison.")] = False,
+    login: Annotated[
+        list[str] | None, typer.Option(metavar="[AGENT=]HOW", help="How agents may log in.", show_default="auto")
+    ] = None,
+    role: Annotated[
+        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Let a role work by another role file.")
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
+    cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
+    accept: Annotated[
+        str | None, typer.Option(metavar="GRADE", help="The lowest grade that is enough.", show_default="attested")
+    ] = None,
+    limit: Annotated[
+        list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="The most that each run may use: usd=5, time=2h.")
+    ] = None,
+    sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help="As in `run`.", show_default="auto")] = None,
+    allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help="As in `run`.")] = False,
+    trust: Annotated[str, typer.Option(metavar="DIGEST", help="As in `run`.", show_default=False)] = "",
+    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it as one HTML file, too.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """The same goal by two or more workflows or agents, from the same commit, and one table of what came of it.
+
+    Each is an ordinary run with a branch of its own: `trued ls`, `show`, `resume` and `land` know it.
+    """
+    flags: dict[str, Any] = {
+        "login": logins(login or []),
+        "roles": chosen_roles(role or []),
+        "rounds": rounds,
+        "cap": cap,
+        "yes": yes or None,
+        "accept": accept,
+        "limits": limit or None,
+        "sandbox": sandbox,
+        "allow_unsandboxed": allow_unsandboxed or None,
+    }
+    if report and not report.absolute().parent.is_dir():
+        raise BadInput(f"there is no folder {report.absolute().parent}", "--report", "name one that is there")
+    show = partial(_show, report=report, as_json=as_json)
+    with opened() as engine:
+        there = _there(engine, words or [])
+        if there and (workflow or cast):
+            raise BadInput(
+                "there is no goal to work on", "-w" if workflow else "--with", "name a plan, or say it in words"
+            )
+        if there and not resume:
+            show(engine, there)
+            return
+    outside_agents("compare")
+    if there:
+        _drive(lambda engine: there, show, yes=yes)
+    if resume:
+        raise BadInput(
+            "there is no such comparison", "--resume", "`trued compare COMPARISON --resume` goes on with one"
+        )
+    request = partial(Request, goal=(words or [""])[0], repository=repo, requirements=requirements, trust=trust)
+    ways = [
+        Variant(
+            request(workflow=each, flags={**flags, "agents": {**agents(agent or []), **agents(_parts(one))}}), _by(one)
+        )
+        for each in _workflows(request.keywords["goal"], workflow or [], cast or [])
+        for one in cast or [""]
+    ]
+    _drive(lambda engine: begin(engine, ready(engine, ways), together=together), show, yes=yes)
+
+
+# -- what is meant -----------------------------------------------------------------------------------------------------
+
+
+def _there(engine: Engine, words: Sequence[str]) -> Comparison | None:
+    """The comparison that is named, or the one that these runs make; None for a goal."""
+    if not words:
+        return _newest(engine)
+    if len(words) > 1:
+        return _made_of(engine, words)
+    (word,) = words
+    if _is_file(word):
+        return None
+    if (found := named(engine, word)) is not None:
+        return found
+    if any(one.id == word for one in engine.journal.runs()):
+        raise BadInput(
+            "one run alone is nothing to compare", then=f"name another one, too; `trued show {word}` shows it"
+        )
+    return None
+
+
+def _newest(engine: Engine) -> Comparison:
+    here = top_of(Path.cwd())
+    found = [one for one in remembered(engine) if here and Path(one.repository).resolve() == here]
+    if not found:
+        raise BadInput("nothing was compared here yet", then="begin with: trued compare PLAN.md -w purple -w solo")
+    return found[0]
+
+
+def _made_of(engine: Engine, words: Sequence[str]) -> Comparison:
+    runs = {one.id: one for one in engine.journal.runs()}
+    for word in words:
+        if not word or not any(one.startswith(word) for one in runs):
+            then = "`trued ls` lists the runs; put a goal in words between quotation marks"
+            raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
+    records = {one.id: one for one in (engine.journal.run(word) for word in words)}
+    if len(records) < FEWEST:
+        raise BadInput("one run alone is nothing to compare", then="name another one, too")
+    names = distinct(one.workflow for one in records.values())
+    entered = tuple(Entered(name=name, run=run) for name, run in zip(names, records, strict=True))
+    return Comparison(id="", repository="", at=0.0, runs=entered)
+
+
+def _is_file(goal: str) -> bool:
+    try:
+        return Path(goal).is_file()
+    except (OSError, ValueError):  # a sentence that is too long for a file name
+        return False
+
+
+def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
+    """Those that are named; else the input's own, and the one to compare it with where no agents are compared."""
+    if named or casts:
+        return list(named) or [None]
+    in_words = not _is_file(goal) and " " in goal.strip()
+    return ["purple" if in_words else None, BASELINE]
+
+
+def _parts(cast: str) -> list[str]:
+    return [one.strip() for one in _NEXT.split(cast)] if cast.strip() else []
+
+
+def _by(cast: str) -> str:
+    chosen = agents(_parts(cast))
+    return ", ".join(agent_name(one) if role == "*" else f"{role}={agent_name(one)}" for role, one in chosen.items())
+
+
+# -- under the eyes of a person ----------------------------------------------------------------------------------------
+
+
+class Named(Side):
+    """One line an event, prefixed by what its run is called here."""
+
+    def __init__(self, names: Mapping[str, str]) -> None:
+        super().__init__()
+        self._names = names
+
+    def name_of(self, record: RunRecord) -> str:
+        return line(self._names.get(record.id, record.id), NAMED)
+
+
+class Turns:
+    """One live tree after the other, as the runs have their turns."""
+
+    def __init__(self) -> None:
+        self._tree: Tree | None = None
+        self._run = ""
+
+    def turn(self, engine: Engine, name: str, record: RunRecord) -> None:
+        self.close()
+        err().print(Text(f"\n{line(name)} ({record.id})", style="bold"))
+        self._run, self._tree = record.id, Tree(record.id, tuple(engine.journal.events(record.id)))
+        self._tree.__enter__()
+
+    def hear(self, record: RunRecord, event: Event) -> None:
+        if self._tree and record.id == self._run:
+            self._tree.listen(event)
+
+    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+        return await (self._tree.ask(question) if self._tree else asked(question))
+
+    def close(self) -> None:
+        if self._tree:
+            self._tree.__exit__(None, None, None)
+            self._tree = None
+
+
+def _drive(make: Callable[[Engine], Comparison], show: Callable[[Engine, Comparison], None], *, yes: bool) -> None:
+    """Let the runs go on, show the table, and end with the worst of their codes."""
+    engine = Engine(home(), os.environ)
+    turns = Turns()
+    try:
+        comparison = make(engine)
+        names = {one.run: one.name for one in comparison.runs}
+        alone = not comparison.together and not quiet_place()
+        eyes: Turns | Named = turns if alone else Named(names)
+        engine.person, engine.hear = eyes.ask, eyes.hear
+        _announce(engine, comparison)
+        turn = partial(_turn, turns, engine, names) if alone else _nobody
+        ended = asyncio.run(go_on(engine, comparison, partial(engine.resume, yes=yes), turn))
+        turns.close()
+        _conclude(engine, comparison, ended, show)
+    except KeyboardInterrupt:
+        hint("interrupted before anything could be lost; `trued compare --resume` goes on")
+        raise typer.Exit(130) from None
+    finally:
+        turns.close()
+        engine.close()
+    raise typer.Exit(code_of(ended))
+
+
+def _turn(turns: Turns, engine: Engine, names: Mapping[str, str], record: RunRecord) -> None:
+    turns.turn(engine, names[record.id], record)
+
+
+def _nobody(_: RunRecord) -> None:
+    return None
+
+
+def _announce(engine: Engine, comparison: Comparison) -> None:
+    runs = ", ".join(f"{line(one.name)} ({one.run})" for one in comparison.runs)
+    base = engine.journal.run(comparison.runs[0].run).base
+    how = "side by side" if comparison.together else "one after the other"
+    err().print(Text(f"{comparison.id or 'comparing'}: {runs}; {how}, from {base[:10]}"), soft_wrap=True)
+
+
+def _conclude(engine: Engine, comparison: Comparison, ended: Ended, show: Callable[[Engine, Comparison], None]) -> None:
+    for error in (one for one in ended if isinstance(one, TruedError)):
+        complain(str(error))
+    show(engine, comparison)
+    left = [one for one in comparison.runs if engine.journal.run(one.run).state not in FINISHED]
+    named = f"{comparison.id} " if comparison.id else f"{' '.join(one.run for one in comparison.runs)} "
+    if left:
+        hint(f"go on with: trued compare {named}--resume; trued show {left[0].run} tells what it waits for")
+    else:
+        hint(f"trued compare {named}shows this again; trued land RUN brings one of them home")
+
+
+def _show(engine: Engine, comparison: Comparison, *, report: Path | None, as_json: bool) -> None:
+    data = of(engine, comparison)
+    if report:
+        err().print(str(write_comparison(data, report)), soft_wrap=True)
+    if as_json:
+        print_json(data)
+    else:
+        print_table(data)
