@@ -1,5 +1,6 @@
 """`backlog.md`: what a team has to do, written for people, read back with whatever they changed."""
 
+from .edits import honoured
 from .items import (
     ATTEMPTS,
     Acceptance,
@@ -28,6 +29,7 @@ __all__ = [
     "Progress",
     "State",
     "Story",
+    "honoured",
     "parse_backlog",
     "render",
 ]
