@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .branch import SetUp
     from .decide import Cluster
+    from .documents.feature_folder import Acceptance
     from .documents.feature_list import Feature
     from .documents.issues import (
         Beyond,
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
     )
     from .documents.memory_log import Iteration, Section
     from .documents.project import Project, message_of, task_of
+    from .documents.waves import Work
     from .errors import Stopped
     from .handing import Attempt
+    from .patterns import Returned
     from .run import Run
     from .session import Session
     from .types import Answer, Finding, Goal, Grade, Note, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "branch": ("SetUp",),
     "decide": ("Cluster",),
+    "documents.feature_folder": ("Acceptance",),
     "documents.feature_list": ("Feature",),
     "documents.issues": (
         *("Beyond", "Claimed", "Issue", "Mended", "Round", "Summary"),
@@ -39,8 +43,10 @@ _HOMES = {
     ),
     "documents.memory_log": ("Iteration", "Section"),
     "documents.project": ("Project", "message_of", "task_of"),
+    "documents.waves": ("Work",),
     "errors": ("Stopped",),
     "handing": ("Attempt",),
+    "patterns": ("Returned",),
     "run": ("Run",),
     "session": ("Session",),
     "types": (
@@ -51,6 +57,7 @@ _HOMES = {
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
+    "Acceptance",
     "Answer",
     "Attempt",
     "Beyond",
@@ -68,6 +75,7 @@ __all__ = [
     "Plan",
     "Project",
     "Reply",
+    "Returned",
     "Round",
     "Run",
     "Section",
@@ -80,6 +88,7 @@ __all__ = [
     "Task",
     "Value",
     "Verdict",
+    "Work",
     "compared",
     "message_of",
     "open_issues",

@@ -1,6 +1,5 @@
 """Run: what a workflow holds in its hand. Every awaited method is one durable step with a name."""
 
-import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -9,14 +8,13 @@ from pydantic import Field
 
 from . import byhand, people, proof, sealing
 from .branch import TAIL
-from .decide import Cluster
 from .documents.account import account, with_visible
 from .documents.plan import parse_plan
 from .documents.project import Figures
 from .documents.ticket_plan import plan_of, servable
 from .errors import BadInput, Ended, Stopped
 from .kit import digest
-from .parallel import Parallel
+from .patterns import Patterns
 from .session import Before, Context, R, Session, Subject
 from .steps import Steps
 from .types import (
@@ -25,7 +23,6 @@ from .types import (
     Contract,
     Finding,
     Goal,
-    Note,
     Outcome,
     Outcomes,
     Plan,
@@ -66,7 +63,7 @@ class PlanOnly(Ended):
     code = 0
 
 
-class Run(Parallel):
+class Run(Patterns):
     """The run as a workflow sees it. `scope` names a part of it; everything else is a step."""
 
     @property
@@ -100,21 +97,6 @@ class Run(Parallel):
             return await session.ask(subject, **context)
         finally:
             await session.close()
-
-    async def cluster(self, roles: Iterable[str], subject: Subject, **context: Context) -> Cluster:
-        """Fresh agents side by side, under the one cap; whoever breaks simply has no note."""
-        soon = asyncio.Semaphore(2 * self.settings.cap)  # those at work, and as many who are being made ready
-
-        async def one(role: str) -> Note | None:
-            session = Session(self.steps.below(role).apart(), role, Note, publishes=False)
-            async with soon:
-                return await session.tolerant(subject, **context)
-
-        names = list(roles)
-        notes = await asyncio.gather(*map(one, names), return_exceptions=True)  # nobody who works is broken off
-        if end := next((note for note in notes if isinstance(note, BaseException)), None):
-            raise end
-        return Cluster({name: note for name, note in zip(names, notes, strict=True) if isinstance(note, Note | None)})
 
     # -- plan and contract ---------------------------------------------------------------------------------------------
 

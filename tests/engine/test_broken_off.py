@@ -13,11 +13,12 @@ from tests.workflows.conftest import Ground, events, saying
 from trued.engine import Engine
 from trued.errors import Waiting
 from trued.kit import Person
+from trued.patterns import Errand
 from trued.protocols import Capabilities, Tell
 from trued.run import Run
 from trued.runtimes.scripted import ScriptedRuntime
 from trued.spool import Spool
-from trued.types import RunRecord, Task
+from trued.types import Note, RunRecord, Task
 from trued.wire import Order, Report, Usage, dump
 
 GOAL = "double(x) returns twice its argument"
@@ -194,5 +195,5 @@ async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Pl
     inputs = engine.inputs(record.id)
     run = Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
     with pytest.raises(Waiting):
-        await run.cluster(("solo", "planner"), Task(id="1A", title="double"))
+        await run.cluster(Errand(role, role, Note, Task(id="1A", title="double")) for role in ("solo", "planner"))
     assert ended == ["planner"]

@@ -1,0 +1,43 @@
+"""What the orchestrator of a pipeline does between its agents: it collects, remembers, merges, checks and tells."""
+
+from ..documents.feature_folder import DESIGN, FEATURE, PLAN, REQUEST
+from .checks import (
+    Checked,
+    built,
+    counted,
+    critiques,
+    objections,
+    on_record,
+    proven,
+    reviewed,
+    shown,
+    to_mend,
+    verified,
+)
+from .desk import CRITIQUES, RESEARCH, VERIFICATION, Desk, set_up
+from .turns import Gaps, implemented
+
+__all__ = [
+    "CRITIQUES",
+    "DESIGN",
+    "FEATURE",
+    "PLAN",
+    "REQUEST",
+    "RESEARCH",
+    "VERIFICATION",
+    "Checked",
+    "Desk",
+    "Gaps",
+    "built",
+    "counted",
+    "critiques",
+    "implemented",
+    "objections",
+    "on_record",
+    "proven",
+    "reviewed",
+    "set_up",
+    "shown",
+    "to_mend",
+    "verified",
+]

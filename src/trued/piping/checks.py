@@ -1,0 +1,235 @@
+"""Checks: what verifiers and reviewers say, held against the engine's own build, tests and proof; the worse counts."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .. import decide
+from ..decide import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
+from ..documents.kind import corrected, detected, to_read
+from ..documents.project import Figures
+from ..documents.waves import Work
+from ..memory import Memory
+from ..patterns import Returned
+from ..run import Built
+from ..types import Finding, Plan, Severity, Status, TestsCheck
+from .desk import Desk, worst
+
+TESTS = "v-tests"
+COMMANDS = 8  # that a plan names for its tests, and the engine runs
+SHOWN = 20  # gaps in a brief: the verification files have them all
+LINE = 300
+RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What a round of verification, or a review, came to."""
+
+    decision: Decision
+    memories: Mapping[str, Memory | None]
+    returned: Mapping[str, Returned[Any]]
+    gaps: tuple[Finding, ...] = ()  # that the engine found itself
+
+    @property
+    def settled(self) -> bool:
+        return self.decision.status is Status.DONE
+
+    @property
+    def revises(self) -> bool:
+        return self.decision.status is Status.NEEDS_REVISION
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """All that stands in the way, whoever found it."""
+        said = [(name, one) for name, back in self.returned.items() if back.reply for one in back.reply.findings]
+        return (*self.gaps, *(one.model_copy(update={"by": name}) for name, one in said))
+
+    def repeated(self) -> set[str]:
+        """Critiques of the design that somebody found again in the work."""
+        return {name for back in self.returned.values() for name in getattr(back.reply, "repeats", ())}
+
+
+# -- the engine's own look ---------------------------------------------------------------------------------------------
+
+
+async def built(desk: Desk) -> Built | None:
+    """The project's build, run by the engine; None where nobody knows how it is built."""
+    run = desk.run
+    paths = await run.paths()
+    texts = {path: await run.read(path) or "" for path in to_read(paths)}
+    command = corrected(detected(paths, texts.get), run.settings.commands).build
+    return await run.build(command) if command else None
+
+
+def shown(found: Built | None) -> str:
+    return f"the engine built it: {found.outcome}\n{found.said}" if found else "the engine knows no build of it"
+
+
+async def counted(desk: Desk) -> tuple[Finding, ...]:
+    """The tests that the plan names, run by the engine: they can only add gaps."""
+    named: dict[str, list[Work]] = {}
+    for work in desk.works:
+        if work.tests.strip():
+            named.setdefault(work.tests.strip(), []).append(work)
+    found = list[Finding]()
+    for command, works in list(named.items())[:COMMANDS]:
+        figures = await desk.run.figures(TestsCheck(command=command))
+        if not figures.good:
+            found += [Finding(what=f"{one.id}: {_told(command, figures)}", where="run by the engine") for one in works]
+    return tuple(found)
+
+
+def _told(command: str, found: Figures) -> str:
+    what = f"{found.passing} of {found.total} tests pass" if found.total else found.why or "no test was collected"
+    return f"`{command}`: {what}"
+
+
+async def proven(desk: Desk, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
+    """What the engine's own proof lacks. What agents give a case for is run with it; the rest is in their own words."""
+    verdict = await desk.run.prove(plan, objections(returned), disputes=desk.disputes)
+    desk.disputes = []
+    return (*verdict.remarks, *(gap for one in verdict.requirements for gap in one.gaps))
+
+
+# -- what agents object to ---------------------------------------------------------------------------------------------
+
+
+def objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
+    """Findings that the engine can run, and those on a requirement by somebody who asks for a revision."""
+    found = list[Finding]()
+    for name, back in returned.items():
+        reply = back.reply
+        if reply is None:
+            continue
+        for one in reply.findings:
+            grave = reply.status is not Status.DONE or one.severity >= Severity.MAJOR
+            if one.case is not None or (one.requirement and grave and name != decide.KNOWLEDGE):
+                found.append(Finding.model_validate({**one.model_dump(), "by": name}))
+    return tuple(found)
+
+
+# -- decisions ---------------------------------------------------------------------------------------------------------
+
+
+async def verified(
+    desk: Desk, returned: Mapping[str, Returned[Any]], build: Built | None, gaps: tuple[Finding, ...]
+) -> Checked:
+    """The table's word on what they say, or on what the engine saw where that is worse."""
+    said = {name: None for name in VERIFIERS} | desk.memories(returned)
+    seen = dict(said)
+    if build is not None and not build.ok:
+        seen[GATE] = overruled(said[GATE], GATE, Status.ERROR, (f"the engine's own build ends with {build.outcome}",))
+    if gaps:
+        lines = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps)
+        seen[TESTS] = overruled(said[TESTS], TESTS, Status.NEEDS_REVISION, lines)
+    asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
+    await desk.filed("verification", returned, asked)
+    decision = max(map(decide.verification, (said, seen)), key=lambda one: RANK.index(one.status))
+    decision = await desk.ends("verification", decision, VERIFIERS)
+    return Checked(decision, seen, returned, gaps)
+
+
+async def reviewed(desk: Desk, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]) -> Checked:
+    memories = await desk.filed("review", returned)
+    decision = decide.review(memories)
+    if gaps and decision.status is Status.DONE:  # a reviewer's case was run, and it fails
+        why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
+        decision = Decision(status=Status.NEEDS_REVISION, why=why)
+    decision = await desk.ends("review", decision, REVIEWERS)
+    return Checked(decision, memories, returned, gaps)
+
+
+def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
+    """What the engine saw goes before what was said; what was said stays below it."""
+    if memory is None:
+        return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
+    worse = status if RANK.index(status) > RANK.index(memory.status) else memory.status
+    if status is Status.NEEDS_REVISION and memory.status is Status.ERROR:
+        worse = status  # who gave up may not hide what is known to fail
+    findings = (*why[:3], *memory.findings)
+    return memory.model_copy(update={"status": worse, "severity": "fail", "findings": findings[:5]})
+
+
+# -- what is left at the end -------------------------------------------------------------------------------------------
+
+
+async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
+    """What nobody settled stands when the run is finished, by whose word it is; what was settled stands no more."""
+    for name in VERIFIERS:
+        desk.run.dispute(name, _standing(name, verification, among=VERIFIERS) if not verification.settled else ())
+    named = {line.partition(":")[0] for line in review.decision.why}
+    for name in REVIEWERS:
+        stands = not review.settled and name in named
+        desk.run.dispute(name, _standing(name, review, among=REVIEWERS) if stands else ())
+    again = verification.repeated() | review.repeated()
+    looked = verification.returned.get("v-feature") or review.decision.status is not Status.ERROR
+    left = {name: one for name, one in desk.critiques.items() if name in again or not looked}
+    for critic in CRITICS:
+        desk.run.dispute(critic, [one for one in left.values() if one.by == critic])
+    closed = sorted(desk.critiques.keys() - left.keys())
+    if desk.critiques:
+        await desk.run.note("critique", stands=sorted(left), closed=closed)
+
+
+def _standing(name: str, checked: Checked, *, among: Iterable[str]) -> tuple[Finding, ...]:
+    memory = checked.memories.get(name)
+    if memory is None:
+        skipped = name not in checked.returned and name in among and GATE in checked.returned
+        return () if skipped else (Finding(what=f"{name} gave no answer", where=checked.decision.status),)
+    if memory.status is Status.DONE and memory.severity in ("", "pass", "Minor"):
+        return ()
+    return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)
+
+
+def critiques(returned: Mapping[str, Returned[Any]]) -> dict[str, Finding]:
+    """What is still High or worse after the revision, by an id that others can name."""
+    found = list[Finding]()
+    for name, back in returned.items():
+        if back.reply is None or worst(name, back.reply) not in ("High", "Critical"):
+            continue
+        grave = [one for one in back.reply.findings if one.severity >= Severity.HIGH] or [*back.reply.findings]
+        words = (
+            [one.what for one in grave] or list(back.reply.key_findings) or [back.reply.summary or back.reply.severity]
+        )
+        found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in words]
+    return {f"C{number}": one for number, one in enumerate(found, 1)}
+
+
+# -- which tasks are to be mended --------------------------------------------------------------------------------------
+
+
+def to_mend(
+    desk: Desk,
+    findings: Iterable[Finding],
+    mapped: Iterable[tuple[str, str]] = (),
+    before: Sequence[Work] = (),
+) -> dict[str, list[Finding]]:
+    """Failures by task: as the planner maps them, and as the engine knows by requirement, file and open task; what is
+    new in the plan. What belongs to no task goes to all of them."""
+    found: dict[str, list[Finding]] = {}
+    known = {one.id for one in desk.works}
+    for task, what in mapped:
+        if task in known:
+            found.setdefault(task, []).append(Finding(what=what, where="the planner"))
+    for one in desk.works if before else ():
+        if one not in before:
+            found.setdefault(one.id, [])
+    for task in sorted(desk.failed & known):
+        found.setdefault(task, []).append(Finding(what=f"{task} is open: nobody has finished it"))
+    left = list[Finding]()
+    for finding in findings:
+        served = [work.id for work in desk.works if _concerns(work, finding)]
+        left += [finding] if not served else []
+        for task in served:
+            found.setdefault(task, []).append(finding)
+    for task in found or sorted(known):
+        found.setdefault(task, []).extend(left)
+    return {task: gaps[:SHOWN] for task, gaps in found.items()}
+
+
+def _concerns(work: Work, one: Finding) -> bool:
+    where = one.where.partition(":")[0].removeprefix("./")
+    return (
+        one.requirement in work.criteria or (bool(where) and where in work.files) or one.what.startswith(f"{work.id}:")
+    )

@@ -1,0 +1,330 @@
+"""The orchestrator's desk: artifacts collected, memories merged, gaps told; nobody else writes memory.md."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from .. import decide
+from ..decide import CRITICS, VERIFIERS, Concern, Decision, Flaw, Scale
+from ..documents.feature_folder import (
+    FEATURE,
+    FOCUSES,
+    PLAN,
+    REQUEST,
+    Acceptance,
+    FeatureFolder,
+    folder_for,
+    initial_request,
+    plan_files,
+)
+from ..documents.sentences import sentences
+from ..documents.waves import Work, wrong_with
+from ..errors import AgentFailed
+from ..memory import SHARED, Memory, Shared, file_of, merged
+from ..patterns import Errand, Returned
+from ..run import Run
+from ..session import Context, R
+from ..types import Criterion, Finding, Goal, Plan, Reply, Requirement, Severity, Source, Status, Value
+
+RESEARCH = tuple(f"research/{focus}.md" for focus in FOCUSES)
+CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
+VERIFICATION = tuple(f"verification/{name}.md" for name in VERIFIERS)
+WORDS = 6_000  # characters of the request in a brief; the rest is in initial-request.md
+ARTIFACT = 200_000  # characters of one artifact
+TITLE = 80
+SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
+
+
+class Stepped(Value):
+    """A step of the flow, for whoever looks; without a result it has just begun."""
+
+    step: str
+    agents: tuple[str, ...] = ()
+    result: str = ""
+    why: tuple[str, ...] = ()
+
+
+class Decided(Value):
+    cluster: str
+    result: Status
+    why: tuple[str, ...] = ()
+
+
+class Wave(Value):
+    number: int
+    tasks: tuple[str, ...]
+
+
+@dataclass
+class Desk:
+    """All that the orchestrator knows. Made anew from the journal with every replay."""
+
+    run: Run
+    goal: Goal
+    folder: FeatureFolder
+    shared: Shared
+    there: set[str] = field(default_factory=set)  # artifacts, by path in the folder
+    gone: dict[str, str] = field(default_factory=dict)  # artifacts that should be there, and why they are not
+    works: tuple[Work, ...] = ()
+    criteria: tuple[Acceptance, ...] = ()
+    critiques: dict[str, Finding] = field(default_factory=dict)  # of the design, still High: by the id that they got
+    failed: set[str] = field(default_factory=set)  # tasks that are open
+    disputes: list[Finding] = field(default_factory=list)
+    meddled: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that were not its to write
+    wave: int = 0
+
+    # -- what an agent is told -----------------------------------------------------------------------------------------
+
+    @property
+    def words(self) -> Goal:
+        """The request as far as it fits into every brief."""
+        text, more = self.goal.text, len(self.goal.text) - WORDS
+        if more > 0:
+            text = f"{text[:WORDS]}\n[… {more} characters more: {self.folder.path(REQUEST)}]"
+        return self.goal.model_copy(update={"text": text})
+
+    def told(self, name: str, reads: Iterable[str]) -> dict[str, Context]:
+        """`memory.md` first, then paths; what is missing is said, so that nobody looks for it."""
+        reads = tuple(reads)
+        path, own = self.folder.path, self.folder.own(name)
+        gaps = [f"{path(one)}: {self.gone.get(one, 'it is not there')}" for one in reads if one not in self.there]
+        undone = [
+            f"{one}: you wrote it before, it is not yours, and it was undone" for one in self.meddled.get(name, ())
+        ]
+        return {
+            "read_first": path(SHARED),
+            "artifacts": "\n".join(path(one) for one in reads if one in self.there),
+            "missing_inputs": "\n".join(gaps),
+            "your_document": "\n".join(own),
+            "undone_before": "\n".join(undone),
+        }
+
+    def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: Context) -> Errand[R]:
+        role = "researcher" if name.startswith("researcher-") else name
+        told = {**self.told(name, reads), **context}
+        return Errand(name, role, reply, self.words, told, self.folder.own(name))
+
+    @property
+    def about_design(self) -> dict[str, Context]:
+        """Critiques that are still open: whoever finds one again in the work names it."""
+        return {"open_critiques": dict(self.critiques)} if self.critiques else {}
+
+    @property
+    def tasks(self) -> tuple[str, ...]:
+        return tuple(f"tasks/{one.id}.md" for one in self.works)
+
+    # -- what it leaves ------------------------------------------------------------------------------------------------
+
+    async def begins(self, step: str, agents: Iterable[str]) -> None:
+        await self.run.told("step", Stepped(step=step, agents=tuple(agents)))
+
+    async def ends(self, step: str, decision: Decision, agents: Iterable[str]) -> Decision:
+        await self.run.told("decided", Decided(cluster=step, result=decision.status, why=decision.why))
+        ended = Stepped(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
+        await self.run.told("step", ended)
+        return decision
+
+    async def filed(
+        self,
+        step: str,
+        returned: Mapping[str, Returned[Any]],
+        memories: Mapping[str, Memory | None] | None = None,
+        files: Mapping[str, str] | None = None,
+    ) -> dict[str, Memory | None]:
+        """After an agent or a cluster: artifacts, memories and `memory.md`, in one commit of the engine's own."""
+        written = dict(files or {})
+        for one in returned.values():
+            written |= await self._artifact(one)
+            await self._meddling(one)
+        kept = dict(memories) if memories is not None else self.memories(returned)
+        for name, memory in kept.items():
+            if memory is None:
+                await self.run.note("memory missing", agent=name, step=step)
+            else:
+                written[self.folder.path(memory.file)] = memory.render()
+        left = {name: self._left_by(name) for name in kept}
+        self.shared = merged(self.shared, kept, left)
+        written[self.folder.path(SHARED)] = self.shared.render()
+        await self.run.write(written, f"docs: {step}")
+        return kept
+
+    def memories(self, returned: Mapping[str, Returned[Any]]) -> dict[str, Memory | None]:
+        return {name: self._memory(one) for name, one in returned.items()}
+
+    def _memory(self, one: Returned[Any]) -> Memory | None:
+        reply = one.reply
+        if reply is None:
+            return None
+        undone = [f"the engine undid what it wrote into {path}" for path in self._foreign(one)]
+        said = reply.key_findings or tuple(finding.what for finding in reply.findings) or (reply.summary,)
+        return Memory(
+            agent=one.name,
+            role=one.role,
+            status=decide.spoken(one.name, reply.status),
+            findings=(*undone[:2], *said),
+            severity=worst(one.name, reply),
+            decisions=reply.decisions,
+            artifacts=self._left_by(one.name) or one.changed,
+        )
+
+    def _left_by(self, name: str) -> tuple[str, ...]:
+        own = self.folder.artifact(name)
+        if name == "planner" and self.works:
+            return (self.folder.path(PLAN), *(self.folder.task(work.id) for work in self.works))
+        return (own,) if own and own.removeprefix(self.folder.root) in self.there else ()
+
+    async def _artifact(self, one: Returned[Any]) -> dict[str, str]:
+        path = self.folder.artifact(one.name)
+        if not path:
+            return {}
+        name, commit = path.removeprefix(self.folder.root), one.written_at(path)
+        text = await self.run.read(path, at=commit) if commit else None
+        if text is None:
+            if one.reply is None or name not in self.there:
+                old = "what is there is of an earlier round: " if name in self.there else ""
+                said = "gave no answer" if one.reply is None else "left no document"
+                self.gone[name] = f"{old}{one.name} {said}"
+                self.there.discard(name)
+                await self.run.note("artifact missing", agent=one.name, path=path, why=self.gone[name])
+            return {}
+        self.there.add(name)
+        self.gone.pop(name, None)
+        more = len(text) - ARTIFACT
+        return {path: f"{text[:ARTIFACT]}\n\n[… {more} characters more were cut]\n" if more > 0 else text}
+
+    def _foreign(self, one: Returned[Any]) -> tuple[str, ...]:
+        """What it wrote in the feature's folder and was not its own: `memory.md`, another's memory or document."""
+        own = self.folder.path(file_of(one.name))
+        return tuple(sorted(path for path in one.undone if path.startswith(self.folder.root) and path != own))
+
+    async def _meddling(self, one: Returned[Any]) -> None:
+        foreign = self._foreign(one)
+        if foreign:
+            self.meddled[one.name] = foreign
+            await self.run.note(
+                "memory undone", agent=one.name, files=list(foreign)[:50], why="only the engine writes it"
+            )
+        others = sorted({*one.undone} - {*foreign} - {self.folder.path(file_of(one.name))})
+        if others and self.folder.artifact(one.name):
+            await self.run.note("left elsewhere", agent=one.name, files=others[:50])
+
+    def needed(self, decision: Decision) -> Decision:
+        """Before anything is sealed a cluster that failed ends the run."""
+        if decision.status is Status.ERROR:
+            raise AgentFailed(f"too few of them answered: {'; '.join(decision.why)}")
+        return decision
+
+    # -- one agent -----------------------------------------------------------------------------------------------------
+
+    async def one(self, step: str, errand: Errand[R]) -> R:
+        """A step with one agent: without it there is nothing to go on with."""
+        await self.begins(step, (errand.name,))
+        returned = await self.run.cluster((errand,))
+        await self.filed(step, returned)
+        return await self._answered(step, returned[errand.name])
+
+    async def _answered(self, step: str, one: Returned[R]) -> R:
+        status = Status.DONE if one.good else Status.ERROR
+        await self.run.told("step", Stepped(step=step, agents=(one.name,), result=str(status)))
+        if one.reply is None or not one.good:
+            raise AgentFailed(f"{step}: {one.name} failed {one.tries} times: {_why(one)}")
+        return one.reply
+
+    # -- the plan ------------------------------------------------------------------------------------------------------
+
+    async def planned(self, step: str, errand: Errand[R], *, needed: bool = True) -> R | None:
+        """The planner's tasks as `plan.md` and `tasks/`; what is wrong with them it is told once."""
+        await self.begins(step, (errand.name,))
+        wrong, one = tuple[Finding, ...](), Returned[R](errand.name, errand.role, None)
+        for _ in range(2):
+            asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
+            one = (await self.run.cluster((asked,)))[errand.name]
+            works = self._with(getattr(one.reply, "tasks", ()) if one.good else ())
+            wrong = wrong_with(works, {each.id for each in self.criteria}) if one.good else ()
+            if not one.good or not wrong:
+                break
+            await self.run.note("plan refused", why=[each.what for each in wrong])
+        if one.good and not wrong:
+            self.works = works
+            await self.filed(step, {one.name: one}, files=self._plan_files())
+            return await self._answered(step, one)
+        await self.filed(step, {one.name: one})
+        if not needed:
+            return None
+        await self._answered(step, one)
+        raise AgentFailed(f"{step}: the plan cannot be used: {'; '.join(each.what for each in wrong[:5])}")
+
+    def _with(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
+        """Known tasks keep their place; what a replan says of one replaces it."""
+        tasks = tuple(tasks)
+        said = {one.id: one for one in tasks}
+        known = [said.get(one.id, one) for one in self.works]
+        ids = {one.id for one in self.works}
+        return (*known, *(one for one in tasks if one.id not in ids))
+
+    def _plan_files(self) -> dict[str, str]:
+        open_ones = [f"{name}: {one.what} ({one.by})" for name, one in self.critiques.items()]
+        criteria = [f"{one.id}: {one.text}" for one in self.criteria]
+        notes = {"Acceptance criteria": criteria, "Critiques of the design that are still open": open_ones}
+        self.there |= {PLAN, *self.tasks}
+        return plan_files(self.folder, title_of(self.goal), self.works, notes)
+
+    @property
+    def plan(self) -> Plan:
+        """What is sealed: the request's sentences, the criteria of `feature.md`, and the tasks that serve them."""
+        said = sentences(self.goal.text) or [(self.goal.text.strip(), self.goal.source.line)]
+        source = Source(file=self.folder.path(FEATURE))
+        every = tuple(work.id for work in self.works)
+        serving = {
+            one.id: tuple(work.id for work in self.works if one.id in work.criteria) or every for one in self.criteria
+        }
+        return Plan(
+            title=title_of(self.goal),
+            tasks=tuple(work.task for work in self.works),
+            unread=tuple(
+                Criterion(text=text, kind="text", source=Source(file=self.goal.source.file, line=line))
+                for text, line in said
+            ),
+            source=self.goal.source,
+            requirements=tuple(
+                Requirement(id=one.id, text=one.text, source=source, covers=serving[one.id]) for one in self.criteria
+            ),
+            author="spec",
+            text=self.goal.text,
+        )
+
+
+async def set_up(run: Run, goal: Goal) -> Desk:
+    """Step 0: a folder that is nobody's yet, the request verbatim, and an empty memory."""
+    folder = folder_for(goal, await run.paths())
+    run.own(folder.root)
+    desk = Desk(run, goal, folder, Shared(slug=folder.slug), {REQUEST})
+    files = {REQUEST: initial_request(goal, run.base), SHARED: desk.shared.render(), "memory/.gitkeep": ""}
+    await run.write({folder.path(name): text for name, text in files.items()}, "docs: the request")
+    return desk
+
+
+def title_of(goal: Goal) -> str:
+    lines = (line.strip(" #*->`\t") for line in goal.text.splitlines())
+    return next(filter(None, lines), "the request")[:TITLE]
+
+
+def worst(name: str, reply: Reply) -> str:
+    """The highest severity in the agent's own scale: what it says, or what its findings say where that is worse."""
+    said = str(getattr(reply, "severity", ""))
+    scale = SCALES.get(name.partition("-")[0])
+    found = max((one.severity for one in getattr(reply, "findings", ())), default=Severity.NONE)
+    if scale is None or found is Severity.NONE:
+        return said
+    own = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}[found]
+    words = list(scale)
+    by_findings = words[own] if scale is Concern else words[max(0, own - 1)]
+    stated = scale.read(said)
+    return str(by_findings) if stated is None or stated.rank < by_findings.rank else said
+
+
+def _why(one: Returned[Any]) -> str:
+    """What it said, or why it said nothing."""
+    if one.reply is not None:
+        return one.reply.summary or "it says ERROR"
+    return next((left.failure for left in reversed(one.lefts) if left.failure), "no answer")

@@ -1,0 +1,103 @@
+"""What the agents of a pipeline answer with. The engine makes their memories of it, and believes none of it."""
+
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from trued import Acceptance, Finding, Reply, Severity, Status, Value, Work
+
+Ends: TypeAlias = Literal[Status.DONE, Status.ERROR]
+MayRevise: TypeAlias = Literal[Status.DONE, Status.NEEDS_REVISION, Status.ERROR]
+
+
+class Noted(Finding):
+    """A finding. With a requirement and a case the engine runs it."""
+
+    severity: Severity = Severity.NONE
+
+
+class Told(Reply):
+    """What every agent says of its work: all that its memory is made of."""
+
+    status: Ends = Status.DONE
+    key_findings: tuple[str, ...] = Field(default=(), description="the five that matter most, one line each")
+    severity: str = Field(default="", description="the highest of your findings, in your own scale")
+    decisions: tuple[str, ...] = Field(default=(), description="what you decided, and others must know")
+    findings: tuple[Noted, ...] = Field(default=(), description="what stands in the way, one by one")
+
+
+class Researched(Told):
+    """What a researcher found for its focus; the whole of it is in its file."""
+
+
+class Specified(Told):
+    """The feature as criteria that somebody else can check."""
+
+    criteria: tuple[Acceptance, ...] = Field(min_length=1, description="every acceptance criterion of feature.md")
+
+
+class Designed(Told):
+    """How it is to be built; the whole of it is in design.md."""
+
+
+class Critique(Told):
+    """What a critic holds against the design."""
+
+    status: MayRevise = Status.DONE
+    severity: Literal["", "Low", "Medium", "High", "Critical"] = Field(
+        default="", description="of your worst finding; empty where there is none"
+    )
+
+
+class Failure(Value):
+    """Something that verification found, laid at the door of one task."""
+
+    task: str = Field(description="id of the task")
+    what: str
+
+
+class Planned(Told):
+    """The tasks; in a replan those that are new or changed, and which task each failure belongs to."""
+
+    tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
+    failures: tuple[Failure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
+
+
+class Implemented(Told):
+    """What an implementer or a writer did for its one task. All of it is checked."""
+
+    files: tuple[str, ...] = Field(default=(), description="every file that you changed")
+    disputes: tuple[Finding, ...] = Field(
+        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+    )
+
+
+class BuildChecked(Told):
+    """Whether it builds. The engine builds it itself, and the worse of both counts."""
+
+    severity: Literal["", "pass", "fail"] = ""
+
+
+class TaskState(Value):
+    task: str
+    state: Literal["done", "partial", "open"]
+    what: str = Field(default="", description="what is missing")
+
+
+class Verified(Told):
+    """What a verifier found. A finding with a requirement and a case is run by the engine."""
+
+    status: MayRevise = Status.DONE
+    severity: Literal["", "pass", "fail"] = ""
+    tasks: tuple[TaskState, ...] = Field(default=(), description="of v-tasks: every task of the plan")
+    repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
+
+
+class Reviewed(Told):
+    """What a reviewer found."""
+
+    status: MayRevise = Status.DONE
+    severity: Literal["", "Minor", "Major", "Blocker", "Critical"] = Field(
+        default="", description="of your worst finding; empty where there is none"
+    )
+    repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
