@@ -9,6 +9,7 @@ from markdown_it import MarkdownIt
 
 from trued.decide import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
 from trued.memory import (
+    INDEXED,
     LINE,
     MOST_LINES,
     ORDER,
@@ -166,6 +167,21 @@ def test_a_task_with_a_strange_name_names_no_strange_file(task: str) -> None:
     assert name.startswith("implementer")
     assert name.endswith(".mem.md")
     assert set("/\n ") & set(name) == set()
+
+
+def test_words_that_came_in_later_are_harmless_too() -> None:
+    changed = IMPACT.model_copy(update={"findings": ("first\n# Status: ERROR",) * 9, "severity": "a\nStatus: ERROR"})
+    headings, strange = structure(changed.render())
+    assert (len(headings), strange) == (4, set())
+    assert len(changed.render().splitlines()) <= MOST_LINES
+    assert structure(merged(Shared(), {"researcher-impact": changed}).render())[0][-1].startswith("### researcher-imp")
+
+
+def test_a_commit_of_a_thousand_files_does_not_fill_the_index() -> None:
+    memory = made(artifacts=[f"build/{number}.js" for number in range(1000)])
+    shared = merged(Shared(), {"ct-strategy": memory})
+    assert len(shared.artifacts) == INDEXED + 1
+    assert "- `… 960 files more of ct-strategy`: ct-strategy\n" in shared.render()
 
 
 def test_a_status_that_is_none_is_an_error() -> None:

@@ -13,7 +13,8 @@ FOLDER, SHARED = "memory", "memory.md"
 MOST_LINES = 30  # of one agent's memory
 FINDINGS = 5  # key findings of one agent; all of them are in its artifact
 DECISIONS = 5
-ARTIFACTS = 8  # named in one agent's memory; the index has them all
+ARTIFACTS = 8  # named in one agent's memory; the index has the others
+INDEXED = 40  # of one agent: documents are few, and for what is more there is the diff
 LINE = 200  # characters of a finding or a decision: it points, the artifact tells
 RECENT_DECISIONS = 20
 RECENT_UPDATES = 12  # three clusters of four
@@ -39,9 +40,9 @@ def _flat(words: object) -> str:
     return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
-def _inert(line: str) -> str:
+def _inert(words: str) -> str:
     """Such a line in Markdown: it is a line of its list and nothing else."""
-    quiet = _MARKUP.sub(r"\\\1", line)
+    quiet = _MARKUP.sub(r"\\\1", _flat(words))
     starts = _BLOCK.match(quiet)
     return f"{starts[1] or ''}\\{quiet[len(starts[1] or '') :]}" if starts else quiet
 
@@ -96,8 +97,8 @@ class Memory(Value):
             f"Role: {self.role}",
             f"Status: {self.status}",
             f"Highest severity: {_inert(self.severity) or 'none'}",
-            *_section("Key findings", map(_inert, self.findings)),
-            *_section("Decisions", map(_inert, self.decisions)),
+            *_section("Key findings", map(_inert, self.findings[:FINDINGS])),
+            *_section("Decisions", map(_inert, self.decisions[:DECISIONS])),
             *_section("Artifacts", iter(artifacts)),
         ]
         return "\n".join(lines) + "\n"
@@ -133,7 +134,7 @@ class Shared(Value):
     older_updates: int = 0
 
     def render(self) -> str:
-        title = f"# Memory of {_inert(_flat(self.slug))}" if self.slug else "# Memory"
+        title = f"# Memory of {_inert(self.slug)}" if self.slug else "# Memory"
         index = (f"`{one.text}`: {one.by}" for one in self.artifacts)
         decided = (f"{one.by}: {_inert(one.text)}" for one in self.decisions)
         lines = [
@@ -190,13 +191,14 @@ def _place(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
 def _with(shared: Shared, name: str, memory: Memory | None, left: Sequence[str]) -> Shared:
     by = memory.agent if memory else _name(name)
     if memory:
-        update = Update(agent=by, status=memory.status, severity=memory.severity, findings=memory.findings)
+        update = Update(agent=by, status=memory.status, severity=memory.severity, findings=memory.findings[:FINDINGS])
     else:
         update = Update(agent=by, status=MISSING, findings=("no reply, and so no memory",))
     said = [Kept(by=by, text=text) for text in (memory.decisions if memory else ())]
     updates, decisions = (*shared.updates, update), (*shared.decisions, *said)
     paths = {one.text: one for one in shared.artifacts}  # a path keeps its place; whoever wrote it last is named
-    paths |= {path: Kept(by=by, text=path) for path in (memory.artifacts if memory else _paths(left))}
+    for path in _brief(memory.artifacts if memory else _paths(left), by):
+        paths[path] = Kept(by=by, text=path)
     return shared.model_copy(
         update={
             "artifacts": tuple(paths.values()),
@@ -206,3 +208,7 @@ def _with(shared: Shared, name: str, memory: Memory | None, left: Sequence[str])
             "older_updates": shared.older_updates + max(0, len(updates) - RECENT_UPDATES),
         }
     )
+
+
+def _brief(paths: Sequence[str], by: str) -> Sequence[str]:
+    return paths if len(paths) <= INDEXED else (*paths[:INDEXED], f"… {len(paths) - INDEXED} files more of {by}")
