@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from .branch import SetUp
     from .decide import Cluster
+    from .documents.crew import Crew
     from .documents.feature_folder import Acceptance
     from .documents.feature_list import Feature
     from .documents.issues import (
@@ -24,18 +25,21 @@ if TYPE_CHECKING:
     )
     from .documents.memory_log import Iteration, Section
     from .documents.project import Project, message_of, task_of
+    from .documents.team_words import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
     from .documents.waves import Work
     from .errors import Stopped
     from .handing import Attempt
     from .patterns import Returned
     from .run import Run
     from .session import Session
+    from .teaming import Desk
     from .types import Answer, Finding, Goal, Grade, Note, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
 
 _HOMES = {
     "branch": ("SetUp",),
     "decide": ("Cluster",),
     "documents.feature_folder": ("Acceptance",),
+    "documents.crew": ("Crew",),
     "documents.feature_list": ("Feature",),
     "documents.issues": (
         *("Beyond", "Claimed", "Issue", "Mended", "Round", "Summary"),
@@ -44,11 +48,13 @@ _HOMES = {
     "documents.memory_log": ("Iteration", "Section"),
     "documents.project": ("Project", "message_of", "task_of"),
     "documents.waves": ("Work",),
+    "documents.team_words": ("Failure", "FixTask", "NamedTests", "Needs", "PlannedFeature", "Query"),
     "errors": ("Stopped",),
     "handing": ("Attempt",),
     "patterns": ("Returned",),
     "run": ("Run",),
     "session": ("Session",),
+    "teaming": ("Desk",),
     "types": (
         *("Answer", "Finding", "Goal", "Grade", "Note", "Outcome", "Plan"),
         *("Reply", "Severity", "Status", "Task", "Value", "Verdict"),
@@ -63,17 +69,25 @@ __all__ = [
     "Beyond",
     "Claimed",
     "Cluster",
+    "Crew",
+    "Desk",
+    "Failure",
     "Feature",
     "Finding",
+    "FixTask",
     "Goal",
     "Grade",
     "Issue",
     "Iteration",
     "Mended",
+    "NamedTests",
+    "Needs",
     "Note",
     "Outcome",
     "Plan",
+    "PlannedFeature",
     "Project",
+    "Query",
     "Reply",
     "Returned",
     "Round",

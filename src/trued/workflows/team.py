@@ -1,0 +1,169 @@
+"""Team: a PM, a tech lead, developers, QA and UAT, until the goal is accepted, or it is said what is not."""
+
+from trued import Crew, Desk, Finding, Goal, Outcome, Plan, Query, Run, teaming
+from trued.workflows.team_replies import Breakdown, Clarified, Developed, Fixes, Specified, Tested, Validated
+
+QUESTIONS = 3  # of one attempt: whoever asks more is not working
+
+
+async def team(run: Run, goal: Goal) -> Outcome:
+    crew = await begun(run, goal)
+    plan = await run.seal(teaming.planned(crew, goal))
+    crew = await integrated(run, plan, await built(run, plan, crew))
+    outcome = await teaming.finished(run, plan, crew)
+    while (refused := await run.rejected(plan)) is not None:  # by people who looked: their words are issues
+        for name, issues in teaming.refused(run, crew, refused):
+            crew = await fixed(run, crew, name, issues)
+        crew = await integrated(run, plan, await built(run, plan, crew))
+        outcome = await teaming.finished(run, plan, crew)
+    return outcome
+
+
+async def begun(run: Run, goal: Goal) -> Crew:
+    """The goal as features, stories and tasks: the PM's, or what an older list of tasks comes to."""
+    crew = await teaming.found(run, goal)
+    if not crew.backlog.features:
+        said = await teaming.asked_once(run.session("pm", Breakdown, publishes=False), goal, **teaming.for_pm(crew))
+        crew = crew.planned(said.features)
+    return await teaming.laid_down(run, crew)
+
+
+async def built(run: Run, plan: Plan, crew: Crew) -> Crew:
+    """Feature by feature, the most important first, until each is completed or failed."""
+    while name := crew.upcoming:
+        scope = run.scope(f"feature {name}")
+        crew = await worked(scope, plan, await specified(scope, crew, name), name)
+        for cycle in range(1, crew.settings.cycles + 1):
+            crew, issues = await validated(scope, crew, name)
+            if not issues or cycle == crew.settings.cycles:
+                break
+            crew = await worked(scope, plan, await fixed(scope, crew, name, issues), name)
+        crew = await teaming.closed(scope, crew, name)
+    return crew
+
+
+async def specified(run: Run, crew: Crew, name: str) -> Crew:
+    """Before its first task the tech lead says how a feature is to be built, and which tests will show it."""
+    crew = await teaming.feature_begun(run, crew, name)
+    if not crew.plays("techlead") or name in crew.specs:
+        return crew
+    lead = run.session("techlead", Specified, publishes=False)
+    said = await teaming.asked_once(lead, crew.feature_task(name), **teaming.for_techlead(crew, name))
+    crew = crew.specified(name, said.spec, said.tests, said.needs)
+    return await teaming.noted(run, crew, f"docs: how {name} is built")
+
+
+async def worked(run: Run, plan: Plan, crew: Crew, name: str) -> Crew:
+    """A feature's tasks, those that wait for nothing side by side; what a person edits is heard in between."""
+    while True:
+        crew = await teaming.as_edited(run, crew)
+        wave = crew.wave(name, run.settings.parallel)
+        if not wave:
+            return crew
+        crew = await healed(run, plan, crew, wave)
+
+
+async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
+    """Developers side by side, merged in the order of their tasks. Each merge is tested and proven; what fails goes
+    back to its developer, until it passes, nothing moves, or the attempts are used up."""
+    desks = [Desk.of(run, crew, task, Developed, Tested) for task in wave]
+    while at_work := [desk for desk in desks if crew.is_open(desk.task)]:
+        crew = await developed(run, crew.begun(desk.task for desk in at_work), at_work)
+        for desk in at_work:
+            crew = await looked_at(run, plan, crew, desk)
+    for desk in desks:
+        await desk.close()
+    return crew
+
+
+async def developed(run: Run, crew: Crew, desks: list[Desk[Developed, Tested]]) -> Crew:
+    """All of them at once. Whoever asks waits for the answer, and goes on with it."""
+    await teaming.at_work(run, crew, [desk.task for desk in desks])
+    said = await run.together(
+        {one.task: one.dev.ask(crew.task(one.task), **teaming.for_dev(crew, one)) for one in desks}
+    )
+    for _ in range(QUESTIONS):
+        answers = dict[str, str]()
+        for desk in desks:
+            if query := said[desk.task].asks:
+                crew, answers[desk.task] = await answered(desk.scope, crew, ("dev", desk.task), query)
+        asking = [one for one in desks if one.task in answers]
+        said |= await run.together(
+            {one.task: one.dev.ask(crew.task(one.task), answer=answers[one.task]) for one in asking}
+        )
+    for desk in desks:
+        desk.said = said[desk.task]
+    return crew
+
+
+async def answered(run: Run, crew: Crew, who: tuple[str, str], query: Query) -> tuple[Crew, str]:
+    """A question blocks its task: the role that it goes to answers at once, and both stand in that role's inbox."""
+    role = query.to if crew.plays(query.to) else "pm"
+    crew = await teaming.noted(run, crew.asked(who, role, query, run.when), f"docs: {who[0]} asks the {role}")
+    member = run.session(role, Clarified, publishes=False)
+    said = await teaming.asked_once(member, crew.task(who[1]), **teaming.for_answer(crew, who, query))
+    crew = crew.answered(role, said.answer, said.decisions, run.when)
+    return await teaming.noted(run, crew, f"docs: the {role} answers"), said.answer
+
+
+async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
+    """One attempt, merged with what is accepted: QA's word can sink it; only evidence lets it pass."""
+    accepted = run.head
+    gaps = await desk.joined(run)
+    if not gaps:
+        crew = await tested(crew, desk)
+        gaps = await desk.proven(run, crew, plan)
+    if gaps:
+        run.back_to(accepted)
+    return await teaming.attempted(run, crew, desk, gaps)
+
+
+async def tested(crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
+    """QA on the merge; it may ask the PM what a criterion means."""
+    if desk.qa is None:
+        return crew
+    task, context = crew.task(desk.task), teaming.for_qa(crew, desk)
+    for _ in range(QUESTIONS):
+        desk.tested = await teaming.consulted(desk.qa, task, **context)
+        if not desk.tested.asks:
+            break
+        query = desk.tested.asks.model_copy(update={"to": "pm"})
+        crew, answer = await answered(desk.scope, crew, ("qa", desk.task), query)
+        context = {"answer": answer}
+    return crew
+
+
+async def validated(run: Run, crew: Crew, name: str) -> tuple[Crew, tuple[Finding, ...]]:
+    """A feature whose tasks are done, as its user would see it; its criteria hold by evidence, or that is an issue."""
+    if not crew.is_whole(name):
+        return crew, ()
+    uat = run.session("uat", Validated, publishes=False) if crew.validates("feature") else None
+    subject = crew.feature_task(name)
+    said = await teaming.consulted(uat, subject, **teaming.for_uat(crew, name)) if uat else None
+    issues = await teaming.issues(run, crew, subject, said, uat)
+    return await teaming.validated(run, crew, subject, said, issues), issues
+
+
+async def fixed(run: Run, crew: Crew, name: str, issues: tuple[Finding, ...]) -> Crew:
+    """The PM makes tasks of what a validation found; the criteria stay as they were sealed."""
+    subject = crew.feature_task(name) if name else crew.goal
+    said = await teaming.asked_once(run.session("pm", Fixes, publishes=False), subject, issues=issues)
+    crew = crew.with_fixes(name, said.tasks, issues)
+    return await teaming.noted(run, crew, f"docs: fix tasks for {name or 'all features'}")
+
+
+async def integrated(run: Run, plan: Plan, crew: Crew) -> Crew:
+    """All features together, once each of them is completed; what is found is mended, and looked at again."""
+    for cycle in range(1, crew.settings.cycles + 1):
+        if not crew.is_completed:
+            return crew
+        scope = run.scope("integration")
+        uat = scope.session("uat", Validated, publishes=False) if crew.validates("all") else None
+        said = await teaming.consulted(uat, crew.goal, **teaming.for_uat(crew, "")) if uat else None
+        issues = await teaming.issues(scope, crew, plan, said, uat)
+        crew = await teaming.validated(scope, crew, plan, said, issues)
+        if not issues or cycle == crew.settings.cycles:
+            return crew
+        crew = await fixed(scope, crew, "", issues)
+        crew = await built(run, plan, crew)
+    return crew
