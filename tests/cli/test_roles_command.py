@@ -1,6 +1,7 @@
 """`trued roles` and `trued lint`: what there is, where it comes from, and how others get it."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.cli.conftest import Trued
 from tests.cli.test_command_line import one_sentence
 from trued.cli.work import chosen_roles
 from trued.errors import BadInput
+from trued.roles.places import packaged_files
 
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
 AGENT = "---\nname: {name}\ndescription: Reviews\ntools: Read, Task\nmodel: opus\nhooks: {{}}\n---\nLook twice.\n"
@@ -46,6 +48,14 @@ def test_another_tools_role_is_listed_when_it_is_trusted_with_what_is_not_used(t
         "Look twice.",
     ):
         assert words in whole
+
+
+@pytest.mark.spec("PIPE-13", "TEAM-1", "AGT-2")
+def test_every_packaged_role_is_listed_in_a_column_of_its_own(trued: Trued, project: Path) -> None:
+    files = {path.stem for path in packaged_files()}
+    lines = trued("roles", cwd=project).stdout.splitlines()
+    assert {one.split()[0] for one in lines} == files >= {"planner", "researcher", "r-security", "v-tasks", "pm", "uat"}
+    assert {len(found[0]) for one in lines if (found := re.match(r"\S+ +", one))} == {max(map(len, files)) + 1}
 
 
 @pytest.mark.spec("AGT-2", "USE-6")

@@ -140,7 +140,7 @@ def test_memory_is_read_first_and_what_is_missing_stops_nobody(name: str) -> Non
 @pytest.mark.parametrize("name", sorted(DOCUMENTS))
 def test_who_leaves_a_document_writes_that_one_alone(name: str) -> None:
     role, parts = ROLES[name], sections(ROLES[name])
-    assert role.tools == ("read", "search", "edit", "execute")
+    assert role.tools == ("read", "edit", "search", "execute")
     assert f"- `{DOCUMENTS[name]}`: " in parts["Outputs"]
     assert "and no other file: what else you change is undone and put on record" in flat(parts["Prohibitions"])
 

@@ -11,6 +11,7 @@ from typer.core import TyperGroup
 
 from .. import config
 from ..errors import BadInput
+from ..handbook import ORCHESTRATOR, handbook
 from ..lint import Kind, Look, looked, named, packaged, repository
 from ..redact import plain
 from ..roles import Shelf, shelf, size_of
@@ -52,9 +53,10 @@ def roles(context: typer.Context, as_json: AsJson = False) -> None:
     if as_json:
         print_json([_as_json(one) for one in rows])
         return
+    width = max(len(line(one.name)) for one in rows)
     for one in rows:
         words = (f"{line(one.description)}  ", (f"{_from(one)}, {', '.join(one.tools)}", "dim"))
-        out().print(Text.assemble((f"{line(one.name):<16} ", "bold"), *words), soft_wrap=True)
+        out().print(Text.assemble((f"{line(one.name):<{width}} ", "bold"), *words), soft_wrap=True)
 
 
 @group.command(SHOW, hidden=True)
@@ -87,6 +89,8 @@ def export(
 ) -> None:
     """Write roles as files of Claude Code, GitHub Copilot or OpenCode, where they work without trued.
 
+    With them, or by the name `orchestrator`, come the files by which the pipeline can be followed by hand.
+
     A file that is there and that nobody exported, or that was changed since, is left alone, unless you say --force.
     """
     outside_agents("roles export")
@@ -96,8 +100,10 @@ def export(
     if top is None:
         raise BadInput("this folder is in no git repository", then="go to one, or name a folder with --dir")
     known = _known()
-    chosen = [known.role(one) for one in dict.fromkeys(names or [])]
-    exports = planned(chosen or [one for _, one in sorted(known.roles.items()) if one.form == "trued"], FORMS[to], top)
+    chosen = [known.role(one) for one in dict.fromkeys(names or []) if one != ORCHESTRATOR]
+    ours = [] if names else [one for _, one in sorted(known.roles.items()) if one.form == "trued"]
+    leads = handbook(FORMS[to], top) if not names or ORCHESTRATOR in names else []
+    exports = [*planned(chosen or ours, FORMS[to], top), *leads]
     write(exports, force=force)
     _exported(exports, as_json=as_json)
 
