@@ -155,3 +155,7 @@ def test_no_tag_makes_a_value_of_yaml_something_else(text: str) -> None:
 
 def test_a_complaint_is_one_line_whatever_a_name_holds() -> None:
     assert "\n" not in str(BadInput("unknown key a\nb", "file\n:1", "leave\r\nit out"))
+
+
+def test_an_anchor_that_is_there_twice_is_the_later_one_without_a_word() -> None:
+    assert read_yaml("a: &x 1\nb: &x 2\nc: *x\n", "f").value == {"a": 1, "b": 2, "c": 2}

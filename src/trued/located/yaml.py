@@ -14,8 +14,10 @@ SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
+    reading = YAML(typ="safe", pure=True)
+    reading.composer.warn_double_anchors = False  # the later one counts, as YAML says
     try:
-        node = YAML(typ="safe", pure=True).compose(text)
+        node = reading.compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = (mark.line if mark else 0) + first
