@@ -102,7 +102,7 @@ def load_settings(
         if ALL_ROLES not in agents:  # one agent for all roles leaves nothing of the layers below
             agents = {**merged.get("agents", {}), **agents}
         roles = {**merged.get("roles", {}), **layer.get("roles", {})}
-        nested = {name: {**merged.get(name, {}), **layer.get(name, {})} for name in ("team", "commands")}
+        nested = {name: {**merged.get(name, {}), **_said(layer.get(name, {}))} for name in ("team", "commands")}
         merged = {**merged, **layer, "agents": agents, "roles": roles, **nested}
     merged["login"], merged["limits"] = _logins(*layers), _limits(*layers)
     merged["network"] = _network(*layers)
@@ -110,6 +110,11 @@ def load_settings(
     if checks := merged.get("environment"):
         merged["environment"] = {**checks, "variables": _given(checks.get("variables", {}), environ)}
     return Settings.model_validate(merged)
+
+
+def _said(table: Any) -> dict[str, Any]:
+    """What somebody wrote of it: a flag's is checked already, and says no more than that."""
+    return dict(table) if isinstance(table, Mapping) else table.model_dump(exclude_unset=True)
 
 
 def _network(user: Mapping[str, Any], project: Mapping[str, Any], *above: Mapping[str, Any]) -> str:

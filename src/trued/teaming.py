@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from .documents.backlog import NAME as BACKLOG
-from .documents.backlog import render
+from .documents.backlog import parse_backlog, render
+from .documents.backlog.edits import honoured
 from .documents.crew import FOLDER, Crew
 from .documents.feature_list import TEST_FILES
 from .documents.project import Figures
 from .documents.sentences import sentences
 from .documents.team_words import Query
+from .errors import BadInput
 from .parallel import Both
 from .proof.checks.runners.commands import recognised
 from .run import Run
@@ -116,8 +118,19 @@ async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str 
 
 
 async def as_edited(run: Run, crew: Crew) -> Crew:
-    """What a person made of the backlog since the last task: honoured, and on record."""
-    return crew
+    """What a person made of the backlog since the last task: honoured as far as it can be, and on record."""
+    path = f"{FOLDER}{BACKLOG}"
+    edit = await run.edited(path)
+    if edit is None:
+        return crew
+    try:
+        before, after = parse_backlog(edit.before, path), parse_backlog(edit.after, path)
+    except BadInput as error:
+        await run.note("edit not understood", path=path, why=str(error))
+        return crew
+    backlog, said = honoured(before, after, crew.backlog)
+    await run.note("edit honoured", path=path, said=list(said))
+    return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
 
 
 async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> None:

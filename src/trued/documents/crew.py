@@ -230,6 +230,15 @@ class Crew(Value):
             for gap in gaps
         )
 
+    def edited(self, backlog: Backlog) -> "Crew":
+        """As a person left it: where they opened a task again, or added one, its feature goes on."""
+        states = {one.id: one.state for one in self.backlog.tasks}
+        for feature in backlog.features:
+            opened = any(one.is_open and states.get(one.id) != "open" for one in feature.tasks)
+            if opened and feature.status in ("completed", "failed"):
+                backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
+        return self.model_copy(update={"backlog": backlog})
+
     def with_feature(self, name: str, **fields: object) -> "Crew":
         return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})
 

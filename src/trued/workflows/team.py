@@ -9,12 +9,12 @@ QUESTIONS = 3  # of one attempt: whoever asks more is not working
 async def team(run: Run, goal: Goal) -> Outcome:
     crew = await begun(run, goal)
     plan = await run.seal(teaming.planned(crew, goal))
-    crew = await integrated(run, plan, await built(run, plan, crew))
+    crew = await integrated(run, plan, crew)
     outcome = await teaming.finished(run, plan, crew)
     while (refused := await run.rejected(plan)) is not None:  # by people who looked: their words are issues
         for name, issues in teaming.refused(run, crew, refused):
             crew = await fixed(run, crew, name, issues)
-        crew = await integrated(run, plan, await built(run, plan, crew))
+        crew = await integrated(run, plan, crew)
         outcome = await teaming.finished(run, plan, crew)
     return outcome
 
@@ -154,10 +154,11 @@ async def fixed(run: Run, crew: Crew, name: str, issues: tuple[Finding, ...]) ->
 
 async def integrated(run: Run, plan: Plan, crew: Crew) -> Crew:
     """All features together, once each of them is completed; what is found is mended, and looked at again."""
+    scope = run.scope("integration")
     for cycle in range(1, crew.settings.cycles + 1):
+        crew = await built(run, plan, await teaming.as_edited(scope, crew))
         if not crew.is_completed:
             return crew
-        scope = run.scope("integration")
         uat = scope.session("uat", Validated, publishes=False) if crew.validates("all") else None
         said = await teaming.consulted(uat, crew.goal, **teaming.for_uat(crew, "")) if uat else None
         issues = await teaming.issues(scope, crew, plan, said, uat)
@@ -165,5 +166,4 @@ async def integrated(run: Run, plan: Plan, crew: Crew) -> Crew:
         if not issues or cycle == crew.settings.cycles:
             return crew
         crew = await fixed(scope, crew, "", issues)
-        crew = await built(run, plan, crew)
     return crew
