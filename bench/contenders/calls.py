@@ -12,8 +12,9 @@ from typing import Any
 from bench.stage import plan, repository
 from trued.engine import Engine, Inputs, Request
 from trued.kit import Kit
+from trued.patterns import Errand
 from trued.run import Run
-from trued.types import Goal, Role, RunRecord
+from trued.types import Goal, Reply, Role, RunRecord
 
 
 class Side(Engine):
@@ -34,9 +35,10 @@ class Side(Engine):
             spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
             await workspace.begin()
             run = Run(self._kit(record, inputs, spool, workspace))
-            cluster = await run.cluster(self._names(), Goal(text="wait"))
+            errands = [Errand(name, name, Reply, Goal(text="wait")) for name in self._names()]
+            returned = await run.cluster(errands)
             await workspace.tidy()
-        return record.model_copy(update={"state": f"{cluster.reported} answered"})
+        return record.model_copy(update={"state": f"{sum(one.good for one in returned.values())} answered"})
 
 
 async def measured(folder: Path, calls: int, seconds: float, cap: int) -> float:

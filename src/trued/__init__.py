@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .branch import SetUp
-    from .decide import Cluster
     from .documents.crew import Crew
     from .documents.feature_folder import Acceptance
     from .documents.feature_list import Feature
@@ -33,11 +32,10 @@ if TYPE_CHECKING:
     from .run import Run
     from .session import Session
     from .teaming import Desk
-    from .types import Answer, Finding, Goal, Grade, Note, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
+    from .types import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
 
 _HOMES = {
     "branch": ("SetUp",),
-    "decide": ("Cluster",),
     "documents.feature_folder": ("Acceptance",),
     "documents.crew": ("Crew",),
     "documents.feature_list": ("Feature",),
@@ -56,7 +54,7 @@ _HOMES = {
     "session": ("Session",),
     "teaming": ("Desk",),
     "types": (
-        *("Answer", "Finding", "Goal", "Grade", "Note", "Outcome", "Plan"),
+        *("Answer", "Finding", "Goal", "Grade", "Outcome", "Plan"),
         *("Reply", "Severity", "Status", "Task", "Value", "Verdict"),
     ),
 }
@@ -68,7 +66,6 @@ __all__ = [
     "Attempt",
     "Beyond",
     "Claimed",
-    "Cluster",
     "Crew",
     "Desk",
     "Failure",
@@ -82,7 +79,6 @@ __all__ = [
     "Mended",
     "NamedTests",
     "Needs",
-    "Note",
     "Outcome",
     "Plan",
     "PlannedFeature",

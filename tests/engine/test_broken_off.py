@@ -18,7 +18,7 @@ from trued.protocols import Capabilities, Tell
 from trued.run import Run
 from trued.runtimes.scripted import ScriptedRuntime
 from trued.spool import Spool
-from trued.types import Note, RunRecord, Task
+from trued.types import Reply, RunRecord, Task
 from trued.wire import Order, Report, Usage, dump
 
 GOAL = "double(x) returns twice its argument"
@@ -182,12 +182,11 @@ async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Pl
     ended: list[str] = []
 
     async def beside(order: Order) -> dict[str, Any]:
-        note: dict[str, Any] = {"findings": []}
         if order.role == "solo":
-            return {**note, "question": "which one?"}
+            return {"question": "which one?"}
         await asyncio.sleep(0.5)
         ended.append(order.role)
-        return note
+        return {}
 
     engine = place.ground.stack.enter_context(closing(Engine(place.ground.home, {}, runtime=ScriptedRuntime(beside))))
     flags: dict[str, Any] = {"workflow": "solo", "plan_only": True}
@@ -195,5 +194,5 @@ async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Pl
     inputs = engine.inputs(record.id)
     run = Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
     with pytest.raises(Waiting):
-        await run.cluster(Errand(role, role, Note, Task(id="1A", title="double")) for role in ("solo", "planner"))
+        await run.cluster(Errand(role, role, Reply, Task(id="1A", title="double")) for role in ("solo", "planner"))
     assert ended == ["planner"]

@@ -16,7 +16,7 @@ from .checks import (
     TestsCheck,
     is_node,
 )
-from .claims import Finding, Note, Reply
+from .claims import Finding, Reply
 from .found import Author, Contract, Evidence, Judged, Outcome, Picture, Shot, Tried, Verdict
 from .house import (
     Approval,
@@ -63,7 +63,6 @@ __all__ = [
     "Limit",
     "ManualCheck",
     "Network",
-    "Note",
     "Outcome",
     "Outcomes",
     "Picture",

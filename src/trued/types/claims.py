@@ -25,15 +25,3 @@ class Reply(Value):
     question: str = Field(
         default="", description="only if you cannot go on without a person's answer: what you need to know"
     )
-
-
-class Note(Reply):
-    """The isolated memory of one agent: small enough to route on, never the artifact itself."""
-
-    findings: tuple[Finding, ...] = ()
-    decisions: tuple[str, ...] = ()
-    artifacts: tuple[str, ...] = ()
-
-    @property
-    def worst(self) -> Severity:
-        return max((finding.severity for finding in self.findings), default=Severity.NONE)
