@@ -11,7 +11,7 @@ from .briefs import brief
 from .calls import Answered, Ask, answered
 from .errors import AgentFailed, BadInput
 from .kit import Kit, digest, folder_name
-from .owned import owns
+from .owned import owns, without
 from .steps import Steps
 from .types import Goal, Plan, Reply, Role, Task, Value
 from .wire import Usage, total
@@ -144,7 +144,8 @@ class Session(Generic[R]):
         if got.clone != self.clone:
             await kit.workspace.drop(got.clone, "the call has ended")
         sealed = steps.not_theirs
-        if edited := sorted(path for path in {*got.changed, *got.undone} if owns(sealed, path)):
+        touched = without({*got.changed, *got.undone}, self.only)  # its own documents are its to write
+        if edited := sorted(path for path in touched if owns(sealed, path)):
             kit.journal.tell("sealed file edited", role=self.name, files=edited[:MOST_NAMED])
         if self.publishes:
             await steps.publish()

@@ -6,12 +6,14 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from pydantic import Field
 
+from ..redact import plain
 from ..types import Goal, Value
-from .hostile import code, quoted, text
+from .hostile import code
 from .waves import Work, waves
 
 PLACE = "docs/feature/"
 SLUG_LIMIT = 40
+LONGEST = 300  # characters of a line
 NOTHING_IN_IT = ("a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "please", "should", "that", "the", "to")
 
 REQUEST, FEATURE, DESIGN, PLAN = "initial-request.md", "feature.md", "design.md", "plan.md"
@@ -23,6 +25,17 @@ class Acceptance(Value):
 
     id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$", description="short, like AC-1")
     text: str = Field(min_length=1, description="what must hold, so that somebody else can see whether it does")
+
+
+def distinct(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
+    """Under names of their own: two criteria with one name are two criteria."""
+    found: dict[str, Acceptance] = {}
+    for one in criteria:
+        name, number = one.id, 2
+        while name in found:
+            name, number = f"{one.id}-{number}", number + 1
+        found[name] = one.model_copy(update={"id": name})
+    return tuple(found.values())
 
 
 class FeatureFolder(Value):
@@ -100,17 +113,17 @@ def plan_page(title: str, works: Sequence[Work], notes: Mapping[str, Sequence[st
     """`plan.md`: the tasks with their waves, as the engine read them out of the planner's answer."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
     rows = [
-        f"| {one.id} | {wave_of.get(one.id, '')} | {text(one.title)} | {one.kind} | {_names(one.depends_on)} "
+        f"| {one.id} | {wave_of.get(one.id, '')} | {_line(one.title)} | {one.kind} | {_names(one.depends_on)} "
         f"| {_names(one.criteria)} |"
         for one in works
     ]
     parts = [
-        f"# Plan: {text(title, 120)}",
+        f"# Plan: {_line(title)}",
         "One file a task: `tasks/`. The engine wrote this from the planner's answer.",
         "\n".join(["| task | wave | title | kind | after | serves |", "| --- | --- | --- | --- | --- | --- |", *rows]),
     ]
     for heading, points in notes.items():
-        parts += [f"## {heading}", "\n".join(f"- {text(point)}" for point in points)] if points else []
+        parts += [f"## {heading}", "\n".join(f"- {_line(point)}" for point in points)] if points else []
     return "\n\n".join(parts) + "\n"
 
 
@@ -124,7 +137,13 @@ def task_page(work: Work, wave: int) -> str:
         f"- Serves: {_names(work.criteria) or 'no criterion of its own'}",
     ]
     shown = ["## Shown by", code(work.tests)] if work.tests else []
-    parts = [f"# {work.id}: {text(work.title)}", "\n".join(lines), quoted(work.brief or work.title), *shown]
+    parts = [
+        f"# {work.id}: {_line(work.title)}",
+        "\n".join(lines),
+        "## To do",
+        code(work.brief or work.title, "text"),
+        *shown,
+    ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -138,4 +157,11 @@ def plan_files(
 
 
 def _names(names: Iterable[str]) -> str:
-    return ", ".join(text(one, 120) for one in names)
+    return ", ".join(_line(one) for one in names)
+
+
+def _line(words: str) -> str:
+    """Somebody's words on one line: no cell, link or tag comes of them."""
+    flat = " ".join(plain(words).split()) or "…"
+    flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
+    return re.sub(r"([\\|<>\[\]`])", r"\\\1", flat)

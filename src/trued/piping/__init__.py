@@ -1,6 +1,6 @@
 """What the orchestrator of a pipeline does between its agents: it collects, remembers, merges, checks and tells."""
 
-from ..documents.feature_folder import DESIGN, FEATURE, PLAN, REQUEST
+from ..documents.feature_folder import DESIGN, FEATURE, PLAN, REQUEST, distinct
 from .checks import (
     Checked,
     built,
@@ -31,6 +31,7 @@ __all__ = [
     "built",
     "counted",
     "critiques",
+    "distinct",
     "implemented",
     "objections",
     "on_record",

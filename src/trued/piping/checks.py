@@ -11,7 +11,7 @@ from ..documents.project import Figures
 from ..documents.waves import Work
 from ..memory import Memory
 from ..patterns import Returned
-from ..run import Built
+from ..judging import Built
 from ..types import Finding, Plan, Severity, Status, TestsCheck
 from .desk import Desk, worst
 
@@ -125,7 +125,7 @@ async def verified(
         seen[TESTS] = overruled(said[TESTS], TESTS, Status.NEEDS_REVISION, lines)
     asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
     await desk.filed("verification", returned, asked)
-    decision = max(map(decide.verification, (said, seen)), key=lambda one: RANK.index(one.status))
+    decision = max(map(decide.verification, (seen, said)), key=lambda one: RANK.index(one.status))
     decision = await desk.ends("verification", decision, VERIFIERS)
     return Checked(decision, seen, returned, gaps)
 

@@ -136,12 +136,10 @@ class Desk:
         for one in returned.values():
             written |= await self._artifact(one)
             await self._meddling(one)
+            if one.reply is None:  # a warning, and no more: the tables know what to make of it
+                await self.run.note("memory missing", agent=one.name, step=step)
         kept = dict(memories) if memories is not None else self.memories(returned)
-        for name, memory in kept.items():
-            if memory is None:
-                await self.run.note("memory missing", agent=name, step=step)
-            else:
-                written[self.folder.path(memory.file)] = memory.render()
+        written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
         left = {name: self._left_by(name) for name in kept}
         self.shared = merged(self.shared, kept, left)
         written[self.folder.path(SHARED)] = self.shared.render()
@@ -232,8 +230,10 @@ class Desk:
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
-    async def planned(self, step: str, errand: Errand[R], *, needed: bool = True) -> R | None:
-        """The planner's tasks as `plan.md` and `tasks/`; what is wrong with them it is told once."""
+    async def planned(self, errand: Errand[R], *, again: bool = False) -> R | None:
+        """The planner's tasks as `plan.md` and `tasks/`; what is wrong with them it is told once. Where there is a plan
+        already, a planner that fails leaves it as it is."""
+        step = "plan"
         await self.begins(step, (errand.name,))
         wrong, one = tuple[Finding, ...](), Returned[R](errand.name, errand.role, None)
         for _ in range(2):
@@ -249,7 +249,7 @@ class Desk:
             await self.filed(step, {one.name: one}, files=self._plan_files())
             return await self._answered(step, one)
         await self.filed(step, {one.name: one})
-        if not needed:
+        if again:
             return None
         await self._answered(step, one)
         raise AgentFailed(f"{step}: the plan cannot be used: {'; '.join(each.what for each in wrong[:5])}")
@@ -301,6 +301,7 @@ async def set_up(run: Run, goal: Goal) -> Desk:
     desk = Desk(run, goal, folder, Shared(slug=folder.slug), {REQUEST})
     files = {REQUEST: initial_request(goal, run.base), SHARED: desk.shared.render(), "memory/.gitkeep": ""}
     await run.write({folder.path(name): text for name, text in files.items()}, "docs: the request")
+    await run.told("step", Stepped(step="set-up", result=str(Status.DONE)))
     return desk
 
 

@@ -19,9 +19,9 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
     desk = await piping.set_up(run, goal)
     await researched(desk)
     spec = await desk.one("spec", desk.errand("spec", Specified, (REQUEST, *RESEARCH)))
-    desk.criteria = spec.criteria
+    desk.criteria = piping.distinct(spec.criteria)
     await designed(desk)
-    await desk.planned("plan", desk.errand("planner", Planned, (*RESEARCH, FEATURE, DESIGN), **desk.about_design))
+    await desk.planned(desk.errand("planner", Planned, (*RESEARCH, FEATURE, DESIGN), **desk.about_design))
     plan = await run.seal(desk.plan)
     await piping.implemented(desk, desk.works, Implemented)
     outcome = await checked(desk, plan)
@@ -93,7 +93,7 @@ async def replanned(desk: Desk, found: Checked) -> bool:
     """The planner reads the verification files itself, and lays every failure at the door of a task."""
     reads = (FEATURE, DESIGN, PLAN, *desk.tasks, *VERIFICATION)
     before = desk.works
-    reply = await desk.planned("replan", desk.errand("planner", Planned, reads, gaps=found.gaps), needed=False)
+    reply = await desk.planned(desk.errand("planner", Planned, reads, gaps=found.gaps), again=True)
     mapped = [(one.task, one.what) for one in reply.failures] if reply else []
     return await mended(desk, piping.to_mend(desk, found.findings, mapped, before))
 
