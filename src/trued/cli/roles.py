@@ -11,7 +11,6 @@ from typer.core import TyperGroup
 
 from .. import config
 from ..errors import BadInput
-from ..handbook import ORCHESTRATOR, handbook
 from ..lint import Kind, Look, looked, named, packaged, repository
 from ..redact import plain
 from ..roles import Shelf, shelf, size_of
@@ -99,6 +98,8 @@ def export(
     top = folder or top_of(Path.cwd())
     if top is None:
         raise BadInput("this folder is in no git repository", then="go to one, or name a folder with --dir")
+    from ..handbook import ORCHESTRATOR, handbook  # it brings the workflow along, which no other command here needs
+
     known = _known()
     chosen = [known.role(one) for one in dict.fromkeys(names or []) if one != ORCHESTRATOR]
     ours = [] if names else [one for _, one in sorted(known.roles.items()) if one.form == "trued"]

@@ -6,7 +6,7 @@ from .findings import Found
 from .pages import Page, Piece
 from .sets import Set
 from .steps import in_step, step_sections
-from .tables import verification
+from .tables import CRITIQUE, REVIEW, VERIFICATION, Probe, followed
 from .words import OWN_MEMORY, has, said
 
 CLUSTERS = {"1": "research", "3b": "critique", "5": "implementation", "6": "verification", "7": "review"}
@@ -52,6 +52,7 @@ def _critique(page: Page) -> Iterator[Found]:
         yield Found(page.shown, line, "TS-6.2", "step 3b does not say that Critical or High is NEEDS_REVISION")
     if not said(own, *THRESHOLD):
         yield Found(page.shown, line, "TS-6.3", "step 3b does not say that fewer than 2 outputs are ERROR")
+    yield from _table(page, own, CRITIQUE)
 
 
 def _verification(page: Page) -> Iterator[Found]:
@@ -59,8 +60,11 @@ def _verification(page: Page) -> Iterator[Found]:
     if not own:
         return
     line = _line(page, "6")
-    for at, wrong in verification(own):
-        yield Found(page.shown, at or line, "TS-7.1", wrong)
+    if followed(own, VERIFICATION) is None:
+        yield Found(
+            page.shown, line, "TS-7.1", "step 6 has no decision table over v-build, v-tests, v-tasks and v-feature"
+        )
+    yield from _table(page, own, VERIFICATION)
     if not said(own, r"\breplan|\bplanner\b", r"\b(?:3|three)\b", r"\b(?:round|iteration|time|attempt|loop)s?\b"):
         yield Found(page.shown, line, "TS-7.2", "step 6 has no replan loop of at most 3 rounds")
     if not said(own, r"\bplanner\b|\breplan", r"\bverification/v-(?:tasks|\*|<)"):
@@ -80,6 +84,12 @@ def _review(page: Page) -> Iterator[Found]:
     yield from _knowledge(page, own, line)
     if not said(own, rf"{TWO}\s*(?:2|two)\b|(?:2|two)\s+or\s+more|2\+", r"\bmissing\b", r"\bERROR\b"):
         yield Found(page.shown, line, "TS-8.4", "step 7 has no threshold for the other reviewers")
+    yield from _table(page, own, REVIEW)
+
+
+def _table(page: Page, own: list[Piece], probes: tuple[Probe, ...]) -> Iterator[Found]:
+    for line, rule, wrong in followed(own, probes) or ():
+        yield Found(page.shown, line, rule, wrong)
 
 
 def _knowledge(page: Page, own: list[Piece], line: int) -> Iterator[Found]:

@@ -13,6 +13,8 @@ from .own import parse_role
 from .places import File, others_in, others_of, packaged_files
 from .tools import TOOLS, size_of
 
+LEADING = "orchestrator"  # exported for people who follow a workflow by hand; here the engine leads
+
 __all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
 
 
@@ -96,7 +98,7 @@ def _other(file: File, level: str, inside: Path | None, below: Mapping[str, Role
     _kept_inside(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role
-    if role is None or (role.name in below and is_unchanged(text)):  # an export of ours, not somebody's own
+    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # an export of ours, not somebody's own
         return None
     return role.model_copy(update={"origin": f"{level}: {file.path}"})
 

@@ -36,9 +36,14 @@ def exported(role: Role, form: Form) -> str:
             f"role {role.name} has {len(prompt)} characters, and {form.title} takes {LONGEST[form.name]}",
             then="shorten it, or export it to another tool",
         )
-    head = "".join(f"{line}\n" for line in _fields(role, form))
-    plain = f"---\n{head}---\n\n{prompt}"
-    return f"---\n{head}{_mark(plain)}---\n\n{prompt}"
+    return marked(fields_of(role, form), prompt)
+
+
+def marked(fields: Iterable[str], text: str) -> str:
+    """A file with these fields and this text that can be told from one that somebody changed."""
+    head = "".join(f"{line}\n" for line in fields)
+    plain = f"---\n{head}---\n\n{text}"
+    return f"---\n{head}{_mark(plain)}---\n\n{text}"
 
 
 def is_unchanged(text: str) -> bool:
@@ -50,7 +55,9 @@ def is_unchanged(text: str) -> bool:
 
 def planned(roles: Iterable[Role], form: Form, top: Path) -> list[Export]:
     """What would be written below a folder; nothing is."""
-    return [_planned(role, form, top) for role in roles]
+    return [
+        placed(role.name, top / form.folder / f"{role.name}{form.ending}", exported(role, form), top) for role in roles
+    ]
 
 
 def write(exports: Iterable[Export], *, force: bool = False) -> None:
@@ -66,37 +73,39 @@ def write(exports: Iterable[Export], *, force: bool = False) -> None:
             raise BadInput(f"cannot write {one.path}: {error.strerror}", then="make the folder writable") from error
 
 
-def _planned(role: Role, form: Form, top: Path) -> Export:
-    path = top / form.folder / f"{role.name}{form.ending}"
+def placed(role: str, path: Path, text: str, top: Path) -> Export:
+    """One file to be written below a folder, and what is there now."""
     if not path.resolve().is_relative_to(top.resolve()):
         raise BadInput(f"{path} leads out of {top}", then="remove that link")
-    text = exported(role, form)
     if not path.exists():
-        return Export(role.name, path, text, "new")
+        return Export(role, path, text, "new")
     try:
         there = path.read_bytes() if path.is_file() else b""
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}", then="make it readable, or remove it") from error
     if there == text.encode():
-        return Export(role.name, path, text, "same")
+        return Export(role, path, text, "same")
     old = is_unchanged(there.decode("utf-8", "replace"))  # of another version of ours: nothing of anybody's is lost
-    return Export(role.name, path, text, "new" if old else "differs")
+    return Export(role, path, text, "new" if old else "differs")
 
 
-def _fields(role: Role, form: Form) -> Iterator[str]:
+def fields_of(role: Role, form: Form, *, starts_agents: bool = False) -> Iterator[str]:
+    """The front matter of a file of that kind."""
     if form.name != "opencode":
         yield f"name: {_quoted(role.name)}"
     yield f"description: {_quoted(role.description or role.name)}"
     if form.name == "claude":
-        yield f"tools: {', '.join(theirs(role.tools, CLAUDE))}"
+        yield f"tools: {', '.join([*theirs(role.tools, CLAUDE), *(['Task'] if starts_agents else [])])}"
         yield f"model: {MODELS.get(size_of(role.model), 'inherit')}"
     elif form.name == "github":
-        yield f"tools: {json.dumps(theirs(role.tools, GITHUB))}"
+        yield f"tools: {json.dumps([*theirs(role.tools, GITHUB), *(['agent'] if starts_agents else [])])}"
     else:
-        yield "mode: all"
+        yield f"mode: {'primary' if starts_agents else 'all'}"
         yield "permission:"
         yield '  "*": deny'
         yield from (f'  "{name}": allow' for name in theirs(role.tools, OPENCODE) if name != "read")
+        if starts_agents:
+            yield '  "task": allow'
         if "read" in role.tools:  # the rule above would take away what it asks about by itself
             yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
 
