@@ -14,6 +14,7 @@ from .tree import footer, header, scope_lines
 from .words import told
 
 PER_SECOND = 4  # pictures; more is only warmth
+AT_ONCE = 12  # rows of one part that are drawn again and again; what is settled of more goes up at once
 
 
 class Screen(Protocol):
@@ -51,7 +52,7 @@ class Tree:
         self._console: Console = err()
         self._run = run
         self._seen = Progress(before)
-        self._printed = {name: None for name, row in self._seen.rows.items() if _is_settled(row)}
+        self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}  # how many
         self._titled = False
         self._last = ""
         self._alive: dict[str, None] = {}  # scopes with something to draw: few, however long the run is
@@ -67,7 +68,7 @@ class Tree:
 
     def listen(self, event: Event) -> None:
         self._seen.tell(event)
-        if scope := self._seen.last_scope:
+        for scope in self._seen.touched:
             self._last = scope
             self._alive[scope] = None
         if event.kind == "run began" or not self._titled:
@@ -96,30 +97,36 @@ class Tree:
         if everything:
             self._seen.settle()
         for scope, names in self._unprinted():
-            rows = [self._seen.rows[name] for name in names]
-            at_work = not all(map(_is_settled, rows))
+            at_work = len(names) - self._settled_rows(names)
             if everything or (not at_work and scope != self._last):
-                self._print(scope, names, rows)
+                self._print(scope, names)
+                self._alive.pop(scope, None)
+            elif len(names) > AT_ONCE and (settled := self._settled_rows(names)):
+                self._print(scope, names[:settled])
+
+    def _settled_rows(self, names: list[str]) -> int:
+        """How many of them from the first on."""
+        rows = (self._seen.rows[name] for name in names)
+        return next((number for number, row in enumerate(rows) if not _is_settled(row)), len(names))
 
     def _unprinted(self) -> list[tuple[str, list[str]]]:
         """Scopes with rows that are not up in the scrollback yet."""
-        fresh = [
-            (scope, [name for name in self._seen.scopes[scope] if name not in self._printed])
-            for scope in list(self._alive)
-        ]
+        fresh = [(scope, self._seen.scopes[scope][self._printed.get(scope, 0) :]) for scope in list(self._alive)]
         return [(scope, names) for scope, names in fresh if names]
 
-    def _print(self, scope: str, names: list[str], rows: list[Row]) -> None:
-        goes_on = len(names) < len(self._seen.scopes[scope])
-        for one in scope_lines(scope, rows, time.time(), goes_on=goes_on):
+    def _print(self, scope: str, names: list[str]) -> None:
+        before = self._printed.get(scope, 0)
+        rows = [self._seen.rows[name] for name in names]
+        called = self._seen.names.get(scope, "")
+        for one in scope_lines(scope, rows, time.time(), called=called, goes_on=before > 0):
             self._live.console.print(one)
-        self._printed.update(dict.fromkeys(names))
-        self._alive.pop(scope, None)
+        self._printed[scope] = before + len(names)
 
     def _picture(self) -> RenderableType:
         now, lines = time.time(), list[Text]()
         for scope, names in self._unprinted():
-            lines += scope_lines(scope, [self._seen.rows[name] for name in names], now)
+            rows = [self._seen.rows[name] for name in names]
+            lines += scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""))
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))
 

@@ -89,7 +89,7 @@ def show(
         lines = [
             one
             for scope, names in seen.scopes.items()
-            for one in scope_lines(scope, [seen.rows[n] for n in names], seen.last)
+            for one in scope_lines(scope, [seen.rows[n] for n in names], seen.last, called=seen.names.get(scope, ""))
         ]
         for one in _shortened(lines, full=full):
             console.print(one, soft_wrap=True)

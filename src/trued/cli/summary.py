@@ -24,8 +24,9 @@ from ..types import (
     RunRecord,
     Spending,
 )
-from ..views import ledger, shown, state_of
+from ..views import Progress, ledger, shown, state_of
 from .house import branch_at, is_over, newest
+from .standing import ending
 from .terminal import hint, out, print_json
 from .words import GRADES, STATES, ago, case, counted, line
 
@@ -47,6 +48,8 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
         _estimate_lines(engine, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; nobody has worked yet")
     else:
+        for text in ending(Progress(engine.journal.events(record.id))):
+            out().print(text, soft_wrap=True)
         ledger_lines(record, found, accept=engine.inputs(record.id).settings.accept)
     advise(engine, record, found)
 

@@ -7,7 +7,8 @@ from typing import Any
 from rich.text import Text
 
 from ..types import Grade
-from ..views import Call, Checks, Progress, Remark, Row, features, label_of
+from ..views import Call, Checks, Progress, Remark, Row, features, label_of, team
+from .standing import standing
 from .words import GRADES, counted, duration, line, money, tokens, until
 
 MARKS = {
@@ -19,6 +20,7 @@ MARKS = {
     "unfinished": ("…", "yellow"),
 }
 ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
+WIDTH, WIDEST = 18, 30  # of the names of calls and checks
 MET = (Grade.ATTESTED, Grade.PROVEN)
 
 
@@ -29,23 +31,29 @@ def header(run: str, seen: Progress, *, live: bool = False) -> Text:
     return text.append(" · ".join(fact for fact in facts if fact), "dim")
 
 
-def scope_lines(scope: str, rows: Iterable[Row], now: float, *, goes_on: bool = False) -> list[Text]:
+def scope_lines(scope: str, rows: Iterable[Row], now: float, *, called: str = "", goes_on: bool = False) -> list[Text]:
     """A scope's name and its rows. What belongs to no scope stands at the left."""
     named = not scope.startswith("/")
-    lines = [Text(line(scope) + (" (goes on)" if goes_on else ""), style="bold")] if named else []
+    lines = [Text(line(scope), style="bold")] if named else []
+    for head in lines:
+        head.append("" if goes_on or not called else f"  {line(called, 70)}", "not bold")
+        head.append(" (goes on)" if goes_on else "")
+    rows = list(rows)
+    width = max((len(line(label_of(row.key))) for row in rows if isinstance(row, Call)), default=0)
     for row in rows:
-        lines += [Text("  " if named else "") + one for one in row_lines(row, now)]
+        lines += [Text("  " if named else "") + one for one in row_lines(row, now, min(width, WIDEST))]
     return lines
 
 
-def row_lines(row: Row, now: float) -> list[Text]:
+def row_lines(row: Row, now: float, width: int = 0) -> list[Text]:
     if isinstance(row, Remark):
         mark, style = ("⚠", "yellow") if row.warning else ("·", "dim")
         return [Text.assemble((f"{mark} ", style), (line(row.text, 300), style))]
-    return [_call(row, now)] if isinstance(row, Call) else [_checks(row, now), *_refused(row)]
+    width = max(width, WIDTH)
+    return [_call(row, now, width)] if isinstance(row, Call) else [_checks(row, now, width), *_refused(row)]
 
 
-def _call(call: Call, now: float) -> Text:
+def _call(call: Call, now: float, width: int) -> Text:
     mark, style = MARKS.get(call.state, ("?", "yellow"))
     waits = call.waits_until > now and call.state == "running"
     mark, style = ("◌", "yellow") if waits else (mark, style)
@@ -62,20 +70,20 @@ def _call(call: Call, now: float) -> Text:
         *call.remarks,
     ]
     text = Text.assemble(
-        (f"{mark} ", style), f"{line(label_of(call.key)):<18} ", ("  ".join(fact for fact in facts if fact), "")
+        (f"{mark} ", style), f"{line(label_of(call.key)):<{width}} ", ("  ".join(fact for fact in facts if fact), "")
     )
     if waits:
         text.append(f"  waits until {until(call.waits_until, now)}: {line(call.waits_for, 80)}", "yellow")
     return text.append(f"  {line(call.why, 200)}", "red") if call.state == "failed" else text
 
 
-def _checks(checks: Checks, now: float) -> Text:
+def _checks(checks: Checks, now: float, width: int) -> Text:
     mark, style = MARKS.get(checks.state, ("?", "yellow"))
     name = label_of(checks.key).partition("#")[0]
     end = now if checks.state == "running" else checks.ended
     doing = f"running {line(checks.current, 60)}" if checks.current and checks.state == "running" else ""
     facts = [duration(end - checks.began), counted(checks.runs, "check run") if checks.runs else "", doing]
-    text = Text.assemble((f"{mark} ", style), f"{ENGINE.get(name, line(name)):<18} ", ("engine  ", "dim"))
+    text = Text.assemble((f"{mark} ", style), f"{ENGINE.get(name, line(name)):<{width}} ", ("engine  ", "dim"))
     text.append("  ".join(fact for fact in facts if fact))
     grade = checks.summary.partition(",")[0]
     return text.append(f"  {line(checks.summary, 200)}", GRADES.get(grade, "")) if checks.summary else text
@@ -95,6 +103,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     met = sum(grade in MET for grade in seen.grades.values())
     parts = [
         line(features.said(seen.features, seen.feature if seen.state == "running" else {}), 120),
+        team.counts(seen.team),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"
         if seen.requirements or seen.grades
         else "",
@@ -107,7 +116,7 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
         duration(now - seen.began) if seen.began else "",
     ]
     waits = waiting(seen, now) if at_work else ""
-    lines = [Text(waits, style="bold")] if waits else []
+    lines = [*standing(seen), *([Text(waits, style="bold")] if waits else [])]
     return [*lines, Text(" · ".join(part for part in parts if part), style="dim")]
 
 

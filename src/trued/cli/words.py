@@ -9,6 +9,8 @@ from ..types import Case, Event
 from ..views import sentence, waits_for
 from ..views.cases import described
 from ..views.features import said
+from ..views.stages import told_stage
+from ..views.team import told_team
 
 GRADES = {  # colour of each grade
     "refuted": "bold red",
@@ -198,6 +200,14 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "set up": lambda data: "init.sh works" if data.get("code") == 0 else line(f"init.sh: {data.get('said')}", 300),
     "mended": lambda data: line(data.get("summary"), 200),
     "pictures claimed": lambda data: line(", ".join(data.get("pictures") or ()), 200),
+    "step": lambda data: line(told_stage(data), 300),
+    "wave": lambda data: line(f"{data.get('number')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),
+    "merged": lambda data: f"{line(data.get('part'))} at {line(data.get('commit'), 10)}",
+    "conflict": lambda data: line(f"{data.get('part')}: {', '.join(map(str, data.get('files') or ()))}", 300),
+    "decided": lambda data: line(
+        f"{data.get('cluster')} {data.get('result')}: {sentence(data.get('why'))}".removesuffix(": "), 300
+    ),
+    "team": lambda data: line(told_team(data), 300),
     "agents found": lambda data: f"nobody named one; {line(data.get('says'))}",
     "waited": lambda data: duration(float(data.get("seconds") or 0.0)),
 }

@@ -7,6 +7,8 @@ from ..types import Contract, Event, Evidence, Grade, Judged, Outcomes, Question
 from .features import features_of
 from .progress import Progress, label_of, scope_of, sentence, waits_for
 from .rows import Call, Checks, Remark, Row
+from .stages import stages_of
+from .team import team_of
 
 __all__ = [
     "Call",
@@ -22,7 +24,9 @@ __all__ = [
     "scope_of",
     "sentence",
     "shown",
+    "stages_of",
     "state_of",
+    "team_of",
     "waits_for",
 ]
 
@@ -52,6 +56,8 @@ def shown(
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
     more = {"questions": asks, "quotas": seen.quotas}
     more |= {"features": features_of(told)} if seen.features else {}
+    more |= {"pipeline": stages_of(seen.stages, seen.calls)} if seen.stages.seen else {}
+    more |= {"team": team_of(seen.team)} if seen.team.seen else {}
     return {
         **listed(record, driver, landed=seen.landed),
         **more,

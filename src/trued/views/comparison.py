@@ -132,7 +132,7 @@ def figures(one: Known) -> dict[str, Any]:
         "peak": {"tokens": max((call.peak for call in seen.calls), default=0), "roles": _peaks(one, seen.calls)},
         "cost_usd": round(seen.cost_usd, 6),
         "cost": seen.cost,
-        "cost_untold": sum(not call.cost for call in seen.calls if call.tokens),
+        "cost_untold": sum(bool(call.tokens and not call.cost and not call.cost_usd) for call in seen.calls),
         "time_s": round(sum(end - start for start, end in working(one.events)), 3),
         "agents_s": round(sum(max(0.0, call.ended - call.began) for call in seen.calls if call.ended), 3),
     }
@@ -221,8 +221,9 @@ def _requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], spans: Sequence[Sequence[Span]]) -> Iterator[str]:
     yield from _basis(every, rows)
     yield from _times(spans)
-    if later := [one.name for one in every if any(event.kind == BASE_KNOWN for event in one.events)]:
-        yield f"what the base shows was known already in {', '.join(later)}: only the others' time has that in it"
+    later = [one.name for one in every if any(event.kind == BASE_KNOWN for event in one.events)]
+    if 0 < len(later) < len(every):
+        yield f"what the base shows was known when {_listed(later)} began: only other times have that in them"
     if unfinished := [row for row in rows if row["state"] not in OVER]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not over yet: {states}; what is told of {'it' if len(unfinished) == 1 else 'them'} may change"
@@ -231,7 +232,12 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], spans: Seq
     meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
     yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
     if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
-        yield f"scripts, not models, play in {', '.join(scripted)}: their tokens and cost are made up"
+        where = "all of them" if len(scripted) == len(every) else _listed(scripted)
+        yield f"scripts, not models, play in {where}: their tokens and cost are made up"
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
 
 
 def _is_script(agent: str) -> bool:
@@ -246,7 +252,7 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]]) -> Iterato
         yield "they began at different commits: their figures are not of the same work"
     unsealed = [row["name"] for row in rows if not row["contract"]]
     if unsealed:
-        yield f"no contract was sealed in {', '.join(unsealed)}: nothing was judged there"
+        yield f"no contract was sealed in {_listed(unsealed)}: nothing was judged there"
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
         yield (

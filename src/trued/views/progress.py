@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..types import Event, Grade
-from . import features, rounds, spoken
+from . import features, rounds, spoken, stages, team
 from .rows import Call, Checks, Remark, Row
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
@@ -21,6 +21,7 @@ class Progress:
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.began = self.last = 0.0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
+        self.names: dict[str, str] = {}  # scope → what it is called besides
         self.rows: dict[str, Row] = {}
         self.grades: dict[str, str] = {}  # requirement → its newest grade
         self.requirements = 0
@@ -31,8 +32,10 @@ class Progress:
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
         self.features: list[dict[str, Any]] = []  # of a handoff, as its list was written last
         self.feature: dict[str, Any] = {}  # the one at work, and which attempt it is
+        self.stages = stages.Stages()  # of a pipeline
+        self.team = team.Team()
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
-        self.last_scope = ""  # where something happened last
+        self.touched: list[str] = []  # the scopes where something happened with the last event
         self._open: set[str] = set()  # proofs without their verdict
         for event in events:
             self.tell(event)
@@ -64,6 +67,7 @@ class Progress:
     def tell(self, event: Event) -> None:
         self.began = self.began or event.at
         self.last = max(self.last, event.at)
+        self.touched = []
         if (fold := _FOLDS.get(event.kind)) is not None:
             fold(self, event)
 
@@ -78,7 +82,7 @@ class Progress:
             # What belongs to no scope stands by itself, where it happened: seal first, finish last.
             self.scopes.setdefault(scope_of(row.key) or f"/{name}", []).append(name)
         self.rows[name] = row
-        self.last_scope = scope_of(row.key) or f"/{name}"
+        self.touched.append(scope_of(row.key) or f"/{name}")
         if isinstance(row, Checks) and not row.closed:
             self._open.add(name)
         else:
@@ -107,14 +111,20 @@ class Progress:
     def remark(self, event: Event, text: str, *, warning: bool = False) -> None:
         self.put(Remark(event.key, text, warning), f"{event.key} remark {len(self.rows)}")
 
+    def name(self, key: str, kind: str, which: str, words: str) -> None:
+        """What the part of this key is called where it is the one that is meant: `task F1-T2` is `Find by name`."""
+        scope = scope_of(key)
+        if which and words and scope.rpartition("/")[2] == f"{kind} {which}":
+            self.names[scope] = words
+
 
 def scope_of(key: str) -> str:
     """The part of a run that a step belongs to: `chunk 1A` of `chunk 1A/purple-team-a#2`."""
-    return key.partition("/")[0] if "/" in key else ""
+    return key.rpartition("/")[0]
 
 
 def label_of(key: str) -> str:
-    return key.partition("/")[2] or key
+    return key.rpartition("/")[2] or key
 
 
 def sentence(why: object) -> str:
@@ -132,6 +142,7 @@ def _began(seen: Progress, event: Event) -> None:
 
 def _asked(seen: Progress, event: Event) -> None:
     seen.settle()
+    stages.asked(seen, event)
     role, agent = str(event.data.get("role", "")), str(event.data.get("agent", ""))
     before = seen.call(event.key)
     began = before.began or event.at
@@ -368,6 +379,8 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "tried to start an agent": _warned("tried to start an agent: refused"),
     "landed": _landed,
     **features.FOLDS,
+    **stages.FOLDS,
+    **team.FOLDS,
     "round": rounds.found,
     "mended": rounds.mended,
     "preview": rounds.preview,
