@@ -66,6 +66,9 @@ def compare(  # noqa: PLR0913  a flag is a parameter
             "--with", metavar="AGENT", help="An agent to try in each workflow, or 'ROLE=AGENT; ROLE=AGENT'; several."
         ),
     ] = None,
+    called: Annotated[
+        list[str] | None, typer.Option("--as", metavar="NAME", help="What the --with before it is called in the table.")
+    ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option(metavar="[ROLE=]AGENT", help="Who works in all of them.", show_default="what is installed"),
@@ -136,10 +139,11 @@ def compare(  # noqa: PLR0913  a flag is a parameter
     request = partial(Request, goal=(words or [""])[0], repository=repo, requirements=requirements, trust=trust)
     ways = [
         Variant(
-            request(workflow=each, flags={**flags, "agents": {**agents(agent or []), **agents(_parts(one))}}), _by(one)
+            request(workflow=each, flags={**flags, "agents": {**agents(agent or []), **agents(_parts(one))}}),
+            by=name or _by(one),
         )
         for each in _workflows(request.keywords["goal"], workflow or [], cast or [])
-        for one in cast or [""]
+        for one, name in _casts(cast or [], called or [])
     ]
     _drive(lambda engine: begin(engine, ready(engine, ways), together=together), show, yes=yes)
 
@@ -200,6 +204,13 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
         return list(named) or [None]
     in_words = not _is_file(goal) and " " in goal.strip()
     return ["purple" if in_words else None, BASELINE]
+
+
+def _casts(casts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
+    if names and len(names) != len(casts):
+        what = f"{len(names)} names for {len(casts)} agents"
+        raise BadInput(what, "--as", "give each --with its name: --with codex:gpt-5-mini --as cheap")
+    return list(zip(casts, names or [""] * len(casts), strict=True)) or [("", "")]
 
 
 def _parts(cast: str) -> list[str]:

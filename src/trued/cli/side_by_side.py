@@ -14,7 +14,8 @@ from .words import GRADES, STATES, duration, line, money, tokens
 
 Run: TypeAlias = Mapping[str, Any]
 
-NAME, GAP = 40, 3  # characters of a name; between columns
+NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of one that may be broken, and between columns
+LINE = 600  # characters of a note
 NONE = "–"
 
 
@@ -32,8 +33,9 @@ def _gaps(run: Run) -> Text:
 
 
 def _cost(run: Run) -> Text:
-    least = "≥" if run["cost_untold"] and run["cost"] == "reported" else ""
-    return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if run["cost"] else NONE)
+    least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""
+    told = run["cost"] or run["cost_usd"]
+    return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if told else NONE)
 
 
 # what the figure is called → how it is written
@@ -66,14 +68,14 @@ def print_table(data: Mapping[str, Any]) -> None:
             for one in _plain(runs):
                 console.print(one, soft_wrap=True)
     for one in (*_peaks(data["runs"]), *data["notes"]):
-        console.print(Text(line(one), "dim"), soft_wrap=not console.is_terminal)
+        console.print(Text(line(one, LINE), "dim"), soft_wrap=not console.is_terminal)
 
 
 def _blocks(runs: Sequence[Run], console: Console) -> Iterator[Sequence[Run]]:
     """As many runs beside each other as there is room for; elsewhere than on a terminal, all."""
     room, block = console.width - FIRST, list[Run]()
     for run in runs:
-        wide = _width(run) + GAP
+        wide = _width(run, NARROW) + GAP
         if block and wide > room and console.is_terminal:
             yield block
             room, block = console.width - FIRST, []
@@ -81,15 +83,17 @@ def _blocks(runs: Sequence[Run], console: Console) -> Iterator[Sequence[Run]]:
     yield block
 
 
-def _width(run: Run) -> int:
-    return max(cell_len(line(run["name"], NAME)), *(cell_len(cell(run).plain) for cell in ROWS.values()))
+def _width(run: Run, narrow: int = NAME) -> int:
+    name = min(narrow, cell_len(line(run["name"], NAME)))
+    return max(name, *(cell_len(cell(run).plain) for cell in ROWS.values()))
 
 
 def _drawn(runs: Sequence[Run]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", show_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for run in runs:
-        table.add_column(Text(line(run["name"], NAME), "bold"), justify="right", overflow="fold")
+        name = Text(line(run["name"], NAME), "bold")
+        table.add_column(name, justify="right", overflow="fold", width=_width(run, NARROW))
     for name, cell in ROWS.items():
         table.add_row(name, *(cell(run) for run in runs))
     return table

@@ -61,7 +61,7 @@ def _column(run: Mapping[str, Any]) -> Column:
         amount(run["calls"]),
         f"{mark}{amount(tokens['all'])}",
         f"{mark}{amount(run['peak']['tokens'])}",
-        f"{_mark(run)}{money(run['cost_usd'])}" if run["cost"] else NONE,
+        f"{_mark(run)}{money(run['cost_usd'])}" if run["cost"] or run["cost_usd"] else NONE,
         duration(run["time_s"]),
         duration(run["agents_s"]),
     )
@@ -70,7 +70,7 @@ def _column(run: Mapping[str, Any]) -> Column:
 
 def _mark(run: Mapping[str, Any]) -> str:
     """How the cost is known: computed, at most, or at least, where some calls told none."""
-    return "≥" if run["cost_untold"] and run["cost"] == "reported" else _MARKS.get(run["cost"], "")
+    return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else _MARKS.get(run["cost"], "")
 
 
 def _peaks(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
