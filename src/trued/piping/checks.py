@@ -9,9 +9,9 @@ from ..decide import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
 from ..documents.kind import corrected, detected, to_read
 from ..documents.project import Figures
 from ..documents.waves import Work
+from ..judging import Built
 from ..memory import Memory
 from ..patterns import Returned
-from ..judging import Built
 from ..types import Finding, Plan, Severity, Status, TestsCheck
 from .desk import Desk, worst
 
