@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import events
-from tests.workflows.pipeline_agents import ROOT, Crew, Halt, Line, agent_of, crashes, decided, folder_of, leaves
+from tests.workflows.pipeline_agents import ROOT, Crew, Halt, crashes, decided, folder_of, leaves
 from trued.decide import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
 from trued.wire import Order
 
