@@ -4,11 +4,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
+from pydantic import Field
+
 from .documents.backlog import NAME as BACKLOG
 from .documents.backlog import parse_backlog, render
 from .documents.backlog.edits import honoured
 from .documents.crew import FOLDER, Crew
 from .documents.feature_list import TEST_FILES
+from .documents.kind import Kind, corrected, detected, to_read
 from .documents.project import Figures
 from .documents.sentences import sentences
 from .documents.team_words import Query
@@ -18,6 +21,8 @@ from .proof.checks.runners.commands import recognised
 from .run import Run
 from .session import Context, Session, Subject
 from .types import Criterion, Finding, Goal, Judged, Outcome, Plan, Reply, Source, Task, TestsCheck, Value, Verdict
+
+FOUND = 50  # features that are named at the beginning; all are in the backlog
 
 D = TypeVar("D", bound=Reply)
 Q = TypeVar("Q", bound=Reply)
@@ -42,6 +47,10 @@ class Told(Value):
     tasks: int = 0
     recoveries: int = 0
     why: tuple[str, ...] = ()
+    state: str = ""  # of the task, else of the feature, as the backlog says
+    project: str = ""  # the project's kind, with its commands and the features found: at the beginning only
+    commands: dict[str, str] = Field(default_factory=dict)
+    found: tuple[str, ...] = ()
 
 
 async def consulted(session: Session[R], subject: Subject, **context: Context) -> R:
@@ -70,8 +79,17 @@ async def found(run: Run, goal: Goal) -> Crew:
 async def laid_down(run: Run, crew: Crew) -> Crew:
     """The files as they are before anybody works: on top of the user's commit, which stays the base."""
     await noted(run, crew, "docs: what the team has to do")
-    await told(run, crew, "begun")
+    kind = await kind_of(run)
+    found = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
+    await told(run, crew, "begun", project=kind.name, commands=kind.commands, found=found)
     return crew
+
+
+async def kind_of(run: Run) -> Kind:
+    """What the project is, and how it is built, tested and started, as the user corrects it."""
+    paths = await run.paths()
+    texts = {path: await run.read(path) for path in to_read(paths)}
+    return corrected(detected(paths, texts.get), run.settings.commands)
 
 
 def planned(crew: Crew, goal: Goal) -> Plan:
@@ -112,6 +130,7 @@ async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str 
         tasks_done=done,
         tasks=every,
         recoveries=crew.recoveries,
+        state=one.state if one else backlog.feature(name).status if name else "",
         **more,
     )
     await run.told("team", value)

@@ -204,7 +204,8 @@ def _begun(team: Team, data: Mapping[str, Any]) -> _Lines:
 def _found(one: object) -> FeatureSeen:
     if isinstance(one, Mapping):
         return FeatureSeen(str(one.get("id") or ""), str(one.get("name") or one.get("title") or ""))
-    return FeatureSeen(str(one))
+    name, _, words = str(one).partition(": ")
+    return FeatureSeen(name, words)
 
 
 def _feature(team: Team, data: Mapping[str, Any]) -> _Lines:
