@@ -83,13 +83,13 @@ class Crew(ScriptedRuntime):
         super().__init__(self._played)
         self.acts: dict[str, Any] = {name.replace("_", "-"): act for name, act in acts.items()}
 
-    def _played(self, order: Order) -> dict[str, Any]:
+    def _played(self, order: Order) -> Any:
         for name in (agent_of(order), order.role):
             act = self.acts.get(name)
             if isinstance(act, list):
                 act = act.pop(0) if act else None
             if act is not None:
-                return act if isinstance(act, dict) else dict(act(order))
+                return act if isinstance(act, dict) else act(order)
         return honest(order)
 
     @property
