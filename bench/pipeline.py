@@ -28,8 +28,8 @@ from trued.kit import Kit
 from trued.types import Event
 
 SCHEDULES, CAP, SLACK = 20, 4, 1.10
-SHORTEST, LONGEST = 5.0, 20.0  # seconds of an agent: real ones take minutes, and make the engine's share smaller
-LANES, APART_S = 10, 2.0  # schedules at the same time: agents that sleep leave the cores alone; begun one by one
+SHORTEST, LONGEST = 10.0, 30.0  # seconds of an agent: real ones take minutes, and make the engine's share smaller
+APART_S = 2.0  # all schedules go on at the same time, begun one by one: agents that sleep leave the cores alone
 OWN = ("seal", "sealed anew", "weighed", "build", "figures", "prove", "finish")  # steps in which the engine judges
 
 TASKS = {"T1": (), "T2": (), "T3": (), "T4": (), "T5": (), "T6": ("T1", "T2"), "T7": ("T6",)}  # and what they need
@@ -213,7 +213,7 @@ def _alone(own: Sequence[Span], agents: Sequence[Span]) -> float:
 
 def measured(seed: int) -> dict[str, Any]:
     """In a process of its own, as a run is."""
-    time.sleep((seed - 1) * APART_S if seed <= LANES else 0.0)
+    time.sleep((seed - 1) * APART_S)
     command = [sys.executable, "-m", "bench.pipeline", str(seed)]
     done = start(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
     if done.returncode:
@@ -225,7 +225,7 @@ def measured(seed: int) -> dict[str, Any]:
 
 
 def main() -> bool:
-    with ThreadPoolExecutor(LANES) as lanes:
+    with ThreadPoolExecutor(SCHEDULES) as lanes:
         found = list(lanes.map(measured, range(1, SCHEDULES + 1)))
     rows = [
         [
