@@ -13,6 +13,7 @@ CLUSTERS = {"1": "research", "3b": "critique", "5": "implementation", "6": "veri
 SOLE = (r"(?<![\w/])memory\.md\b", r"\b(?:sole|only|alone|no\s+other|nobody\s+else)\b", r"\bwr(?:it|ot)")
 TWO = r"(?:<|≥|>=|fewer\s+than|less\s+than|at\s+least|two\s+or\s+more|2\s+or\s+more|2\+)"
 THRESHOLD = (rf"{TWO}\s*(?:2|two)\b|(?:2|two)\s+or\s+more|2\+", r"\bERROR\b")
+ROUNDS = r"\b(?:3|three)\s+(?:round|iteration|time|attempt|loop)s?\b|\bmax(?:imum)?\.?\s+(?:of\s+)?(?:3|three)\b"
 
 
 def leading(files: Set) -> Iterator[Found]:
@@ -65,7 +66,7 @@ def _verification(page: Page) -> Iterator[Found]:
             page.shown, line, "TS-7.1", "step 6 has no decision table over v-build, v-tests, v-tasks and v-feature"
         )
     yield from _table(page, own, VERIFICATION)
-    if not said(own, r"\breplan|\bplanner\b", r"\b(?:3|three)\b", r"\b(?:round|iteration|time|attempt|loop)s?\b"):
+    if not said(own, r"\breplan|\bplanner\b|\bpattern C\b", ROUNDS):
         yield Found(page.shown, line, "TS-7.2", "step 6 has no replan loop of at most 3 rounds")
     if not said(own, r"\bplanner\b|\breplan", r"\bverification/v-(?:tasks|\*|<)"):
         yield Found(page.shown, line, "TS-7.3", "step 6 does not give verification/v-tasks.md to the planner")

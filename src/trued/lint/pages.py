@@ -48,10 +48,7 @@ class Section:
     level: int
     line: int
     pieces: tuple[Piece, ...]
-
-    @property
-    def words(self) -> str:
-        return normal(self.title)
+    words: str  # the title, as it is compared
 
     @property
     def number(self) -> str:
@@ -70,7 +67,6 @@ class Page:
     shown: str
     name: str
     kind: str  # agent | orchestrator | patterns | prompt | other
-    text: str
     fields: dict[str, Any] | None  # of its front matter; None: it has none
     pieces: tuple[Piece, ...]
 
@@ -112,7 +108,8 @@ def pieces_of(text: str, first: int = 1) -> tuple[Piece, ...]:
 
 @cache
 def _markdown() -> MarkdownIt:
-    return MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
+    markdown = MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
+    return markdown.disable("inline")  # blocks are enough: words are read as they were written
 
 
 def _titled(piece: Piece) -> bool:
@@ -128,7 +125,7 @@ def _sections(pieces: Sequence[Piece]) -> Iterator[Section]:
             (n for n, one in enumerate(rest) if one.kind == "heading" and not one.inner and one.level <= piece.level),
             len(rest),
         )
-        yield Section(piece.flat, piece.level, piece.line, tuple(rest[:end]))
+        yield Section(piece.flat, piece.level, piece.line, tuple(rest[:end]), normal(piece.flat))
 
 
 class _Walk:

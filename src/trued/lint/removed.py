@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import PurePath
 
 from .findings import Found
 from .pages import Page, Piece
@@ -28,16 +29,16 @@ def removed(files: Set) -> Iterator[Found]:
 
 
 def _is_aggregator(page: Page) -> bool:
-    return page.kind == "agent" and NAMED_AGGREGATOR.fullmatch(page.name) is not None
+    names = (page.name, PurePath(page.shown).name.partition(".")[0])
+    return page.kind == "agent" and any(NAMED_AGGREGATOR.fullmatch(name) for name in names)
 
 
 def _aggregators(page: Page) -> Iterator[Found]:
     for piece in active(page):
-        anchored = _in_anchor(page, piece)
-        pattern = NAMED_AGGREGATOR if page.kind == "agent" and not anchored else AGGREGATOR
-        for found in pattern.finditer(piece.text):
+        for found in AGGREGATOR.finditer(piece.text):
             named = NAMED_AGGREGATOR.fullmatch(found[0])
-            if named or not is_denied(piece.text, found.start(), found.end()):
+            spoken_of = page.kind != "agent" or _in_anchor(page, piece)
+            if named or (spoken_of and not is_denied(piece.text, found.start(), found.end())):
                 line = piece.line_at(found.start())
                 yield Found(page.shown, line, _aggregator_rule(page, piece), f"{found[0]!r}: there are no aggregators")
 

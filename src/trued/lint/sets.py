@@ -1,7 +1,7 @@
 """Files that stand together: which of them are agents, and whether they make a pipeline."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -94,15 +94,19 @@ def keeps(page: Page) -> bool:
 def page_of(path: Path, shown: str = "") -> Page:
     """One file, read."""
     shown = shown or str(path)
-    text = read_text(path, shown)
+    return page(path, shown, read_text(path, shown))
+
+
+def page(path: Path, shown: str, text: str) -> Page:
+    """A file of this name with this text."""
     try:
         matter = lenient(text, shown, KNOWN)
     except BadInput:  # fields that cannot be read: ROLE-1 says so
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
     fields = matter.fields.value if matter else None
-    page = Page(shown, _name(path, fields), "other", text, fields, pieces_of(body, first))
-    return Page(shown, page.name, _kind(path, page), text, fields, page.pieces)
+    bare = Page(shown, _name(path, fields), "other", fields, pieces_of(body, first))
+    return replace(bare, kind=_kind(path, bare))
 
 
 def files_in(folder: Path) -> list[Path]:

@@ -40,6 +40,8 @@ def said(pieces: Iterable[Piece], *patterns: str) -> Piece | None:
 def paths(pieces: Iterable[Piece]) -> Iterator[tuple[str, int]]:
     """Every Markdown file that is named, with its line; braces written out."""
     for piece in pieces:
+        if ".md" not in piece.text:
+            continue
         text = piece.text.replace("\\_", "_")
         for found in PATH.finditer(text):
             if not found[0].startswith("//"):  # the end of an address
