@@ -122,11 +122,12 @@ def test_a_gap_counts_once_however_often_it_is_found_and_landing_finds_none() ->
     [("solo", 1), ("purple", 2), ("ticket", 1), ("handoff", 1), ("pipeline", 1), ("team", 2), ("another", None)],
 )
 def test_rounds_are_counted_in_each_workflows_own_sense(workflow: str, rounds: int | None) -> None:
-    roles = ("solo", "purple-team-a", "purple-team-a", "purple-team-b", "coder", "dev", "dev", "qa")
+    roles = ("solo", "purple-team-a", "purple-team-a", "purple-team-b", "coder", "dev", "dev", "dev", "qa")
     asked = [(float(at), "asked", f"{role}#{at}", {"role": role}) for at, role in enumerate(roles, 1)]
     decided = [(20.0, "decided", "", {"cluster": one}) for one in ("research", "verification", "review")]
     again = (21.0, "asked", "solo#1", {"role": "solo"})  # the same ask, after a crash
-    events = told(*asked, again, *decided, (30.0, "round", "", {"number": 1}))
+    team = [(30.0, "team", "", {"kind": kind}) for kind in ("begun", "attempt", "attempt", "qa")]
+    events = told(*asked, again, *decided, *team, (30.0, "round", "", {"number": 1}))
     record = A.record.model_copy(update={"workflow": workflow})
     assert figures(replace(A, record=record, events=events))["rounds"] == rounds
 

@@ -48,8 +48,8 @@ class Lines:
 class Tree:
     """Finished parts go up into the scrollback for good; only what is at work is drawn again."""
 
-    def __init__(self, run: str = "", before: tuple[Event, ...] = ()) -> None:
-        self._console: Console = err()
+    def __init__(self, run: str = "", before: tuple[Event, ...] = (), console: Console | None = None) -> None:
+        self._console = console or err()
         self._run = run
         self._seen = Progress(before)
         self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}  # how many

@@ -80,10 +80,10 @@ class Stages:
 
     def begin(self, name: str) -> None:
         """Whatever was at work before has ended: steps follow each other."""
-        if name == self.current and self.all[name].state == "running":
+        stage = self.all.get(name, Stage(name))
+        if name == self.current and stage.state == "running":
             return
         self.end()
-        stage = self.all.get(name, Stage(name))
         self.all[name] = replace(stage, state="running", result="", why=(), times=stage.times + 1)
         self.current = name
 
@@ -189,6 +189,8 @@ def _step(seen: "Progress", event: Event) -> None:
     name = named(data.get("step"))
     names = tuple(dict.fromkeys(_names(data.get("agents"))))
     result = str(data.get("result") or "")
+    if not name:
+        return
     if result:
         stages.end(name, result, _words(data.get("why")))
     else:
