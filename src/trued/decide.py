@@ -193,6 +193,7 @@ REVIEWED = Table(
         Rule(least=1, of=(SECURITY,), are=_ERROR, then=_ERROR, note="it is mandatory: the run is `ERROR`"),
         Rule(least=1, of=(SECURITY,), are=Flaw.BLOCKER, then=_ERROR, note="its Critical is a Blocker, too"),
         Rule(least=2, of=OTHERS, are=_ERROR, then=_ERROR),
+        # A Major of the security reviewer is no less than anybody else's: any Major asks for a revision.
         Rule(least=1, of=(SECURITY, *OTHERS), are=Flaw.MAJOR, then=_REVISE, note="to the implementers, once"),
     ),
     note=f"{KNOWLEDGE} never changes the result",
