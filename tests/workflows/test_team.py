@@ -104,3 +104,59 @@ async def test_after_the_last_attempt_a_task_is_failed_what_needs_it_is_skipped_
     assert "task F1-T2 is not done: it needs F1-T1" in why
     assert not [key for key in members.asked if key.startswith("integration/")]
     assert "tiny.py" not in one.git("ls-tree", "-r", "--name-only", f"trued/{record.id}-failed-F1-T1") or True
+
+
+# -- UAT ---------------------------------------------------------------------------------------------------------------
+
+
+def rejecting(issue: str, **more: Any) -> Act:
+    def act(_: Order) -> dict[str, Any]:
+        return {
+            "decision": "failed",
+            "tried": ["used it"],
+            "issues": [{"what": issue, **more}],
+            "not_met": ["all of it"],
+        }
+
+    return act
+
+
+def accepting(_: Order) -> dict[str, Any]:
+    return {"decision": "passed", "tried": ["used it"]}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-6", "TEAM-7", "TEAM-8")
+async def test_what_uat_rejects_becomes_fix_tasks_of_the_pm_for_a_feature_and_for_all_of_them(one: Teams) -> None:
+    members = Members(planned("double"))
+    members.play(
+        "uat",
+        rejecting("it is slow"),
+        rejecting("still slow"),
+        accepting,
+        rejecting("the whole is slow"),
+        rejecting("yes, slow"),
+        accepting,
+    )
+    members.play("dev", builds())
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("done", 0)
+    assert one.states(record) == {"F1-T1": "done 1/10", "F1-T2": "done 1/10", "F1-T3": "done 1/10"}
+    asked = [key for key in members.asked if "/pm" in key or key.startswith("pm")]
+    assert asked == ["pm#1", "feature F1/pm#1", "integration/pm#1"]
+    fixes = [order.brief for order in members.orders if order.key == "feature F1/pm#1"]
+    assert "still slow" in fixes[0]  # asked once more with the evidence, it kept that
+
+
+@pytest.mark.spec("TEAM-7", "TEAM-9")
+async def test_a_feature_that_no_user_accepts_is_failed_after_its_cycles_though_every_check_holds(one: Teams) -> None:
+    members = Members(planned("double")).play("uat", rejecting("it is slow")).play("dev", builds())
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE, team={"cycles": 2})
+    assert (record.state, record.code) == ("not proven", 1)
+    (feature,) = one.backlog(record).features
+    assert (feature.status, feature.uat) == ("failed", "failed")
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert any("disputed by" in why and "UAT failed" in why for one in verdict.requirements for why in one.why)

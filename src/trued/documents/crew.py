@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..types import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
-from .backlog import Backlog, BacklogFeature, BacklogTask
+from .backlog import NAME, Backlog, BacklogTask, render
 from .team_words import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask, Query
 
 RANK = {"high": 0, "medium": 1, "low": 2}
@@ -274,7 +274,7 @@ class Crew(Value):
             criteria=tuple(criteria),
             unread=tuple(words),
             source=self.goal.source,
-            requirements=tuple(_requirements(features)),
+            requirements=tuple(_requirements(self.backlog)),
             author="pm",
             text=self.goal.text,
             undecided=self.unchecked,
@@ -307,10 +307,13 @@ class Crew(Value):
         return tuple(dict.fromkeys(one.command.strip() for one in due))
 
 
-def _requirements(features: Iterable[BacklogFeature]) -> Iterator[Requirement]:
-    for feature in features:
+def _requirements(backlog: Backlog) -> Iterator[Requirement]:
+    """Each criterion, with the line of the backlog that it stands on."""
+    lines = render(backlog).splitlines()
+    for feature in backlog.features:
         for one in feature.criteria:
-            source = Source(file=f"{FOLDER}backlog.md")
+            line = next((number for number, text in enumerate(lines, 1) if f"{one.id}*" in text), 1)
+            source = Source(file=f"{FOLDER}{NAME}", line=line)
             yield Requirement(id=one.id, text=one.text, source=source, covers=(feature.id,))
 
 
