@@ -7,6 +7,7 @@ from .items import ATTEMPTS, Acceptance, Backlog, BacklogFeature, BacklogTask, P
 from .lines import is_new
 
 P = TypeVar("P", Acceptance, BacklogTask, Story, BacklogFeature)
+Q = TypeVar("Q", Story, BacklogFeature)
 SHOWN = 60  # characters of a name in a sentence
 AMEND = "only `trued amend` changes that"
 ADDED = "added by hand"
@@ -32,6 +33,7 @@ class _Merge:
         self.sealed = self.now.criteria.keys() if sealed is None else sealed
         self.said: list[str] = []
         self.made: dict[str, int] = {}  # series → the last number given
+        self.named: dict[str, str] = {}  # what stands for a new part in the file → what does so from now on
         self.numbers(now)
 
     def numbers(self, now: Backlog) -> None:
@@ -48,9 +50,17 @@ class _Merge:
         if number := name[len(series) :]:
             self.made[series] = max(self.made.get(series, 0), int(number))
 
-    def _next(self, series: str) -> str:
+    def _next(self, series: str, part: Part | None = None) -> str:
         self.made[series] = self.made.get(series, 0) + 1
-        return f"{series}{self.made[series]}"
+        own = f"{series}{self.made[series]}"
+        if part is not None:
+            self.named[f"+{getattr(part, 'id', '')}"] = f"+{own}"
+        return own
+
+    def _at_home(self, part: Q) -> Q:
+        """With its new parts in the places where the person put them."""
+        kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
+        return part.changed(kept=kept) if kept != part.kept else part
 
     # -- the whole -----------------------------------------------------------------------------------------------------
 
@@ -116,14 +126,16 @@ class _Merge:
         fields |= {"archived": now.archived, "status": now.status, "uat": now.uat}
         fields["criteria"] = self._criteria(after, now)
         fields["stories"] = now.stories if now.archived and not after.stories else self._stories(after, now)
-        return self._standing(before, after, after.changed(**fields))
+        return self._standing(before, after, self._at_home(after.changed(**fields)))
 
     def _new_feature(self, after: BacklogFeature) -> BacklogFeature:
         own = self._next("F")
         self.said.append(f'{own} is new: "{_short(after.name)}"')
         feature = after.changed(id=own, status="pending", uat="pending", archived=False, given=(0, 0, 0))
         bare = BacklogFeature(id=own, name=after.name)
-        return feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
+        return self._at_home(
+            feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
+        )
 
     def _standing(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
         """Its status and its UAT: a person may reopen and give up, but nobody passes by their word alone."""
@@ -171,7 +183,7 @@ class _Merge:
         if there is after:
             return after
         if before is None or there is None:
-            own = self._next(f"{now.id}-C")
+            own = self._next(f"{now.id}-C", after)
             self.said.append(f"{own} is told to the team, but is not in the sealed contract: {AMEND}")
             return after.changed(id=own)
         if after.text == before.text:
@@ -208,18 +220,19 @@ class _Merge:
             if after.status not in (before.status, now.status):
                 self.said.append(f"the status of {after.id} follows its tasks")
         elif after.name:
-            fields = {"id": self._next(f"{feature}-S")}
+            fields = {"id": self._next(f"{feature}-S", after)}
             self.said.append(f'{fields["id"]} is new: "{_short(after.name)}"')
         parts = self._in_place("tasks", now.tasks if now else (), after.tasks, self.before.tasks)
         tasks = tuple(self._task(one, feature) for one in parts)
-        return after.changed(**fields, feature=feature, tasks=tasks, status=now.status if now else "pending").settled()
+        fields |= {"feature": feature, "tasks": tasks, "status": now.status if now else "pending"}
+        return self._at_home(after.changed(**fields).settled())
 
     def _task(self, after: BacklogTask, feature: str) -> BacklogTask:
         before, now = self.before.tasks.get(after.id), self.now.tasks.get(after.id)
         if now is after:
             return now
         if before is None or now is None:
-            own = self._next(f"{feature}-T")
+            own = self._next(f"{feature}-T", after)
             ticked = "" if after.is_open else ", and not worked on, as you marked it"
             self.said.append(f'{own} is new: "{_short(after.description)}"{ticked}')
             limit = after.limit if after.limit != ATTEMPTS else self.limit

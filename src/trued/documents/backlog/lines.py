@@ -1,11 +1,13 @@
 """How a backlog is written: one line a fact, and no words in it that could pose as another."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .items import Acceptance, Backlog, BacklogFeature, BacklogTask, Part, Piece, Story
+
+    _Order = list[tuple[str, Piece | None]]
 
 TITLE = """\
 # Backlog
@@ -149,26 +151,51 @@ def names(part: "Part") -> list[str]:
     return [*(name for name in _NAMES[type(part).__name__] if line(part, name)), *children(part)]
 
 
-def written(part: "Part") -> str:
+def written(part: "Part", indent: int = 0) -> str:
     """Its text: as the engine writes it, and where a person wrote it in their own way, as they did."""
     inner = children(part)
     if not part.kept:
-        return "".join(written(inner[name]) if name in inner else line(part, name) for name in names(part))
-    text = ""
-    for name, piece in _order(part, inner):
-        text += "" if text.endswith("\n") or not text else "\n"
-        if piece is None and name.startswith("+") and not text.endswith("\n\n") and _loose(part):
-            text += "\n"
-        said = written(inner[name]) if name in inner else (piece.head if piece else "")
-        text += said or ("" if name in inner else line(part, name, piece.lead if piece else _nested(part)))
-        text += piece.tail if piece else ""
-    return text
+        return "".join(
+            written(inner[name]) if name in inner else line(part, name, _lead(part, name, indent))
+            for name in names(part)
+        )
+    text, put, below = "", False, ""
+    order, loose, close = _order(part, inner), _loose(part), type(part).__name__ == "BacklogTask"
+    for at, (name, piece) in enumerate(order):
+        if piece is not None or not close:  # what is put below a task's line stands before what a person put there
+            text, below = _ended(text) + below, ""
+        text = _ended(text)
+        if piece is None:
+            text += "\n" if loose and not close and not text.endswith("\n\n") else ""
+            far = _far(order, at, inner)
+            text += written(inner[name], far) if name in inner else line(part, name, _lead(part, name, far))
+        else:
+            said = written(inner[name]) if name in inner else piece.head or line(part, name, piece.lead)
+            apart = put and name == "section" and not said.startswith("\n")
+            text, below = f"{text}{chr(10) * apart}{said}", piece.tail
+        put = piece is None
+    return _ended(text) + below if below else text
 
 
-def _nested(part: "Part") -> str:
-    """Where a person's own bullet is a wide one, what is put below it has to stand as far in."""
-    wide = part.kept[0].lead if type(part).__name__ == "BacklogTask" else ""
-    return " " * len(wide) + BULLET if wide else ""
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") or not text else f"{text}\n"
+
+
+def _lead(part: "Part", name: str, indent: int) -> str:
+    """What a line begins with that is put among lines which a person set further in."""
+    if type(part).__name__ == "BacklogTask" and name != "line":
+        indent = max(indent, len(part.kept[0].lead)) if part.kept else indent + len(BULLET)
+    return " " * indent + BULLET if indent else ""
+
+
+def _far(order: "_Order", at: int, inner: "dict[str, Part]") -> int:
+    """As far in as what follows, so that it does not take that in."""
+    for name, piece in order[at + 1 :]:
+        lines = inner[name].kept[:1] if name in inner else (piece,)
+        if piece is not None and (name not in inner or type(inner[name]).__name__ != "Story"):
+            lead = lines[0].lead if lines and lines[0] else ""
+            return len(lead) - len(lead.lstrip(" "))
+    return 0
 
 
 def _loose(part: "Part") -> bool:
@@ -178,18 +205,18 @@ def _loose(part: "Part") -> bool:
     )
 
 
-def _order(part: "Part", inner: "dict[str, Part]") -> "Iterator[tuple[str, Piece | None]]":
+def _order(part: "Part", inner: "dict[str, Part]") -> "_Order":
     """The pieces in the person's order; what they have no place for follows what it follows elsewhere."""
-    order: list[tuple[str, Piece | None]] = [
+    order: _Order = [
         (piece.name, piece) for piece in part.kept if piece.name in inner or not piece.name.startswith("+")
     ]
     there = {name for name, _ in order}
-    before = ""
+    above: set[str] = set()
     for name in names(part):
         if name not in there:
             if name in _NEVER_BACK or (name in _OPTIONAL and getattr(part, name) == _OPTIONAL[name]):
                 continue
-            at = next((number for number, (other, _) in enumerate(order) if other == before), -1)
+            at = max((number for number, (other, _) in enumerate(order) if other in above), default=-1)
             order.insert(at + 1, (name, None))
-        before = name
-    return iter(order)
+        above.add(name)
+    return order

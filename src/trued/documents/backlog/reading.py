@@ -103,12 +103,28 @@ class _Reading:
                     self._item(item)
             elif isinstance(block, Other):
                 self._other(block)
+        if blocks and isinstance(blocks[-1], Other):
+            self._ends(blocks[-1])
+
+    def _ends(self, block: Other) -> None:
+        """Whatever is written below the last block must not become a part of it."""
+        rest = "".join(self.lines[block.line - 1 :])
+        if not isinstance(parse(f"{rest}\n\n# End\n")[-1], Heading):
+            raise self._bad(
+                "what begins here does not end", block.line, "close the code block with ```, a comment with -->"
+            )
 
     def _heading(self, heading: Heading, below: list[Any]) -> None:
         words, where = heading.words.raw, (heading.line, heading.end)
+        if heading.end > heading.line and _FEATURE.fullmatch(words):
+            raise self._bad(f'"{words[:40]}" is underlined', heading.line, "write it as `## F1: name`")
         if heading.level <= 2:
             home, self.story = self.feature, None
-            feature = heading.level == 2 and (_FEATURE.fullmatch(words) or _new(_NEW_FEATURE, words, below, 2))
+            feature = (
+                heading.level == 2
+                and heading.end == heading.line
+                and (_FEATURE.fullmatch(words) or _new(_NEW_FEATURE, words, below, 2))
+            )
             self.feature = self._begun(self.whole, BacklogFeature, feature, where) if feature else None
             self.area = "feature" if feature else "other" if self.whole.order else "title"
             self._section(home if not feature else None, where)
@@ -133,7 +149,7 @@ class _Reading:
     def _section(self, home: _Draft | None, where: tuple[int, int]) -> None:
         """A heading that a person added, and all below it: it stays the last thing of what it stands in."""
         if home is not None:
-            self._mark(home, "section", *where)
+            self._mark(home, "section", *self._around(*where))
 
     def _begun(self, parent: _Draft, kind: type[Part], found: "re.Match[str]", where: tuple[int, int]) -> _Draft:
         name, words = found.groups() if len(found.groups()) == 2 else ("", found[1])
@@ -197,8 +213,10 @@ class _Reading:
 
     def _field(self, item: Item, lead: str, name: str, words: str) -> None:
         draft = self.story if self.area == "story" else self.feature
-        if draft is None or name not in draft.kind.model_fields or name in draft.fields or draft.fields.get("id") == "":
+        if draft is None or name not in draft.kind.model_fields or name in draft.fields:
             return
+        if self.area == "feature":
+            self.story = None  # tasks in no story that follow are apart from those above
         if name in _WORDS:
             value = re.sub(r"[\s-]+", "_", words.strip().casefold())
             if value not in _WORDS[name]:
@@ -260,7 +278,8 @@ class _Reading:
             one = draft.kind is Backlog
             draft.fields["given"] = last.get("F", 0) if one else tuple(last.get(kind, 0) for kind in "CST")
             before = one and self._line(block.line - 1) == "\n"
-            self._mark(draft, "given", block.line - before, block.line)
+            self.story = None
+            self._mark(draft, "given", block.line - before, block.end)
             return
         for number, row in enumerate(self.lines[block.line - 1 : block.end], block.line):
             if hidden := _HIDDEN.match(row):
