@@ -77,6 +77,29 @@ def test_a_role_of_the_same_name_is_taken_whatever_its_file_is_called_and_must_b
     assert "unused" not in begun(project, examiner="my_reviewer").roles
 
 
+def test_an_agent_that_is_called_as_a_role_of_another_workflow_is_neither_taken_nor_asked_about(project: Path) -> None:
+    put(project, "qa")
+    put(project, "x", "spec").write_text("---\nname: spec\n")
+    inputs = begun(project)
+    assert set(inputs.roles) == {"solo", "planner", "examiner", "second-examiner"}
+    with pytest.raises(Untrusted, match=r"qa\.md"):
+        begun(project, solo="qa")
+    request = Request(
+        goal="Make it work.", repository=project, flags={"agents": {"*": "command:true"}}, workflow="team"
+    )
+    with pytest.raises(Untrusted, match=r"qa\.md"):
+        prepared(request, project.parent / "state", {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"})
+
+
+def test_who_may_be_asked_in_every_workflow_keeps_its_agent_in_each(project: Path) -> None:
+    for workflow in ("solo", "purple", "pipeline"):
+        flags = {"agents": {"*": "command:true", "planner": "command:false", "qa": "command:false"}}
+        request = Request(goal="Make it work.", repository=project, flags=flags, workflow=workflow)
+        environ = {"HOME": str(project.parent / "home"), "PATH": "/usr/bin:/bin"}
+        agents = prepared(request, project.parent / "state", environ).settings.agents
+        assert agents == {"*": "command:true", "planner": "command:false"}, workflow
+
+
 def test_a_broken_file_stops_a_run_only_where_it_would_have_been_taken(project: Path) -> None:
     put(project, "x", "other").write_text("---\nname: other\n")
     begun(project)

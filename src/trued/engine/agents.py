@@ -141,6 +141,12 @@ def cast_here(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, st
     )
 
 
+def elsewhere(workflow: str) -> set[str]:
+    """Roles that play in other workflows only: many have names that a project's own agents have, too (`qa`, `spec`)."""
+    every = {role for roles in WORKFLOWS.values() for role in roles}
+    return every - {*WORKFLOWS[workflow], *ROLES}
+
+
 def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles that this agent would play, with that map."""
     every = dict.fromkeys([*(role for roles in WORKFLOWS.values() for role in roles), *ROLES, *agents])

@@ -8,6 +8,7 @@ from ..errors import Untrusted
 from ..roles import Shelf, played
 from ..trust import Found, found, trusted_files
 from ..types import Role, Settings
+from .agents import elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,10 +36,12 @@ def trusted(root: Path, home: Path, given: str) -> Trusted:
 
 
 def cast(shelf: Shelf, settings: Settings, agreed: Trusted) -> dict[str, Role]:
-    """The roles of a run. Others' files come in by the name of a role of ours, or because the user named them."""
-    taken = (shelf.packaged - settings.roles.keys()) | set(settings.roles.values())
+    """The roles of a run: its workflow's, and what the user named. Others' files come in by the name of such a role of
+    ours, or because the user named them."""
+    taken = (shelf.packaged - elsewhere(settings.workflow) - settings.roles.keys()) | set(settings.roles.values())
     taken |= {name for name in settings.agents if name in shelf.roles}
-    roles = played(shelf, settings.roles)
+    unneeded = elsewhere(settings.workflow) - taken - settings.roles.keys()
+    roles = {name: role for name, role in played(shelf, settings.roles).items() if name not in unneeded}
     files = {name: _file(shelf.role(name), agreed.root) for name in sorted(taken)}
     agreed.need({file for file in files.values() if file in agreed.what.others})
     return {

@@ -21,7 +21,7 @@ from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticke
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
 from ..workspaces.sandbox import best
-from .agents import chosen, playable
+from .agents import chosen, elsewhere, playable
 from .casting import cast, trusted
 from .going_on import going_on
 from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
@@ -213,8 +213,8 @@ def _agents(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, s
         capabilities_of(one)
     agents, looked = chosen(settings, environ)
     # Who plays only in other workflows is neither needed here nor a vendor that builds anything.
-    elsewhere = {role for roles in WORKFLOWS.values() for role in roles} - {*WORKFLOWS[settings.workflow]}
-    agents = {role: agent for role, agent in agents.items() if role not in elsewhere}
+    others = elsewhere(settings.workflow)
+    agents = {role: agent for role, agent in agents.items() if role not in others}
     playable(agents.values(), settings, environ)
     return {role: _agent(one) for role, one in agents.items()}, looked
 
