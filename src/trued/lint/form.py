@@ -14,6 +14,7 @@ from .words import is_denied
 SAME = 4  # operating rules that are the same words everywhere
 STATUS = re.compile(r"\b(DONE|NEEDS_REVISION|ERROR)\b")
 LINE = re.compile(r"[\s*_`\"'-]*(?:DONE|NEEDS_REVISION|ERROR)\b")
+LITERAL = re.compile(r"(?<=`)(DONE|NEEDS_REVISION|ERROR)(?=:)")
 JOINED = re.compile(r"(?:DONE|NEEDS_REVISION|ERROR|or|and|[\s*_`/,|])*")
 PLACEHOLDERS = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]")
 FIELD = re.compile(r"[|;,]\s*[`*_]*[A-Za-z][\w -]{0,30}[`*_]*\s*[:=]|\|")
@@ -127,12 +128,17 @@ def _offered(section: Section) -> Iterator[tuple[str, int]]:
     """The statuses that an agent may end with, with their lines. A line that begins with one is about that one."""
     for piece in reversed([one for one in section.said() if one.kind != "header"]):
         for start, text in _lines(piece):
-            if LINE.match(text):
-                head = JOINED.match(text)
-                found = STATUS.finditer(text, 0, head.end() if head else 0)
-            else:
-                found = (one for one in STATUS.finditer(text) if not is_denied(text, one.start(), one.end()))
-            yield from ((one[1], piece.line_at(start + one.start())) for one in found)
+            yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
+
+
+def _statuses(text: str) -> Iterator[re.Match[str]]:
+    if not LINE.match(text):
+        yield from (one for one in STATUS.finditer(text) if not is_denied(text, one.start(), one.end()))
+        return
+    head = JOINED.match(text)
+    end = head.end() if head else 0
+    yield from STATUS.finditer(text, 0, end)
+    yield from LITERAL.finditer(text, end)
 
 
 def _lines(piece: Piece) -> Iterator[tuple[int, str]]:

@@ -1,0 +1,165 @@
+"""What only looks like a mistake is none; and what is one is found in other words, too."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.lint.somebodys import FILES, REVISES, agent
+from trued.lint import Found
+from trued.lint.rules import judged
+from trued.lint.sets import Set, page
+
+pytestmark = pytest.mark.spec("PIPE-13")
+
+
+def found_in(files: Mapping[str, str], *, forced: bool = False, plain: bool = False) -> list[Found]:
+    pages = tuple(page(Path(name), name, text) for name, text in files.items())
+    return judged(Set(pages, forced=forced, plain=plain))
+
+
+def told(found: list[Found]) -> list[tuple[str, int, str]]:
+    return [(one.file, one.line, one.rule) for one in found]
+
+
+def test_a_pipeline_in_other_words_is_as_good() -> None:
+    assert found_in(FILES) == []
+    assert found_in({name: text.replace("\n", "\r\n") for name, text in FILES.items()}) == []
+    assert found_in({name: f"\ufeff{text}" for name, text in FILES.items()}) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The verifier reads it; a verifier.mdx would be no file of ours.",
+        "`src/review.md`, `code-review.md`, `my_analysis.md` and `.github/prompts/review.md` are the project's.",
+        "See https://example.org/feature/analysis.md and [a page](https://example.org/review.md).",
+        "It builds an RSS aggregator, or a v2 aggregator of news.",
+        "> **Deprecated:** `ct-aggregator` and its `design_critical_review.md` are gone.",
+        "Deprecation notice: v-aggregator was removed.",
+        "`ct-review/ct-security.md` and `review/r-testing.md` are read as they are.",
+        "In chemistry, synthesis is another word.",
+    ],
+)
+def test_words_that_are_no_reference(words: str) -> None:
+    assert found_in({**FILES, "v-build.agent.md": agent("v-build", role=words)}) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Wait for the\nCT\nAggregator.",
+        "Ask `r-aggregator.agent.md`.",
+        "```text\nct-aggregator\n```",
+        "<!-- v-aggregator -->",
+        "There is no v-aggregator any more.",
+        "| a |\n| --- |\n| R‑Aggregator |",  # noqa: RUF001 - a hyphen that does not break
+    ],
+)
+def test_a_name_of_an_aggregator_is_found_wherever_it_stands(words: str) -> None:
+    (found,) = found_in({**FILES, "v-build.agent.md": agent("v-build", role=words)})
+    assert (found.file, found.rule) == ("v-build.agent.md", "TS-1.2")
+
+
+@pytest.mark.parametrize(
+    "path", ["review.md", "./review.md", "docs/feature/x/review.md", "<slug>/analysis.md", "verification/verifier.md"]
+)
+def test_a_combined_file_is_found_by_its_path(path: str) -> None:
+    (found,) = found_in({**FILES, "v-build.agent.md": agent("v-build", role=f"First\nread {path}, then go on.")})
+    assert told([found]) == [("v-build.agent.md", 11, "TS-2")]
+
+
+def test_headings_in_code_and_quotations_are_no_sections() -> None:
+    role = "Write this:\n\n```markdown\n# Page\n\n## Outputs\n\n## Inputs\n```\n\n> ## Workflow\n\n- ## Role"
+    assert found_in({**FILES, "v-build.agent.md": agent("v-build", role=role)}) == []
+
+
+def test_what_a_sample_shows_is_not_what_an_agent_does() -> None:
+    text = agent("v-build").replace("| `memory/v-build.mem.md` | isolated memory |", "| `x` | y |")
+    text = text.replace("## Operating Rules", "```markdown\nmemory/v-build.mem.md\n```\n\n## Operating Rules")
+    assert told(found_in({**FILES, "v-build.agent.md": text})) == [("v-build.agent.md", 20, "TS-4.1")]
+
+
+@pytest.mark.parametrize(
+    "contract",
+    [
+        "- `DONE`: it is written: all of it; nothing | is left, see: there.\n- `ERROR`: it is not. Say `why: …`.",
+        "Say `DONE`, or `ERROR`. `NEEDS_REVISION` is not yours to give.",
+        "You end with DONE or ERROR; there is no NEEDS_REVISION.",
+        "| status | when |\n| --- | --- |\n| DONE | it is written |\n| ERROR | it is not, severity: any |",
+        "- **DONE:** <summary>\n- **ERROR:** <reason>",
+        "`DONE: <summary>` / `ERROR: <reason, one line>`",
+    ],
+)
+def test_contracts_of_many_forms(contract: str) -> None:
+    assert found_in({**FILES, "v-build.agent.md": agent("v-build", contract=contract)}) == []
+
+
+@pytest.mark.parametrize(
+    ("contract", "rule"),
+    [
+        ("- DONE: <summary>", "TS-16.1"),
+        ("- FINISHED: <summary>\n- ERROR: <why>", "TS-16.1"),
+        (REVISES, "TS-16.2"),
+        ("Say `DONE`, `NEEDS_REVISION` or `ERROR`.", "TS-16.2"),
+        ("```text\nDONE: <summary> | severity: <word>\nERROR: <why>\n```", "TS-16.3"),
+        ("- DONE: <summary>; confidence: <0-1>\n- ERROR: <why>", "TS-16.3"),
+        ("- `DONE: <summary>, files=<n>`\n- `ERROR: <why>`", "TS-16.3"),
+    ],
+)
+def test_contracts_that_are_wrong(contract: str, rule: str) -> None:
+    found = found_in({**FILES, "v-build.agent.md": agent("v-build", contract=contract)})
+    assert {one.rule for one in found} == {rule}
+
+
+@pytest.mark.parametrize(
+    ("anchor", "rules"),
+    [
+        ("Never touch `memory.md`.", {"TS-13.1"}),
+        ("You do NOT write to `memory.md`. Your isolated memory is yours.", set()),
+        ("Be brief.", {"TS-13.3"}),
+        ("The aggregator writes your isolated memory.", {"TS-13.2"}),
+        ("There is no aggregator: your isolated memory is read as it is.", set()),
+    ],
+)
+def test_anchors(anchor: str, rules: set[str]) -> None:
+    assert {one.rule for one in found_in({**FILES, "v-build.agent.md": agent("v-build", anchor=anchor)})} == rules
+
+
+def test_an_aggregator_may_stay_as_a_notice_and_no_more() -> None:
+    notice = (
+        "---\nname: ct-aggregator\ndescription: none\n---\n\n# CT Aggregator (deprecated)\n\nUse nothing instead.\n"
+    )
+    assert found_in({**FILES, "ct-aggregator.agent.md": notice}) == []
+    working = notice + "\n## Workflow\n\n1. Read all.\n2. Combine.\n"
+    assert told(found_in({**FILES, "ct-aggregator.agent.md": working})) == [("ct-aggregator.agent.md", 6, "TS-1.1")]
+
+
+def test_agents_of_another_convention_are_left_alone_in_a_pipelines_folder_too() -> None:
+    plain = "---\nname: helper\ndescription: helps\n---\nHelp. Read `analysis.md`. Ask ct-aggregator.\n"
+    more = {"helper.md": plain, "README.md": "# Read me\n\nNo ct-aggregator.\n", "notes.md": "`verifier.md`\n"}
+    assert found_in({**FILES, **more}) == []
+    assert {one.file for one in found_in({**FILES, **more}, forced=True)} == {"helper.md"}
+
+
+def test_a_folder_is_a_pipeline_by_who_leads_it_or_by_several_names() -> None:
+    two = {
+        name: text.replace(".mem.md", ".md")
+        for name, text in FILES.items()
+        if name in ("spec.agent.md", "v-build.agent.md")
+    }
+    assert found_in(two) == []
+    assert found_in(two, forced=True)
+    three = {**two, "r-knowledge.agent.md": FILES["r-knowledge.agent.md"]}
+    assert {one.rule for one in found_in(three)} == {"TS-4.1"}
+    assert found_in(three, plain=True) == []
+    led = {**two, "orchestrator.agent.md": FILES["orchestrator.agent.md"]}
+    assert {one.rule for one in found_in(led)} == {"TS-4.1"}
+
+
+def test_an_agent_that_the_orchestrator_names_is_one_of_the_pipeline() -> None:
+    mine = agent("linter").replace("memory/linter.mem.md", "notes.md")
+    assert found_in({**FILES, "linter.agent.md": mine}) == []
+    led = FILES["orchestrator.agent.md"].replace("Pattern A.", "Pattern A, then `linter`.")
+    found = found_in({**FILES, "orchestrator.agent.md": led, "linter.agent.md": mine})
+    assert {one.rule for one in found} == {"TS-4.1"}
