@@ -1,13 +1,13 @@
 """The page as values: what stands where, before any HTML."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from ..engine.waits import Wait
 from ..types import Approval, Finding, Grade, Question
-from ..views import features_of
+from ..views import Progress, features_of, stages_of, team_of
 from .calls import Call, Text, calls
 from .comparing import Compared, compared
 from .ledger import Row, rows
@@ -79,6 +79,8 @@ class Page:
     held_back: bool
     made: str
     version: str
+    steps: Mapping[str, Any] | None = None  # of a pipeline
+    team: Mapping[str, Any] | None = None  # of a team
     compared: Compared | None = None  # with other runs of the same goal
 
 
@@ -86,8 +88,10 @@ def page(material: Material) -> Page:
     record, verdict = material.record, material.verdict
     every, ledger = calls(material), rows(material)
     count = Counter(row.grade for row in ledger)
-    line = timeline(material, every)
+    line, seen = timeline(material, every), Progress(material.events)
     return Page(
+        steps=stages_of(seen.stages, seen.calls) if seen.stages.seen else None,
+        team=team_of(seen.team) if seen.team.seen else None,
         title=record.title or record.id,
         run=record.id,
         workflow=record.workflow,
@@ -98,7 +102,7 @@ def page(material: Material) -> Page:
         scripted=any(call.scripted for call in every),
         notices=tuple(notices(material, every)),
         facts=tuple((name, value) for name, value in _facts(material) if value),
-        figures=tuple(_figures(material, every, ledger, line)),
+        figures=(*_worked(seen), *_figures(material, every, ledger, line)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
         features=tuple(features_of(material.events)),
@@ -135,6 +139,17 @@ def _facts(material: Material) -> Iterator[tuple[str, str]]:
     yield "plan", str(material.goal.source)
     yield "began", moment(record.created_at)
     yield "ended" if material.ended else "last change", moment(record.updated_at)
+
+
+def _worked(seen: Progress) -> Iterator[tuple[str, str, str]]:
+    """In the words of the workflow."""
+    if seen.team.seen:
+        back = f"{seen.team.recoveries} after QA had sent them back" if seen.team.recoveries else ""
+        yield f"{seen.team.features_done}/{seen.team.features_all}", "features accepted", ""
+        yield f"{seen.team.tasks_done}/{seen.team.tasks_all}", "tasks done", back
+    if seen.stages.tasks:
+        fought = f"{counted(len(seen.stages.conflicts), 'conflict')} settled" if seen.stages.conflicts else ""
+        yield f"{seen.stages.merged}/{len(seen.stages.tasks)}", "tasks merged", fought
 
 
 def _figures(
