@@ -64,7 +64,8 @@ def ticks_everything(order: Order) -> dict[str, Any]:
 
 
 def edits_tests(order: Order) -> dict[str, Any]:
-    wrote(order.folder, "double")
+    """What it breaks, no test of its own misses."""
+    (Path(order.folder) / "tiny.py").write_text("def double(x):\n    return 2 * x\n")
     (Path(order.folder) / "tests" / "test_tiny.py").write_text("def test_nothing():\n    pass\n")
     return DONE
 

@@ -88,6 +88,7 @@ class Row:
     base: tuple[Trial, ...]  # red, before any work
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
+    rests_on: str = ""  # whose word the cases are
 
 
 def rows(material: Material) -> tuple[Row, ...]:
@@ -144,6 +145,7 @@ def _row(
         base=tuple(base),
         before=tuple(before),
         gaps=judged.gaps,
+        rests_on=judged.rests_on,
     )
 
 
