@@ -1,21 +1,27 @@
 """What only looks like a mistake is none; and what is one is found in other words, too."""
 
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.lint.somebodys import FILES, REVISES, agent
 from trued.lint import Found
+from trued.lint.pages import Page
 from trued.lint.rules import judged
 from trued.lint.sets import Set, page
 
 pytestmark = pytest.mark.spec("PIPE-13")
 
 
+@cache
+def read(name: str, text: str) -> Page:
+    return page(Path(name), name, text)
+
+
 def found_in(files: Mapping[str, str], *, forced: bool = False, plain: bool = False) -> list[Found]:
-    pages = tuple(page(Path(name), name, text) for name, text in files.items())
-    return judged(Set(pages, forced=forced, plain=plain))
+    return judged(Set(tuple(map(read, files, files.values())), forced=forced, plain=plain))
 
 
 def told(found: list[Found]) -> list[tuple[str, int, str]]:

@@ -15,9 +15,9 @@ from .rules import judged
 from .sets import Set, files_in, page_of
 
 BESIDE = {  # what belongs to a pipeline and lies beside the agents of that tool
-    "github": (".github/prompts/*.md",),
-    "claude": (".claude/commands/*.prompt.md",),
-    "opencode": (".opencode/command/*.prompt.md",),
+    "github": (".github/prompts/*.prompt.md", ".github/dispatch-patterns.md"),
+    "claude": (".claude/commands/*.prompt.md", ".claude/dispatch-patterns.md"),
+    "opencode": (".opencode/command/*.prompt.md", ".opencode/dispatch-patterns.md"),
 }
 
 
