@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..types import Event, Grade
-from . import features, rounds, spoken, stages, team
+from . import features, noticed, rounds, spoken, stages, team
 from .rows import Call, Checks, Remark, Row
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
@@ -34,6 +34,7 @@ class Progress:
         self.feature: dict[str, Any] = {}  # the one at work, and which attempt it is
         self.stages = stages.Stages()  # of a pipeline
         self.team = team.Team()
+        self._places: dict[str, str] = {}  # row → its scope
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
         self.touched: list[str] = []  # the scopes where something happened with the last event
         self._open: set[str] = set()  # proofs without their verdict
@@ -80,9 +81,10 @@ class Progress:
         name = at or row.key
         if name not in self.rows:
             # What belongs to no scope stands by itself, where it happened: seal first, finish last.
-            self.scopes.setdefault(scope_of(row.key) or f"/{name}", []).append(name)
+            self._places[name] = scope_of(row.key) or self.stages.place(row.key) or f"/{name}"
+            self.scopes.setdefault(self._places[name], []).append(name)
         self.rows[name] = row
-        self.touched.append(scope_of(row.key) or f"/{name}")
+        self.touched.append(self._places[name])
         if isinstance(row, Checks) and not row.closed:
             self._open.add(name)
         else:
@@ -296,16 +298,6 @@ def _said(seen: Progress, event: Event) -> None:
     seen.remark(event, f"{data.get('who') or 'somebody'} said {data.get('answer')}{comment}")
 
 
-def _warned(text: str, *, warning: bool = True) -> "Callable[[Progress, Event], None]":
-    def fold(seen: Progress, event: Event) -> None:
-        facts = {
-            name: ", ".join(map(str, value)) if isinstance(value, list) else value for name, value in event.data.items()
-        }
-        seen.remark(event, text.format(**{"why": "", "files": "", "role": "", **facts}), warning=warning)
-
-    return fold
-
-
 def _resumed(seen: Progress, event: Event) -> None:
     seen.state, seen.why = "running", ""
     seen.question = None  # it is asked again if it is still open
@@ -370,27 +362,15 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "parked": spoken.parked,
     "left open": spoken.left_open,
     "said too late": spoken.too_late,
-    "agents found": _warned("nobody named an agent; found: {says}", warning=False),
-    "working tree is dirty": _warned("uncommitted changes are left alone and are no part of the run: {files}"),
-    "role of another tool": _warned("{role} works by {origin}, not by the packaged role"),
-    "no progress": _warned("no progress: the same checks failed twice and nothing was changed"),
-    "branch not moved": _warned("the run's branch was not moved: {why}"),
-    "sealed file edited": _warned("{role} edited what is sealed or the engine's, to no effect: {files}"),
-    "tried to start an agent": _warned("tried to start an agent: refused"),
     "landed": _landed,
     **features.FOLDS,
+    **noticed.FOLDS,
     **stages.FOLDS,
     **team.FOLDS,
     "round": rounds.found,
     "mended": rounds.mended,
     "preview": rounds.preview,
-    "claim refuted": _warned("a claim that git does not bear out: {what}"),
-    "missing in the ticket": _warned("the ticket {key} does not say: {what}", warning=False),
     "pictures claimed": rounds.claimed,
-    "not offered": _warned("not offered: {files}: {why}"),
-    "offered": _warned("offered as a pull request: {url}", warning=False),
-    "agreed": _warned("{who} agreed to changes of {files}", warning=False),
-    "carried": _warned("{who} said again for the new commit: {requirements}", warning=False),
     "limit raised": _raised,
     "quota": _quota,
     "resumed": _resumed,

@@ -32,6 +32,8 @@ ROLES = {  # who works in which step: what is told late is known from whoever is
 }
 CLUSTERS = {"ct-": "critique", "v-": "verification", "r-": "review"}
 DONE = "DONE"
+APART = ("seal", "finish", "")  # what is of no step
+ORDINALS = {2: "second", 3: "third", 4: "fourth"}
 NAMED = 6  # tasks of a wave, files of a conflict: more are counted
 ROUNDS = 3
 
@@ -77,6 +79,13 @@ class Stages:
     @property
     def merged(self) -> int:
         return sum(state == "merged" for state in list(self.tasks.values()))
+
+    def place(self, key: str) -> str:
+        """The part of the tree for what has no other: the step that is at work, and which time it is."""
+        if not self.current or key.partition("#")[0] in APART:
+            return ""
+        times = self.all[self.current].times
+        return self.current if times < 2 else f"{self.current}, {ORDINALS.get(times, f'{times}th')} time"
 
     def begin(self, name: str) -> None:
         """Whatever was at work before has ended: steps follow each other."""
