@@ -20,12 +20,13 @@ HOSTILE = "\x1b[2Jlist \x1b]0;owned\x07[bold red]of[/] <b>all</b>\nsecond line"
 HEADS = ["run", "state", "grade", "proven", "gaps found", "rounds", "calls", "tokens", "peak context", "cost", "time"]
 FIGURES = {
     *("name", "id", "workflow", "agents", "branch", "state", "code", "why", "grade", "proven", "met", "requirements"),
+    "asked_alike",
     *("grades", "accept", "contract", "rounds", "rounds_are", "gaps", "calls", "tokens", "peak"),
     *("cost_usd", "cost", "cost_untold", "time_s", "agents_s"),
 }
 WHOLE = {
     *("id", "title", "base", "same_goal", "same_base", "same_contract", "side_by_side", "over"),
-    *("runs", "requirements", "notes"),
+    *("runs", "asked_alike", "requirements", "notes"),
 }
 
 

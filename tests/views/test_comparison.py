@@ -55,10 +55,14 @@ A, B = run("a", a=Grade.PROVEN), run("b", at=10, a=Grade.REFUTED)
 def test_runs_that_sealed_different_contracts_are_said_to_rest_on_them() -> None:
     found = compared([A, run("b", at=10, asked=("a", "z"), a=Grade.PROVEN)])
     assert not found["same_contract"]
-    assert any(
-        one.startswith("the grades rest on different contracts, and are comparable only") for one in found["notes"]
+    words = (
+        "the grades rest on different contracts, and are comparable only in so far: 1 requirement is asked alike in all"
     )
+    assert words in found["notes"]
     assert not any("one contract" in one for one in found["notes"])
+    assert found["asked_alike"] == ["a"]
+    assert [one["asked_alike"] for one in found["runs"]] == [{"proven": 1, "requirements": 1}] * 2
+    assert [one["proven"] for one in found["runs"]] == [1, 1]
     assert found["requirements"] == [
         {"id": "a", "grades": ["proven", "proven"]},
         {"id": "z", "grades": [None, "unproven"]},  # what nobody looked at is no better than that
@@ -66,6 +70,14 @@ def test_runs_that_sealed_different_contracts_are_said_to_rest_on_them() -> None
     same = compared([A, B])
     assert same["same_contract"]
     assert "one contract for all" in same["notes"]
+
+
+@pytest.mark.spec("USE-8")
+def test_a_requirement_that_may_carry_less_far_is_not_asked_alike() -> None:
+    capped = contract("a").model_copy(update={"caps": {"a": ("its vendor built it",)}})
+    found = compared([A, replace(B, contract=capped)])
+    assert (found["asked_alike"], found["same_contract"]) == ([], False)
+    assert any(one.endswith("no requirement is asked alike in all") for one in found["notes"])
 
 
 @pytest.mark.spec("USE-8", "LAW-2")

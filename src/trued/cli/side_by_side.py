@@ -17,6 +17,8 @@ Run: TypeAlias = Mapping[str, Any]
 NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of one that may be broken, and between columns
 LINE = 600  # characters of a note
 NONE = "–"
+ALIKE = "asked alike"  # proven, of the requirements that all contracts have in common
+ROLES = 8  # whose peaks are told, the largest ones
 
 
 def _number(of: Callable[[Run], int]) -> Callable[[Run], Text]:
@@ -44,6 +46,7 @@ ROWS: dict[str, Callable[[Run], Text]] = {
     "state": lambda run: Text(run["state"], STATES.get(run["state"], "yellow")),
     "grade": lambda run: Text(run["grade"], GRADES.get(run["grade"], "")),
     "proven": lambda run: Text(f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE),
+    ALIKE: lambda run: Text(f"{run['asked_alike']['proven']}/{run['asked_alike']['requirements']}"),
     "gaps found": _gaps,
     "rounds": lambda run: Text(NONE if run["rounds"] is None else str(run["rounds"])),
     "calls": _number(lambda run: run["calls"]),
@@ -61,11 +64,12 @@ def print_table(data: Mapping[str, Any]) -> None:
     title = Text.assemble((f"{data['id']}  " if data["id"] else "", "bold"), line(data["title"], 60))
     title.append(f", from {data['base'][:10]}" if data["same_base"] else "", "dim")
     console.print(title, soft_wrap=True)
+    rows = [name for name in ROWS if name != ALIKE or (data["asked_alike"] and not data["same_contract"])]
     for runs in _blocks(data["runs"], console):
         if console.is_terminal:
-            console.print(_drawn(runs))
+            console.print(_drawn(runs, rows))
         else:
-            for one in _plain(runs):
+            for one in _plain(runs, rows):
                 console.print(one, soft_wrap=True)
     for one in (*_peaks(data["runs"]), *data["notes"]):
         console.print(Text(line(one, LINE), "dim"), soft_wrap=not console.is_terminal)
@@ -88,22 +92,22 @@ def _width(run: Run, narrow: int = NAME) -> int:
     return max(name, *(cell_len(cell(run).plain) for cell in ROWS.values()))
 
 
-def _drawn(runs: Sequence[Run]) -> Table:
+def _drawn(runs: Sequence[Run], rows: Sequence[str]) -> Table:
     table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", show_edge=False)
     table.add_column("", style="dim", no_wrap=True)
     for run in runs:
         name = Text(line(run["name"], NAME), "bold")
         table.add_column(name, justify="right", overflow="fold", width=_width(run, NARROW))
-    for name, cell in ROWS.items():
-        table.add_row(name, *(cell(run) for run in runs))
+    for name in rows:
+        table.add_row(name, *(ROWS[name](run) for run in runs))
     return table
 
 
-def _plain(runs: Sequence[Run]) -> Iterator[Text]:
+def _plain(runs: Sequence[Run], rows: Sequence[str]) -> Iterator[Text]:
     widths = [_width(run) for run in runs]
     yield Text(f"{'':<{FIRST}}{_right([line(run['name'], NAME) for run in runs], widths)}")
-    for name, cell in ROWS.items():
-        yield Text(f"{name:<{FIRST}}{_right([cell(run).plain for run in runs], widths)}")
+    for name in rows:
+        yield Text(f"{name:<{FIRST}}{_right([ROWS[name](run).plain for run in runs], widths)}")
 
 
 def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
@@ -113,8 +117,9 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
 def _peaks(runs: Sequence[Run]) -> Iterator[str]:
     """Who needed how much, where several worked: a long session against several short ones."""
     for run in runs:
-        roles = run["peak"]["roles"]
+        roles, mark = run["peak"]["roles"], run["tokens"]["estimated"]
+        largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
         if len(roles) > 1:
-            mark = run["tokens"]["estimated"]
-            each = ", ".join(f"{role} {_size(peak, estimated=mark).plain}" for role, peak in roles.items())
-            yield f"peak context in {run['name']}: {each}"
+            each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
+            more = f", {len(roles) - ROLES} others less" if len(roles) > ROLES else ""
+            yield f"peak context in {run['name']}: {each}{more}"

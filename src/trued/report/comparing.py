@@ -34,38 +34,43 @@ class Compared:
     notes: tuple[str, ...]
 
 
-HEADS = ("proven", "gaps found", "rounds", "calls", "tokens", "peak context", "cost", "time", "agents' time")
+ALIKE = "asked alike"
+HEADS = ("proven", ALIKE, "gaps found", "rounds", "calls", "tokens", "peak context", "cost", "time", "agents' time")
 
 
 def compared(data: Mapping[str, Any]) -> Compared:
     """Out of what `compare --json` prints."""
     rows = [(one["id"], tuple(one["grades"])) for one in data["requirements"]]
+    alike = bool(data["asked_alike"]) and not data["same_contract"]
+    heads = tuple(one for one in HEADS if one != ALIKE or alike)
     return Compared(
         name=data["id"],
         title=cut(data["title"], 200)[0],
         base=data["base"] if data["same_base"] else "",
-        heads=HEADS,
-        columns=tuple(map(_column, data["runs"])),
+        heads=heads,
+        columns=tuple(_column(one, heads) for one in data["runs"]),
         requirements=tuple(rows),
         notes=(*_peaks(data["runs"]), *data["notes"]),
     )
 
 
-def _column(run: Mapping[str, Any]) -> Column:
-    tokens, gaps = run["tokens"], run["gaps"]
+def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
+    tokens, gaps, alike = run["tokens"], run["gaps"], run["asked_alike"]
     mark = "~" if tokens["estimated"] and tokens["all"] else ""
-    cells = (
-        f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE,
-        f"{gaps['found']}, {gaps['left']} left" if gaps["left"] else str(gaps["found"]),
-        NONE if run["rounds"] is None else str(run["rounds"]),
-        amount(run["calls"]),
-        f"{mark}{amount(tokens['all'])}",
-        f"{mark}{amount(run['peak']['tokens'])}",
-        f"{_mark(run)}{money(run['cost_usd'])}" if run["cost"] or run["cost_usd"] else NONE,
-        duration(run["time_s"]),
-        duration(run["agents_s"]),
-    )
-    return Column(cut(run["name"], 80)[0], run["id"], run["grade"], run["state"], cells)
+    cells = {
+        "proven": f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE,
+        ALIKE: f"{alike['proven']}/{alike['requirements']}",
+        "gaps found": f"{gaps['found']}, {gaps['left']} left" if gaps["left"] else str(gaps["found"]),
+        "rounds": NONE if run["rounds"] is None else str(run["rounds"]),
+        "calls": amount(run["calls"]),
+        "tokens": f"{mark}{amount(tokens['all'])}",
+        "peak context": f"{mark}{amount(run['peak']['tokens'])}",
+        "cost": f"{_mark(run)}{money(run['cost_usd'])}" if run["cost"] or run["cost_usd"] else NONE,
+        "time": duration(run["time_s"]),
+        "agents' time": duration(run["agents_s"]),
+    }
+    shown = tuple(cells[head] for head in heads)
+    return Column(cut(run["name"], 80)[0], run["id"], run["grade"], run["state"], shown)
 
 
 def _mark(run: Mapping[str, Any]) -> str:

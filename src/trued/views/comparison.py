@@ -1,6 +1,6 @@
 """Runs side by side: the same figures of each, out of the journal, and what keeps them from being comparable."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -64,7 +64,8 @@ def of(engine: "Engine", comparison: "Comparison") -> dict[str, Any]:
 
 def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
     """`compare --json`: one entry a run, and what a reader has to know before they conclude anything."""
-    rows = [figures(one) for one in every]
+    shared = _shared(one.contract for one in every)
+    rows = [figures(one, shared) for one in every]
     spans = [working(one.events) for one in every]
     return {
         "id": name,
@@ -72,31 +73,34 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
         "base": every[0].record.base,
         "same_goal": len({one.goal for one in every}) == 1,
         "same_base": len({one.record.base for one in every}) == 1,
-        "same_contract": _alike([_asked(one.contract) for one in every]),
+        "same_contract": bool(shared) and all(len(shared) == row["requirements"] for row in rows),
         "side_by_side": any(_overlap(*pair) for pair in combinations(spans, 2)),
         "over": all(one.record.state in OVER for one in every),
         "runs": rows,
+        "asked_alike": shared,
         "requirements": _requirements(rows),
-        "notes": list(_notes(every, rows, spans)),
+        "notes": list(_notes(every, rows, shared)),
     }
 
 
-def _asked(contract: Contract | None) -> str:
-    """What decides the grades, by hash: requirements, checks, and how far they may carry."""
-    if contract is None:
-        return ""
-    parts = [one.model_dump(mode="json", exclude={"source", "covers"}) for one in contract.requirements]
-    return digest(parts, {name: list(why) for name, why in contract.caps.items()})
+def _asked(contract: Contract | None) -> dict[str, str]:
+    """What decides the grade of each requirement, by hash: its words, its checks, and how far they may carry."""
+    return {
+        one.id: digest(one.model_dump(mode="json", exclude={"source", "covers"}), list(contract.caps.get(one.id, ())))
+        for one in (contract.requirements if contract else ())
+    }
 
 
-def _alike(hashes: Sequence[str]) -> bool:
-    return len(set(hashes)) == 1 and "" not in hashes
+def _shared(contracts: Iterable[Contract | None]) -> list[str]:
+    """Requirements that are asked alike in all of them."""
+    first, *others = map(_asked, contracts)
+    return [name for name, asked in first.items() if all(one.get(name) == asked for one in others)]
 
 
 # -- one run -----------------------------------------------------------------------------------------------------------
 
 
-def figures(one: Known) -> dict[str, Any]:
+def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
     record, seen = one.record, Progress(one.events)
     found = ledger(one.verdict, one.contract, over=False)
     grades = {row["id"]: row["grade"] for row in found["requirements"]}
@@ -113,11 +117,15 @@ def figures(one: Known) -> dict[str, Any]:
         "why": record.why,
         "grade": found["grade"],
         "proven": sum(grade == Grade.PROVEN for grade in grades.values()),
+        "asked_alike": {
+            "proven": sum(grades[name] == Grade.PROVEN for name in shared),
+            "requirements": len(shared),
+        },
         "met": sum(Grade(grade).rank >= one.accept.rank for grade in grades.values()),
         "requirements": len(grades),
         "grades": grades,
         "accept": str(one.accept),
-        "contract": _asked(one.contract),
+        "contract": digest(_asked(one.contract)) if one.contract else "",
         "rounds": rounds,
         "rounds_are": meaning,
         "gaps": {"found": len(_gaps(one.events)), "left": len(one.verdict.gaps) if one.verdict else 0},
@@ -159,7 +167,7 @@ def _asks(*roles: str) -> Callable[[Progress, Sequence[Event]], int]:
     return lambda seen, _: sum(call.role in roles for call in seen.calls)
 
 
-def _told(kind: str, **wanted: str) -> Callable[[Progress, Sequence[Event]], int]:
+def _told(kind: str, /, **wanted: str) -> Callable[[Progress, Sequence[Event]], int]:
     def count(_: Progress, events: Sequence[Event]) -> int:
         fitting = [one for one in events if one.kind == kind]
         return sum(all(one.data.get(name) == value for name, value in wanted.items()) for one in fitting)
@@ -174,7 +182,7 @@ ROUNDS: dict[str, tuple[str, Callable[[Progress, Sequence[Event]], int]]] = {
     "ticket": ("rounds of verification", _told("round")),
     "handoff": ("coders, all features", _asks("coder")),
     "pipeline": ("rounds of verification", _told("decided", cluster="verification")),
-    "team": ("attempts of dev, all tasks", _asks("dev")),
+    "team": ("attempts of dev, all tasks", _told("team", kind="attempt")),
 }
 
 
@@ -218,9 +226,9 @@ def _requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [{"id": name, "grades": [row["grades"].get(name) for row in rows]} for name in ids]
 
 
-def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], spans: Sequence[Sequence[Span]]) -> Iterator[str]:
-    yield from _basis(every, rows)
-    yield from _times(spans)
+def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Sequence[str]) -> Iterator[str]:
+    yield from _basis(every, rows, len(shared))
+    yield from _times([working(one.events) for one in every])
     later = [one.name for one in every if any(event.kind == BASE_KNOWN for event in one.events)]
     if 0 < len(later) < len(every):
         yield f"what the base shows was known when {_listed(later)} began: only other times have that in them"
@@ -244,7 +252,7 @@ def _is_script(agent: str) -> bool:
     return agent.startswith("scripted")
 
 
-def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: int) -> Iterator[str]:
     """On what the grades rest."""
     if len({one.goal for one in every}) > 1:
         yield "they had different goals: their figures are not of the same work"
@@ -255,10 +263,8 @@ def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]]) -> Iterato
         yield f"no contract was sealed in {_listed(unsealed)}: nothing was judged there"
     sealed = {row["contract"] for row in rows if row["contract"]}
     if len(sealed) > 1:
-        yield (
-            "the grades rest on different contracts, and are comparable only in so far: each run sealed its own"
-            " (one for all: --requirements FILE)"
-        )
+        alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"
+        yield f"the grades rest on different contracts, and are comparable only in so far: {alike} asked alike in all"
     elif sealed and not unsealed:
         yield "one contract for all"
 
