@@ -89,7 +89,8 @@ async def proven(desk: Desk, plan: Plan, returned: Mapping[str, Returned[Any]]) 
     """What the engine's own proof lacks. What agents give a case for is run with it; the rest is in their own words."""
     verdict = await desk.run.prove(plan, objections(returned), disputes=desk.disputes)
     desk.disputes = []
-    return (*verdict.remarks, *(gap for one in verdict.requirements for gap in one.gaps))
+    shown = (one for one in verdict.objections if one.case is not None)  # it was run, and it fails
+    return (*verdict.remarks, *(gap for one in verdict.requirements for gap in one.gaps), *shown)
 
 
 # -- what agents object to ---------------------------------------------------------------------------------------------
