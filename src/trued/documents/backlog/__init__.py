@@ -29,10 +29,41 @@ __all__ = [
     "Progress",
     "State",
     "Story",
+    "archive",
     "honoured",
     "parse_backlog",
+    "put_away",
     "render",
+    "with_archive",
 ]
+
+
+LONG = 200  # tasks that a person may want to look through
+
+
+def archive(backlog: Backlog) -> str:
+    """The stories of features that were put away; empty where none was."""
+    away = [feature.whole_text for feature in backlog.features if feature.archived]
+    return "".join(("# Backlog, archived\n", *away)) if away else ""
+
+
+def put_away(backlog: Backlog) -> Backlog:
+    """What has passed leaves the file once that is too long to read: its tasks stand in the archive from then on."""
+    left = sum(feature.counts[2] for feature in backlog.features if not feature.archived)
+    for feature in backlog.features if left > LONG else ():
+        if left > LONG and feature.status == "completed" and not feature.archived:
+            left -= feature.counts[2]
+            backlog = backlog.with_part(feature.changed(archived=True))
+    return backlog
+
+
+def with_archive(backlog: Backlog, text: str, file: str = ARCHIVE) -> Backlog:
+    """As it was before anything was put away."""
+    held = {feature.id: feature for feature in parse_backlog(text, file).features}
+    for feature in backlog.features:
+        if feature.archived and feature.id in held and not feature.stories:
+            backlog = backlog.with_part(feature.changed(stories=held[feature.id].stories))
+    return backlog
 
 
 def render(backlog: Backlog) -> str:

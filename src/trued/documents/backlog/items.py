@@ -161,6 +161,11 @@ class BacklogFeature(Part):
         """Its part of the file, written once: a backlog of a thousand tasks is joined, not written anew."""
         return lines.written(self)
 
+    @cached_property
+    def whole_text(self) -> str:
+        """With its stories, for the archive."""
+        return lines.written(self.changed(archived=False, kept=()))
+
     @property
     def stories_done(self) -> int:
         return sum(story.standing == "completed" for story in self.stories)
