@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.lint.somebodys import FILES, agent
-from trued.lint import Found, Kind, Look, looked, named, packaged, repository
+from trued.lint import RULES, Found, Kind, Look, looked, named, packaged, repository
 from trued.roles.places import packaged_files
 
 pytestmark = pytest.mark.spec("PIPE-13")
@@ -87,3 +87,9 @@ def test_hostile_files_are_judged_in_no_time(tmp_path: Path) -> None:
     text = agent("v-build", role=deep, contract="- `DONE" + ", x" * 5000, anchor="memory.md " * 3000)
     put(tmp_path, {**FILES, "v-build.agent.md": text})
     assert looked(named([tmp_path])).found
+
+
+def test_the_guide_has_every_rule_in_its_words() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "lint.md").read_text()
+    rows = [line.split(" | ", 1) for line in page.splitlines() if line.startswith(("| `TS-", "| `ROLE-"))]
+    assert {rule.strip("| `"): words.removesuffix(" |") for rule, words in rows} == RULES

@@ -137,7 +137,8 @@ def lint(
             Text.assemble(f"{line(one.where)}: ", (f"{one.rule} ", "bold"), (line(one.says), style)), soft_wrap=True
         )
     wrong = sum(one.wrong for one in look.found)
-    hint(f"{_counted(look)}: {wrong} wrong, {len(look.found) - wrong} notes")
+    notes = len(look.found) - wrong
+    hint(f"{_counted(look)}: {wrong} wrong, {notes} note{'' if notes == 1 else 's'}")
     raise typer.Exit(BadInput.code if wrong else 0)
 
 

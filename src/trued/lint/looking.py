@@ -90,6 +90,7 @@ def looked(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
         look.found += judged(one)
         look.unjudged += len(one.agents) - len(one.conventional)
         look.pipelines += one.is_pipeline
+    look.found.sort(key=lambda found: (found.file, found.line, found.rule))
     return look
 
 
