@@ -11,13 +11,15 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import PASSED, Ground, Script
+from tests.workflows.pipeline_agents import GOAL, Line, honest
+from tests.workflows.team_agents import Members, wrote
 from tests.workflows.test_ticket import REQUIRED, TICKET
 from trued.engine import Engine, Request
 from trued.engine.comparing import Comparison, Ended, Variant, begin, go_on, named, ready, remembered, with_run
 from trued.engine.several import code_of
 from trued.errors import BadInput
 from trued.report import write, write_comparison
-from trued.runtimes.scripted import ScriptFailed
+from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
 from trued.types import Grade, RunRecord
 from trued.views.comparison import ROUNDS, of
 from trued.wire import Order, Usage
@@ -256,6 +258,38 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
     later = await go_on(again, found, again.resume)
     assert [(one.workflow, one.code) for one in later if isinstance(one, RunRecord)] == [("solo", 0), ("purple", 0)]
     assert [order.role for order in runtime.orders] == ["solo", "purple-team-a", "purple-team-b"]
+
+
+class Everybody(ScriptedRuntime):
+    """An honest crew for each workflow."""
+
+    def __init__(self) -> None:
+        super().__init__(self._played)
+        self._team = Members()
+
+    def _played(self, order: Order) -> Any:
+        if order.role == "solo":
+            for name in ("double", "triple"):
+                wrote(order.folder, name)
+            return BUILT
+        return self._team._played(order) if order.role in WORKFLOWS["team"] else honest(order)
+
+
+@pytest.mark.spec("USE-8", "LAW-11")
+@pytest.mark.slow
+async def test_pipeline_team_and_solo_are_compared_by_what_all_of_them_were_asked(tmp_path: Path) -> None:
+    with ExitStack() as stack:
+        line = Line(tmp_path, stack)
+        engine = line.played(Everybody())
+        made, ended = await driven(engine, ways(line, "pipeline", "team", "solo", goal=GOAL))
+        found = of(engine, made)
+    assert [one.code for one in ended] == [0, 0, 0], [one.why for one in ended if isinstance(one, RunRecord)]
+    pipeline, team, solo = found["runs"]
+    assert (pipeline["rounds"], team["rounds"], solo["rounds"]) == (1, 2, 1)
+    assert found["asked_alike"] == ["both"]
+    assert [one["asked_alike"] for one in found["runs"]] == [{"proven": 1, "requirements": 1}] * 3
+    assert pipeline["calls"] > team["calls"] > solo["calls"] == 1
+    assert set(team["peak"]["roles"]) >= {"pm", "techlead", "dev", "qa", "uat"}
 
 
 @pytest.mark.spec("USE-8", "TIC-3")

@@ -308,7 +308,7 @@ def _conclude(engine: Engine, comparison: Comparison, ended: Ended, show: Callab
     left = [one for one in comparison.runs if engine.journal.run(one.run).state not in FINISHED]
     named = f"{comparison.id} " if comparison.id else f"{' '.join(one.run for one in comparison.runs)} "
     if left:
-        hint(f"go on with: trued compare {named}--resume; trued show {left[0].run} tells what it waits for")
+        hint(f"go on with: trued compare {named}--resume; trued show {left[0].run} tells how it stands")
     else:
         hint(f"trued compare {named}shows this again; trued land RUN brings one of them home")
 

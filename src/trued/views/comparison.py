@@ -229,9 +229,13 @@ def _requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Sequence[str]) -> Iterator[str]:
     yield from _basis(every, rows, len(shared))
     yield from _times([working(one.events) for one in every])
-    later = [one.name for one in every if any(event.kind == BASE_KNOWN for event in one.events)]
-    if 0 < len(later) < len(every):
+    sealed = [one for one in every if one.contract]
+    later = [one.name for one in sealed if _happened(one, BASE_KNOWN)]
+    if 0 < len(later) < len(sealed):
         yield f"what the base shows was known when {_listed(later)} began: only other times have that in them"
+    if resumed := [one.name for one in every if _happened(one, "resumed")]:
+        was = "was" if len(resumed) == 1 else "were"
+        yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
     if unfinished := [row for row in rows if row["state"] not in OVER]:
         states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
         yield f"not over yet: {states}; what is told of {'it' if len(unfinished) == 1 else 'them'} may change"
@@ -242,6 +246,10 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
         where = "all of them" if len(scripted) == len(every) else _listed(scripted)
         yield f"scripts, not models, play in {where}: their tokens and cost are made up"
+
+
+def _happened(one: Known, kind: str) -> bool:
+    return any(event.kind == kind for event in one.events)
 
 
 def _listed(names: Sequence[str]) -> str:
