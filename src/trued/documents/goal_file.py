@@ -121,7 +121,7 @@ class _Reading:
         if rest:
             pure = headings.is_pure(label) or kind not in ("ship", "constraint")
             self._keep(rest if pure else block.words.raw, block.line, kind)
-        elif not isinstance(follower, List | Table | Other):
+        elif not headings.is_pure(label) or not isinstance(follower, List | Table | Other):
             self._keep(block.words.raw, block.line, kind)
 
     def _take(self, block: Block, lines: list[str], kind: str) -> None:
