@@ -93,14 +93,15 @@ class Delivery(Branch):
         """Does it begin where an earlier run of the same ticket ended?"""
         return self.kit.workspace.start != self.kit.workspace.base
 
-    async def told(self, kind: str, value: Value) -> None:
-        """An event for people, told once however often the workflow is called again."""
+    async def told(self, kind: str, value: Value, *, name: str = "") -> None:
+        """An event for people, told once however often the workflow is called again; `name` is the step's, where
+        another step is called like the event."""
 
         async def step() -> str:
             self.steps.tell(kind)(kind, **self.kit.redact(value.model_dump(mode="json")))
             return ""
 
-        await self.steps.once(self.steps.key(kind), digest(value.model_dump(mode="json")), step)
+        await self.steps.once(self.steps.key(name or kind), digest(value.model_dump(mode="json")), step)
 
     # -- files ---------------------------------------------------------------------------------------------------------
 

@@ -38,8 +38,8 @@ def agent_of(order: Order) -> str:
 
 def folder_of(order: Order) -> Path:
     """The feature's folder in the agent's clone."""
-    (found,) = (Path(order.folder) / "docs" / "feature").iterdir()
-    return found
+    folders = (Path(order.folder) / "docs" / "feature").iterdir()
+    return next(one for one in folders if (one / "initial-request.md").exists())
 
 
 def leaves(order: Order, text: str = "") -> None:

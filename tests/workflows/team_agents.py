@@ -44,9 +44,14 @@ def wrote(folder: str, name: str, factor: int | None = None) -> None:
     code.write_text("".join(f"def {one}" for one in parts))
 
 
+KNOWN: dict[tuple[str, str], str] = {}  # run and place → what is built there: a further turn is not told again
+
+
 def task_of(order: Order) -> str:
     """`double` of "write double"."""
-    return next((one for one in TIMES if f"write {one}" in order.brief.partition("# Feature")[0]), "")
+    words, place = order.brief.partition("# Feature")[0], (order.run, order.key.rpartition("/")[0])
+    name = next((one for one in TIMES if f"write {one}" in words), "")
+    return KNOWN.setdefault(place, name) if name else KNOWN.get(place, "")
 
 
 class Members(ScriptedRuntime):

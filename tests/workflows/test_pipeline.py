@@ -8,7 +8,7 @@ import pytest
 
 from tests.workflows.conftest import events
 from tests.workflows.pipeline_agents import ROOT, Crew, Halt, crashes, decided, folder_of, leaves
-from trued.decide import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
+from trued.decide import CRITICS, KNOWLEDGE, RESEARCH, REVIEWERS, VERIFIERS
 from trued.wire import Order
 
 WORK = ("implementer-T01", "implementer-T02")
@@ -18,8 +18,9 @@ COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.m
 
 @pytest.fixture(scope="module")
 def before_review(tmp_path_factory: pytest.TempPathFactory) -> Halt:
-    """All is built and verified; the security reviewer has something to ask. A verifier has meddled meanwhile."""
-    crew = Crew(v_tasks=meddles)
+    """All is built and verified; the security reviewer has something to ask. A verifier has meddled meanwhile, and
+    the reviewer for knowledge fell over (EC-4)."""
+    crew = Crew(v_tasks=meddles, r_knowledge=crashes)
     halt = asyncio.run(Halt(tmp_path_factory.mktemp("pipeline")).reached("r-security", crew))
     assert sorted({*crew.asked}) == sorted(FLOW)
     return halt
@@ -45,8 +46,8 @@ async def test_a_request_becomes_proven_work_and_a_folder_with_every_artifact_an
         assert crew.asked == ["r-security"]  # nobody else is asked, or paid, again
         research = {f"research/{name.partition('-')[2]}.md" for name in RESEARCH}
         artifacts = {f"ct-review/{name}.md" for name in CRITICS} | {f"verification/{name}.md" for name in VERIFIERS}
-        artifacts |= {f"review/{name}.md" for name in REVIEWERS} | research
-        memories = {f"memory/{name}.mem.md" for name in FLOW}
+        artifacts |= {f"review/{name}.md" for name in REVIEWERS if name != KNOWLEDGE} | research
+        memories = {f"memory/{name}.mem.md" for name in FLOW if name != KNOWLEDGE}
         own = {"initial-request.md", "memory.md", "memory/.gitkeep", "feature.md", "design.md", "plan.md"}
         assert line.files(record) == artifacts | memories | own | {"tasks/T01.md", "tasks/T02.md"}
         assert not [one for one in line.git("ls-tree", "-r", "--name-only", record.branch).split() if one in COMBINED]

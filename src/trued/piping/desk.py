@@ -119,7 +119,8 @@ class Desk:
         await self.run.told("step", Stepped(step=step, agents=tuple(agents)))
 
     async def ends(self, step: str, decision: Decision, agents: Iterable[str]) -> Decision:
-        await self.run.told("decided", Decided(cluster=step, result=decision.status, why=decision.why))
+        told = Decided(cluster=step, result=decision.status, why=decision.why)
+        await self.run.told("decided", told, name="decision")  # `decided` is what people have
         ended = Stepped(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
         await self.run.told("step", ended)
         return decision
