@@ -78,12 +78,13 @@ def ending(seen: Progress) -> Iterator[Text]:
             if stage.result in ("NEEDS_REVISION", "ERROR"):
                 why = f": {'; '.join(stage.why)}" if stage.why else ""
                 yield Text(line(f"{stage.name} ended as {stage.result}{why}", 400), "yellow")
+    where = f"git show {line(seen.branch)}:{team.RESULTS}" if seen.branch else team.RESULTS
     for one in seen.team.failed[:FAILED]:
         name = f"{one.id}: {one.name}" if one.name else one.id
         yield Text.assemble(
             ("task ", "red"),
             (line(name, 120), "bold"),
-            (f" failed after {counted(one.attempt, 'attempt')}; what QA found last: {team.RESULTS}", "red"),
+            (f" failed after {counted(one.attempt, 'attempt')}; what QA found last: {where}", "red"),
         )
     if (more := len(seen.team.failed) - FAILED) > 0:
         yield Text(f"and {counted(more, 'more task')} failed", "red")

@@ -163,11 +163,11 @@ def step_of(role: str) -> str:
 def waved(stages: Stages) -> str:
     """Waves, merges, rounds and revisions in a few words; "" before the first."""
     tasks = len(stages.tasks)
-    conflicts = len(stages.conflicts)
+    conflicts, turn = len(stages.conflicts), stages.all["verification"].times
     parts = [
         f"wave {stages.wave}, {stages.merged}/{tasks} tasks merged" if stages.wave else "",
         f"{conflicts} conflict{'' if conflicts == 1 else 's'}" if conflicts else "",
-        f"verification round {min(stages.rounds, ROUNDS)}/{ROUNDS}" if stages.rounds else "",
+        f"verification round {turn}{f'/{ROUNDS}' if turn <= ROUNDS else ''}" if turn else "",
         f"{stages.revisions} revision{'' if stages.revisions == 1 else 's'}" if stages.revisions else "",
     ]
     return " · ".join(part for part in parts if part)
@@ -211,6 +211,7 @@ def _step(seen: "Progress", event: Event) -> None:
 
 def _wave(seen: "Progress", event: Event) -> None:
     tasks = _names(event.data.get("tasks"))
+    seen.stages.begin("implementation")
     seen.stages.wave = max(seen.stages.wave, int(event.data.get("number") or seen.stages.wave + 1))
     for task in tasks:
         seen.stages.tasks[task] = "open"
