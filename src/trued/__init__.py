@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .branch import SetUp
+    from .desk import Desk
     from .documents.crew import Crew
     from .documents.feature_folder import Acceptance
     from .documents.feature_list import Feature
@@ -31,12 +32,12 @@ if TYPE_CHECKING:
     from .patterns import Returned
     from .run import Run
     from .session import Session
-    from .teaming import Desk
     from .types import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
 
 _HOMES = {
     "branch": ("SetUp",),
     "documents.feature_folder": ("Acceptance",),
+    "desk": ("Desk",),
     "documents.crew": ("Crew",),
     "documents.feature_list": ("Feature",),
     "documents.issues": (
@@ -52,7 +53,6 @@ _HOMES = {
     "patterns": ("Returned",),
     "run": ("Run",),
     "session": ("Session",),
-    "teaming": ("Desk",),
     "types": (
         *("Answer", "Finding", "Goal", "Grade", "Outcome", "Plan"),
         *("Reply", "Severity", "Status", "Task", "Value", "Verdict"),

@@ -1,32 +1,28 @@
 """How a team's work is kept: a desk for each task, evidence for what was done there, and the files that say so."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from pydantic import Field
 
+from .desk import D, Desk, Q, asked_once, consulted, shortcomings
 from .documents.backlog import NAME as BACKLOG
-from .documents.backlog import parse_backlog, render
+from .documents.backlog import BacklogTask, parse_backlog
 from .documents.backlog.edits import honoured
-from .documents.crew import FOLDER, Crew
-from .documents.feature_list import TEST_FILES
+from .documents.crew import Crew
 from .documents.kind import Kind, corrected, detected, to_read
-from .documents.project import Figures
 from .documents.sentences import sentences
+from .documents.team_briefs import for_answer, for_fixes, for_pm, for_techlead, for_uat
+from .documents.team_files import FOLDER, Records, changed
 from .documents.team_words import Query
 from .errors import BadInput
-from .parallel import Both
-from .proof.checks.runners.commands import recognised
 from .run import Run
-from .session import Context, Session, Subject
-from .types import Criterion, Finding, Goal, Judged, Outcome, Plan, Reply, Source, Task, TestsCheck, Value, Verdict
+from .session import Session
+from .types import Criterion, Finding, Goal, Outcome, Plan, Reply, Source, Task, Value, Verdict
+
+__all__ = ["Desk", "asked_once", "consulted", "for_answer", "for_fixes", "for_pm", "for_techlead", "for_uat"]
 
 FOUND = 50  # features that are named at the beginning; all are in the backlog
-
-D = TypeVar("D", bound=Reply)
-Q = TypeVar("Q", bound=Reply)
-R = TypeVar("R", bound=Reply)
 
 
 class Told(Value):
@@ -53,36 +49,15 @@ class Told(Value):
     found: tuple[str, ...] = ()
 
 
-async def consulted(session: Session[R], subject: Subject, **context: Context) -> R:
-    """Whoever plans, tests or validates: what they say counts, and what they left in their clone does not."""
-    line = session.steps.line
-    head = line.head
-    reply = await session.ask(subject, **context)
-    line.head = head
-    return reply
-
-
-async def asked_once(session: Session[R], subject: Subject, **context: Context) -> R:
-    reply = await consulted(session, subject, **context)
-    await session.close()
-    return reply
-
-
 # -- the beginning -----------------------------------------------------------------------------------------------------
 
 
 async def found(run: Run, goal: Goal) -> Crew:
+    """What the project is, before anybody plans."""
     run.own(FOLDER)
-    return Crew(goal=goal, settings=run.settings.team)
-
-
-async def laid_down(run: Run, crew: Crew) -> Crew:
-    """The files as they are before anybody works: on top of the user's commit, which stays the base."""
-    await noted(run, crew, "docs: what the team has to do")
     kind = await kind_of(run)
-    found = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
-    await told(run, crew, "begun", project=kind.name, commands=kind.commands, found=found)
-    return crew
+    crew = Crew(goal=goal, settings=run.settings.team, kind=kind)
+    return crew.recorded(crew.records.knowing(kind.name, kind.commands, kind.why))
 
 
 async def kind_of(run: Run) -> Kind:
@@ -90,6 +65,15 @@ async def kind_of(run: Run) -> Kind:
     paths = await run.paths()
     texts = {path: await run.read(path) for path in to_read(paths)}
     return corrected(detected(paths, texts.get), run.settings.commands)
+
+
+async def laid_down(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
+    """The files as they are before anybody works: on top of the user's commit, which stays the base."""
+    crew = crew.recorded(crew.records.planned(crew.backlog, decisions, run.when))
+    crew = await noted(run, crew, "docs: what the team has to do")
+    features = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
+    await told(run, crew, "begun", project=crew.kind.name, commands=crew.kind.commands, found=features)
+    return crew
 
 
 def planned(crew: Crew, goal: Goal) -> Plan:
@@ -106,10 +90,12 @@ def _words(goal: Goal) -> Iterator[Criterion]:
 
 
 async def noted(run: Run, crew: Crew, message: str) -> Crew:
-    """All files of the team in one commit, after a step that was accepted."""
-    files = {f"{FOLDER}{BACKLOG}": render(crew.backlog)}
-    await run.write(files, message, editable=(f"{FOLDER}{BACKLOG}",))
-    return crew
+    """All files of the team that say something new, in one commit, after a step that was accepted."""
+    files = crew.files
+    new = changed(crew.written, files)
+    if new:
+        await run.write(new, message, editable=(f"{FOLDER}{BACKLOG}",))
+    return crew.model_copy(update={"written": {**crew.written, **files}})
 
 
 async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str = "", **more: Any) -> None:
@@ -152,94 +138,30 @@ async def as_edited(run: Run, crew: Crew) -> Crew:
     return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
 
 
-async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> None:
-    for task in tasks:
-        await told(run, crew, "attempt", task=task)
+async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
+    """One attempt more for each of them."""
+    crew = crew.begun(tasks := tuple(tasks))
+    for name in tasks:
+        task = crew.backlog.task(name)
+        await told(run, crew, "attempt", task=name)
+        records = crew.records.begun(name, task.description, task.attempts, task.limit, run.when)
+        crew = crew.recorded(records)
+    return crew
 
 
-# -- a task ------------------------------------------------------------------------------------------------------------
+async def asks(run: Run, crew: Crew, who: tuple[str, str], role: str, query: Query) -> Crew:
+    """A question in the inbox of the role that it goes to: it waits there until it is answered."""
+    sender = f"{who[0]}, {who[1]}"
+    crew = crew.recorded(crew.records.told(role, sender, query.text, run.when, priority=query.priority))
+    return await noted(run, crew, f"docs: {who[0]} asks the {role} ({who[1]})")
 
 
-@dataclass
-class Desk(Generic[D, Q]):
-    """Where one task is worked on: a line and a developer of its own, and the QA that looks at each merge."""
-
-    task: str
-    scope: Run
-    part: Run
-    dev: Session[D]
-    qa: Session[Q] | None
-    said: D | None = None
-    tested: Q | None = None
-    gaps: tuple[Finding, ...] = ()
-    both: tuple[Both, ...] = ()  # of files that contradict what was accepted meanwhile
-    judged: tuple[Judged, ...] = ()
-    due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
-
-    @classmethod
-    def of(cls, run: Run, crew: Crew, task: str, developed: type[D], tested: type[Q]) -> "Desk[D, Q]":
-        scope, part = run.scope(f"task {task}"), run.part(f"task {task}")
-        qa = scope.session("qa", tested, publishes=False) if crew.plays("qa") else None
-        return cls(task, scope, part, part.session("dev", developed, publishes=False), qa)
-
-    async def joined(self, run: Run) -> tuple[Finding, ...]:
-        """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""
-        conflict = await run.join(self.part, f"feat: {self.task}")
-        self.both, self.judged, self.tested = conflict.files if conflict else (), (), None
-        if conflict is None:
-            return ()
-        names = ", ".join(one.path for one in conflict.files)
-        what = f"this work and what was accepted meanwhile change the same lines of {names}: make one version of both"
-        return (Finding(what=what, where=names),)
-
-    async def proven(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
-        """All that stands in the way, by the engine's own evidence; QA's word is one more thing that may."""
-        run.line.unsettled.pop(self.task, None)
-        verdict = await self.scope.prove(
-            self._subject(crew, plan),
-            getattr(self.tested, "objections", ()),
-            by=self.qa,
-            disputes=getattr(self.said, "disputes", ()),
-            beside=[crew.feature_task(one.id) for one in crew.backlog.features],
-        )
-        self.judged = (*verdict.requirements, *verdict.beside)
-        counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(run, one)]
-        return (*shortcomings(verdict), *crew.worse(verdict.beside), *counted)
-
-    def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """After a feature's last task its criteria are due; after the last task of all, the whole goal."""
-        self.due = crew.due_after(self.task)
-        if not self.due:
-            return crew.task(self.task)
-        return plan if "plan" in self.due else crew.feature_task(self.due[0])
-
-    async def close(self) -> None:
-        await self.dev.close()
-        if self.qa:
-            await self.qa.close()
+async def answers(run: Run, crew: Crew, role: str, about: str, said: tuple[str, Sequence[str]]) -> Crew:
+    records = crew.records.answered(role, said[0], run.when).decided(role, about, said[1], run.when)
+    return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})")
 
 
-def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
-    """The verdict's gaps; where it does not hold and has none, which requirements do not."""
-    if verdict.gaps or verdict.holds:
-        return verdict.gaps
-    lacking = [one for one in verdict.requirements if not one.holds]
-    return tuple(Finding(what=f"{one.id}: {'; '.join(one.why[:2])}", requirement=one.id) for one in lacking)
-
-
-async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
-    """Tests that the tech lead named, run by the engine on the newest commit: they can hold a task up, no more."""
-    found = await run.figures(TestsCheck(command=command))
-    if found.good or (not found.total and recognised(command) is None):
-        return ()
-    what = f"{found.passing} of {found.total} tests pass" if found.total else await _why(run, command, found)
-    return (Finding(what=f"`{command}`: {what}", where="run by the engine"),)
-
-
-async def _why(run: Run, command: str, found: Figures) -> str:
-    there = {*await run.paths()}
-    missing = [word for word in command.split() if word.endswith(TEST_FILES) and word not in there]
-    return f"{', '.join(missing)} is not there" if missing else found.why or "no test was collected"
+# -- a task -----------------------------------------------------------------------------------------------------------
 
 
 async def attempted(run: Run, crew: Crew, desk: Desk[D, Q], gaps: Sequence[Finding]) -> Crew:
@@ -248,54 +170,37 @@ async def attempted(run: Run, crew: Crew, desk: Desk[D, Q], gaps: Sequence[Findi
     stuck = bool(gaps) and desk.part.stuck(Verdict.open(desk.task, *gaps))
     crew = crew.attempted(desk.task, gaps, stuck=stuck)
     crew = crew if gaps else crew.holding(desk.judged).with_proven(*desk.due)
-    state = crew.backlog.task(desk.task).state
-    await told(
-        run, crew, "task", task=desk.task, qa="failed" if gaps else "passed", why=tuple(one.what for one in gaps)
+    task = crew.backlog.task(desk.task)
+    crew = crew.recorded(_tested(crew, desk, task, run.when))
+    words = tuple(one.what for one in gaps) + (
+        ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     )
-    if state == "failed":
+    await told(run, crew, "task", task=desk.task, qa="failed" if gaps else "passed", why=words)
+    if task.state == "failed":
         await run.set_aside(desk.task, back_to=run.head, work=desk.part.head)
-    return await noted(run, crew, f"docs: {desk.task} {state}")
+    return await noted(run, crew, f"docs: {desk.task} {task.state}")
 
 
-# -- what each of them is told -----------------------------------------------------------------------------------------
-
-
-def for_pm(crew: Crew) -> dict[str, Context]:
-    return {}
-
-
-def for_techlead(crew: Crew, name: str) -> dict[str, Context]:
-    tasks = [f"{one.id}: {one.description}" for one in crew.backlog.feature(name).tasks]
-    return {"goal": crew.goal.text, "tasks": "\n".join(tasks)}
-
-
-def for_dev(crew: Crew, desk: Desk[D, Q]) -> dict[str, Context]:
-    name = crew.backlog.feature(desk.task).id
-    return {
-        "feature": crew.feature_task(name).brief,
-        "spec": crew.specs.get(name, ""),
-        "gaps": desk.gaps,
-        "conflict": desk.both,
-    }
-
-
-def for_qa(crew: Crew, desk: Desk[D, Q]) -> dict[str, Context]:
-    name = crew.backlog.feature(desk.task).id
-    said = desk.said.summary if desk.said else ""
-    return {
-        "feature": crew.feature_task(name).brief,
-        "spec": crew.specs.get(name, ""),
-        "built": said,
-        "gaps": desk.gaps,
-    }
-
-
-def for_uat(crew: Crew, name: str) -> dict[str, Context]:
-    return {"goal": crew.goal.text}
-
-
-def for_answer(crew: Crew, who: tuple[str, str], query: Query) -> dict[str, Context]:
-    return {"question": f"{who[0]} asks: {query.text}", "goal": crew.goal.text}
+def _tested(crew: Crew, desk: Desk[D, Q], task: BacklogTask, when: float) -> Records:
+    """QA's failures as it told them, and the engine's own findings; what was done, once it is done."""
+    own = {one.finding.what: one for one in getattr(desk.tested, "failures", ())}
+    failures = [own.get(gap.what, gap.what) for gap in desk.gaps]
+    tried = [*getattr(desk.tested, "tried", ()), f"the engine's own checks: {len(desk.judged)} requirements"]
+    records = crew.records
+    if desk.qa and desk.tested:
+        said = getattr(desk.said, "summary", "") or task.description
+        records = records.told("qa", f"dev, {task.id}", f"Test {task.id}: {said}", when, kind="request")
+        records = records.answered("qa", "failed" if failures else "passed", when)
+    records = records.tested(
+        task.id, (task.attempts, task.limit), failures, when, tried=tried, ended=task.state == "failed"
+    )
+    if failures and task.is_open:
+        first = f"{task.id} failed, {task.attempts}/{task.limit}: see qa/results.md"
+        records = records.told("dev", "qa", first, when, kind="notification", priority="high")
+    if task.state == "done":
+        summary, files = getattr(desk.said, "summary", ""), getattr(desk.said, "files", ())
+        records = records.completed(task.id, task.description, task.attempts, when, summary=summary, files=files)
+    return records
 
 
 # -- a feature, and all of them ----------------------------------------------------------------------------------------
@@ -305,6 +210,27 @@ async def feature_begun(run: Run, crew: Crew, name: str) -> Crew:
     crew = crew.with_feature(name, status="in_progress")
     await told(run, crew, "feature", feature=name)
     return crew
+
+
+async def specified(run: Run, crew: Crew, name: str, said: Reply) -> Crew:
+    """The tech lead's specification, decision records, and tests that will show the feature."""
+    spec, tests, needs = (getattr(said, field) for field in ("spec", "tests", "needs"))
+    crew = crew.specified(name, spec, tests, needs)
+    commands = [f"{one.command}{f' (after {one.task})' if one.task else ''}" for one in crew.tests[name]]
+    decisions = getattr(said, "decisions", ())
+    records = crew.records.specified(crew.backlog.feature(name), spec, commands, decisions, run.when)
+    return await noted(run, crew.recorded(records), f"docs: how {name} is built")
+
+
+async def fixing(run: Run, crew: Crew, name: str, said: Reply, issues: Sequence[Finding]) -> Crew:
+    """Fix tasks of the PM, after UAT asked for them."""
+    about, tasks = name or "all features", getattr(said, "tasks", ())
+    crew = crew.with_fixes(name, tasks, issues)
+    wanted = "\n".join(one.what for one in issues)
+    records = crew.records.told("pm", "uat", f"{about} failed:\n{wanted}", run.when, kind="request", priority="high")
+    records = records.answered("pm", f"{len(tasks)} fix tasks", run.when)
+    records = records.fixing(about, [one.title for one in tasks], getattr(said, "decisions", ()), run.when)
+    return await noted(run, crew.recorded(records), f"docs: fix tasks for {about}")
 
 
 async def issues(
@@ -330,8 +256,24 @@ async def validated(run: Run, crew: Crew, subject: Task | Plan, said: Reply | No
     elif said:
         crew = crew.with_feature(name, uat=result)
     feature = "" if isinstance(subject, Plan) else name
+    crew = crew.recorded(_accepted(crew, feature, said, found, run.when))
     await told(run, crew, "uat", feature=feature, uat=result if said else "", why=words)
-    return await noted(run, crew, f"docs: UAT of {feature or 'all features'}")
+    return await noted(run, crew, f"docs: UAT of {feature or 'all features'}: {result}")
+
+
+def _accepted(crew: Crew, feature: str, said: Reply | None, found: Sequence[Finding], when: float) -> Records:
+    """Decision, what was tried, issues as they stand after evidence, requirements that are not met."""
+    own = {one.finding.what: one for one in getattr(said, "issues", ())}
+    tried = (*getattr(said, "tried", ()), *([] if said else ["nobody: UAT is off; the engine's own checks"]))
+    unmet = tuple(getattr(said, "not_met", ())) if found else ()
+    told_so = {f"not met: {one}" for one in unmet}
+    left = [own.get(one.what, one.what) for one in found if one.what not in told_so]
+    records = crew.records
+    if said:
+        records = records.told("uat", "pm", f"Validate {feature or 'all features'}", when, kind="request")
+        records = records.answered("uat", "failed" if found else "passed", when)
+    decision = "failed" if found else "passed"
+    return records.validated(feature, decision, when, tried=tried, issues=left, not_met=unmet)
 
 
 def _name(subject: Task | Plan) -> str:

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..types import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
 from .backlog import NAME, Backlog, BacklogTask, render
-from .team_words import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask, Query
+from .kind import Kind
+from .team_files import FOLDER, Records
+from .team_words import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask
 
 RANK = {"high": 0, "medium": 1, "low": 2}
-FOLDER = ".trued/team/"
 RESULTS = f"{FOLDER}qa/results.md"
 TITLE_LIMIT = 80
 SUITE = "base-tests"  # the base's own tests: they held before anybody came
@@ -19,6 +20,7 @@ class Crew(Value):
     goal: Goal
     backlog: Backlog = Backlog()
     settings: TeamSettings = TeamSettings()
+    kind: Kind = Kind()
     specs: dict[str, str] = {}  # noqa: RUF012  feature → how it is built
     tests: dict[str, tuple[NamedTests, ...]] = {}  # noqa: RUF012  feature → tests that its tech lead names
     held: tuple[str, ...] = ()  # requirements that held on the last accepted commit
@@ -26,6 +28,8 @@ class Crew(Value):
     recoveries: int = 0  # tasks that passed after a failure
     integration: str = "pending"  # | passed | failed | skipped
     unmet: tuple[str, ...] = ()  # what integration found last
+    records: Records = Records()  # what happened, as the files tell it
+    written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -253,13 +257,14 @@ class Crew(Value):
         kept = {*self.proven, *names} - ({"plan"} if "plan" not in names else set())
         return self.model_copy(update={"proven": tuple(sorted(kept))})
 
-    # -- questions -----------------------------------------------------------------------------------------------------
+    # -- the files -----------------------------------------------------------------------------------------------------
 
-    def asked(self, who: tuple[str, str], role: str, query: Query, when: float) -> "Crew":
-        return self
+    @property
+    def files(self) -> dict[str, str]:
+        return self.records.files(self.goal.text, self.backlog, self.settings)
 
-    def answered(self, role: str, answer: str, decisions: Sequence[str], when: float) -> "Crew":
-        return self
+    def recorded(self, records: Records) -> "Crew":
+        return self.model_copy(update={"records": records})
 
     # -- subjects ------------------------------------------------------------------------------------------------------
 

@@ -22,10 +22,10 @@ async def team(run: Run, goal: Goal) -> Outcome:
 async def begun(run: Run, goal: Goal) -> Crew:
     """The goal as features, stories and tasks: the PM's, or what an older list of tasks comes to."""
     crew = await teaming.found(run, goal)
-    if not crew.backlog.features:
-        said = await teaming.asked_once(run.session("pm", Breakdown, publishes=False), goal, **teaming.for_pm(crew))
-        crew = crew.planned(said.features)
-    return await teaming.laid_down(run, crew)
+    if crew.backlog.features:
+        return await teaming.laid_down(run, crew)
+    said = await teaming.asked_once(run.session("pm", Breakdown, publishes=False), goal, **teaming.for_pm(crew))
+    return await teaming.laid_down(run, crew.planned(said.features), said.decisions)
 
 
 async def built(run: Run, plan: Plan, crew: Crew) -> Crew:
@@ -49,8 +49,7 @@ async def specified(run: Run, crew: Crew, name: str) -> Crew:
         return crew
     lead = run.session("techlead", Specified, publishes=False)
     said = await teaming.asked_once(lead, crew.feature_task(name), **teaming.for_techlead(crew, name))
-    crew = crew.specified(name, said.spec, said.tests, said.needs)
-    return await teaming.noted(run, crew, f"docs: how {name} is built")
+    return await teaming.specified(run, crew, name, said)
 
 
 async def worked(run: Run, plan: Plan, crew: Crew, name: str) -> Crew:
@@ -68,7 +67,7 @@ async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Cre
     back to its developer, until it passes, nothing moves, or the attempts are used up."""
     desks = [Desk.of(run, crew, task, Developed, Tested) for task in wave]
     while at_work := [desk for desk in desks if crew.is_open(desk.task)]:
-        crew = await developed(run, crew.begun(desk.task for desk in at_work), at_work)
+        crew = await developed(run, crew, at_work)
         for desk in at_work:
             crew = await looked_at(run, plan, crew, desk)
     for desk in desks:
@@ -78,10 +77,8 @@ async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Cre
 
 async def developed(run: Run, crew: Crew, desks: list[Desk[Developed, Tested]]) -> Crew:
     """All of them at once. Whoever asks waits for the answer, and goes on with it."""
-    await teaming.at_work(run, crew, [desk.task for desk in desks])
-    said = await run.together(
-        {one.task: one.dev.ask(crew.task(one.task), **teaming.for_dev(crew, one)) for one in desks}
-    )
+    crew = await teaming.at_work(run, crew, [desk.task for desk in desks])
+    said = await run.together({one.task: one.dev.ask(crew.task(one.task), **one.told_to_dev(crew)) for one in desks})
     for _ in range(QUESTIONS):
         answers = dict[str, str]()
         for desk in desks:
@@ -99,11 +96,10 @@ async def developed(run: Run, crew: Crew, desks: list[Desk[Developed, Tested]]) 
 async def answered(run: Run, crew: Crew, who: tuple[str, str], query: Query) -> tuple[Crew, str]:
     """A question blocks its task: the role that it goes to answers at once, and both stand in that role's inbox."""
     role = query.to if crew.plays(query.to) else "pm"
-    crew = await teaming.noted(run, crew.asked(who, role, query, run.when), f"docs: {who[0]} asks the {role}")
+    crew = await teaming.asks(run, crew, who, role, query)
     member = run.session(role, Clarified, publishes=False)
     said = await teaming.asked_once(member, crew.task(who[1]), **teaming.for_answer(crew, who, query))
-    crew = crew.answered(role, said.answer, said.decisions, run.when)
-    return await teaming.noted(run, crew, f"docs: the {role} answers"), said.answer
+    return await teaming.answers(run, crew, role, who[1], (said.answer, said.decisions)), said.answer
 
 
 async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
@@ -122,7 +118,7 @@ async def tested(crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
     """QA on the merge; it may ask the PM what a criterion means."""
     if desk.qa is None:
         return crew
-    task, context = crew.task(desk.task), teaming.for_qa(crew, desk)
+    task, context = crew.task(desk.task), desk.told_to_qa(crew)
     for _ in range(QUESTIONS):
         desk.tested = await teaming.consulted(desk.qa, task, **context)
         if not desk.tested.asks:
@@ -147,9 +143,9 @@ async def validated(run: Run, crew: Crew, name: str) -> tuple[Crew, tuple[Findin
 async def fixed(run: Run, crew: Crew, name: str, issues: tuple[Finding, ...]) -> Crew:
     """The PM makes tasks of what a validation found; the criteria stay as they were sealed."""
     subject = crew.feature_task(name) if name else crew.goal
-    said = await teaming.asked_once(run.session("pm", Fixes, publishes=False), subject, issues=issues)
-    crew = crew.with_fixes(name, said.tasks, issues)
-    return await teaming.noted(run, crew, f"docs: fix tasks for {name or 'all features'}")
+    pm, known = run.session("pm", Fixes, publishes=False), teaming.for_fixes(crew, name)
+    said = await teaming.asked_once(pm, subject, **known, issues=issues)
+    return await teaming.fixing(run, crew, name, said, issues)
 
 
 async def integrated(run: Run, plan: Plan, crew: Crew) -> Crew:

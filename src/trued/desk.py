@@ -1,0 +1,125 @@
+"""Desk: where one task of a team is worked on, and how what was done there is held against evidence."""
+
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from .documents import team_briefs
+from .documents.crew import Crew
+from .documents.feature_list import TEST_FILES
+from .documents.project import Figures
+from .parallel import Both
+from .proof.checks.runners.commands import recognised
+from .run import Run
+from .session import Context, Session, Subject
+from .types import Finding, Judged, Plan, Reply, Task, TestsCheck, Verdict
+
+D = TypeVar("D", bound=Reply)
+Q = TypeVar("Q", bound=Reply)
+R = TypeVar("R", bound=Reply)
+
+
+@dataclass
+class Desk(Generic[D, Q]):
+    """Where one task is worked on: a line and a developer of its own, and the QA that looks at each merge."""
+
+    task: str
+    scope: Run
+    part: Run
+    dev: Session[D]
+    qa: Session[Q] | None
+    said: D | None = None
+    tested: Q | None = None
+    gaps: tuple[Finding, ...] = ()
+    both: tuple[Both, ...] = ()  # of files that contradict what was accepted meanwhile
+    judged: tuple[Judged, ...] = ()
+    due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
+
+    @classmethod
+    def of(cls, run: Run, crew: Crew, task: str, developed: type[D], tested: type[Q]) -> "Desk[D, Q]":
+        scope, part = run.scope(f"task {task}"), run.part(f"task {task}")
+        qa = scope.session("qa", tested, publishes=False) if crew.plays("qa") else None
+        return cls(task, scope, part, part.session("dev", developed, publishes=False), qa)
+
+    def told_to_dev(self, crew: Crew) -> dict[str, Context]:
+        """What is known when an attempt begins: the last one's failures, both sides of what contradicts."""
+        return {**team_briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.both}
+
+    def told_to_qa(self, crew: Crew) -> dict[str, Context]:
+        said = [getattr(self.said, "summary", ""), *getattr(self.said, "implemented", ())]
+        said += [f"file: {one}" for one in getattr(self.said, "files", ())]
+        said += [f"note: {one}" for one in getattr(self.said, "notes", ())]
+        return {**team_briefs.for_qa(crew, self.task, [one for one in said if one]), "last_failures": self.gaps}
+
+    async def joined(self, run: Run) -> tuple[Finding, ...]:
+        """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""
+        conflict = await run.join(self.part, f"feat: {self.task}")
+        self.both, self.judged, self.tested = conflict.files if conflict else (), (), None
+        if conflict is None:
+            return ()
+        names = ", ".join(one.path for one in conflict.files)
+        what = f"this work and what was accepted meanwhile change the same lines of {names}: make one version of both"
+        return (Finding(what=what, where=names),)
+
+    async def proven(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
+        """All that stands in the way, by the engine's own evidence; QA's word is one more thing that may."""
+        run.line.unsettled.pop(self.task, None)
+        verdict = await self.scope.prove(
+            self._subject(crew, plan),
+            getattr(self.tested, "objections", ()),
+            by=self.qa,
+            disputes=getattr(self.said, "disputes", ()),
+            beside=[crew.feature_task(one.id) for one in crew.backlog.features],
+        )
+        self.judged = (*verdict.requirements, *verdict.beside)
+        counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(run, one)]
+        return (*shortcomings(verdict), *crew.worse(verdict.beside), *counted)
+
+    def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
+        """After a feature's last task its criteria are due; after the last task of all, the whole goal."""
+        self.due = crew.due_after(self.task)
+        if not self.due:
+            return crew.task(self.task)
+        return plan if "plan" in self.due else crew.feature_task(self.due[0])
+
+    async def close(self) -> None:
+        await self.dev.close()
+        if self.qa:
+            await self.qa.close()
+
+
+def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
+    """The verdict's gaps; where it does not hold and has none, which requirements do not."""
+    if verdict.gaps or verdict.holds:
+        return verdict.gaps
+    lacking = [one for one in verdict.requirements if not one.holds]
+    return tuple(Finding(what=f"{one.id}: {'; '.join(one.why[:2])}", requirement=one.id) for one in lacking)
+
+
+async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
+    """Tests that the tech lead named, run by the engine on the newest commit: they can hold a task up, no more."""
+    found = await run.figures(TestsCheck(command=command))
+    if found.good or (not found.total and recognised(command) is None):
+        return ()
+    what = f"{found.passing} of {found.total} tests pass" if found.total else await _why(run, command, found)
+    return (Finding(what=f"`{command}`: {what}", where="run by the engine"),)
+
+
+async def _why(run: Run, command: str, found: Figures) -> str:
+    there = {*await run.paths()}
+    missing = [word for word in command.split() if word.endswith(TEST_FILES) and word not in there]
+    return f"{', '.join(missing)} is not there" if missing else found.why or "no test was collected"
+
+
+async def consulted(session: Session[R], subject: Subject, **context: Context) -> R:
+    """Whoever plans, tests or validates: what they say counts, and what they left in their clone does not."""
+    line = session.steps.line
+    head = line.head
+    reply = await session.ask(subject, **context)
+    line.head = head
+    return reply
+
+
+async def asked_once(session: Session[R], subject: Subject, **context: Context) -> R:
+    reply = await consulted(session, subject, **context)
+    await session.close()
+    return reply
