@@ -6,7 +6,7 @@ from typing import Any
 
 from ..redact import plain
 from ..types import Case, Event
-from ..views import sentence, waits_for
+from ..views import label_of, scope_of, sentence, waits_for
 from ..views.cases import described
 from ..views.features import said
 from ..views.stages import told_stage
@@ -104,7 +104,8 @@ def told(event: Event) -> str:
         why = line(event.data.get("why") or "", 200)
         return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(waits_for(event.data))}; {why}"
     facts = _FACTS.get(event.kind, _all_facts)(event.data)
-    where = f" {line(event.key)}" if event.key else ""
+    key = scope_of(event.key) if label_of(event.key) == event.kind else event.key  # "step: …" says it once
+    where = f" {line(key)}" if key else ""
     return f"{clock(event.at)} {event.kind}{where}{f': {facts}' if facts else ''}"
 
 
@@ -202,7 +203,7 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "pictures claimed": lambda data: line(", ".join(data.get("pictures") or ()), 200),
     "step": lambda data: line(told_stage(data), 300),
     "wave": lambda data: line(f"{data.get('number')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),
-    "merged": lambda data: f"{line(data.get('part'))} at {line(data.get('commit'), 10)}",
+    "merged": lambda data: f"{line(data.get('part'))} at {line(data.get('commit'))[:10]}",
     "conflict": lambda data: line(f"{data.get('part')}: {', '.join(map(str, data.get('files') or ()))}", 300),
     "decided": lambda data: line(
         f"{data.get('cluster')} {data.get('result')}: {sentence(data.get('why'))}".removesuffix(": "), 300
