@@ -62,7 +62,9 @@ def test_the_request_stands_there_word_for_word() -> None:
 
 def test_a_plan_is_a_table_whatever_its_planner_calls_things() -> None:
     evil = Work(id="T01", title="a | b\n| c | <img src=x> [x](y)", brief="```\n# x\n```", files=("a`|b.py",), tests="x")
-    files = plan_files(FOLDER, "t\n# u", (evil, Work(id="T02", title="b", depends_on=("T01",))), {"Notes": ["# x\ny"]})
+    works = (evil, Work(id="T02", title="b", depends_on=("T01",), criteria=("AC-1",)))
+    criteria = (Acceptance(id="AC-1", text="it | holds"), Acceptance(id="AC-2", text="so"))
+    files = plan_files(FOLDER, "t\n# u", works, criteria, {"Notes": ["# x\ny"]})
     assert set(files) == {f"docs/feature/slug/{name}" for name in ("plan.md", "tasks/T01.md", "tasks/T02.md")}
     (table,) = [one for one in parse(files["docs/feature/slug/plan.md"]) if isinstance(one, Table)]
     assert [row.cells[0].raw for row in table.rows] == ["T01", "T02"]
@@ -71,6 +73,8 @@ def test_a_plan_is_a_table_whatever_its_planner_calls_things() -> None:
     page = files["docs/feature/slug/tasks/T01.md"]
     assert "````text\n```\n# x\n```\n````" in page
     assert "- Wave: 2" in files["docs/feature/slug/tasks/T02.md"]
+    assert "- Serves AC-1: it \\| holds" in files["docs/feature/slug/tasks/T02.md"]
+    assert "AC-2: so" in files["docs/feature/slug/plan.md"]
 
 
 def test_two_criteria_of_one_name_are_two_criteria() -> None:

@@ -109,7 +109,9 @@ def initial_request(goal: Goal, base: str) -> str:
     return f"# Initial request\n\nThe user's words, verbatim; {where}at commit {base[:10]}.\n\n---\n\n{goal.text}\n"
 
 
-def plan_page(title: str, works: Sequence[Work], notes: Mapping[str, Sequence[str]]) -> str:
+def plan_page(
+    title: str, works: Sequence[Work], criteria: Iterable[Acceptance], notes: Mapping[str, Sequence[str]]
+) -> str:
     """`plan.md`: the tasks with their waves, as the engine read them out of the planner's answer."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
     rows = [
@@ -122,19 +124,20 @@ def plan_page(title: str, works: Sequence[Work], notes: Mapping[str, Sequence[st
         "One file a task: `tasks/`. The engine wrote this from the planner's answer.",
         "\n".join(["| task | wave | title | kind | after | serves |", "| --- | --- | --- | --- | --- | --- |", *rows]),
     ]
-    for heading, points in notes.items():
+    said = {"Acceptance criteria": [f"{one.id}: {one.text}" for one in criteria], **notes}
+    for heading, points in said.items():
         parts += [f"## {heading}", "\n".join(f"- {_line(point)}" for point in points)] if points else []
     return "\n\n".join(parts) + "\n"
 
 
-def task_page(work: Work, wave: int) -> str:
+def task_page(work: Work, wave: int, criteria: Iterable[Acceptance]) -> str:
     """`tasks/<id>.md`."""
     lines = [
         f"- Kind: {work.kind}",
         f"- Wave: {wave}",
         f"- After: {_names(work.depends_on) or 'nothing'}",
         f"- Files: {_names(work.files) or 'not named'}",
-        f"- Serves: {_names(work.criteria) or 'no criterion of its own'}",
+        *(f"- Serves {one.id}: {_line(one.text)}" for one in criteria if one.id in work.criteria),
     ]
     shown = ["## Shown by", code(work.tests)] if work.tests else []
     parts = [
@@ -148,12 +151,16 @@ def task_page(work: Work, wave: int) -> str:
 
 
 def plan_files(
-    folder: FeatureFolder, title: str, works: Sequence[Work], notes: Mapping[str, Sequence[str]]
+    folder: FeatureFolder,
+    title: str,
+    works: Sequence[Work],
+    criteria: Sequence[Acceptance],
+    notes: Mapping[str, Sequence[str]],
 ) -> dict[str, str]:
     """`plan.md` and every `tasks/*.md`."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
-    pages = {folder.task(one.id): task_page(one, wave_of.get(one.id, 0)) for one in works}
-    return {folder.path(PLAN): plan_page(title, works, notes), **pages}
+    pages = {folder.task(one.id): task_page(one, wave_of.get(one.id, 0), criteria) for one in works}
+    return {folder.path(PLAN): plan_page(title, works, criteria, notes), **pages}
 
 
 def _names(names: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from ..judging import Built
 from ..memory import Memory
 from ..patterns import Returned
 from ..types import Finding, Plan, Severity, Status, TestsCheck
-from .desk import Desk, worst
+from .desk import Desk, unfinished, worst
 
 TESTS = "v-tests"
 COMMANDS = 8  # that a plan names for its tests, and the engine runs
@@ -41,13 +41,22 @@ class Checked:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that stands in the way, whoever found it."""
-        said = [(name, one) for name, back in self.returned.items() if back.reply for one in back.reply.findings]
-        return (*self.gaps, *(one.model_copy(update={"by": name}) for name, one in said))
+        """All that stands in the way, whoever found it; who names nothing is taken by its key findings."""
+        return (*self.gaps, *(one for name, back in self.returned.items() for one in _said(name, back.reply)))
 
     def repeated(self) -> set[str]:
         """Critiques of the design that somebody found again in the work."""
         return {name for back in self.returned.values() for name in getattr(back.reply, "repeats", ())}
+
+
+def _said(name: str, reply: Any) -> tuple[Finding, ...]:
+    if reply is None or name == decide.KNOWLEDGE:
+        return ()
+    found = [one.model_copy(update={"by": name}) for one in reply.findings]
+    found += [Finding(what=f"{one.task}: {one.state}: {one.what}", by=name) for one in unfinished(reply)]
+    if not found and reply.status is not Status.DONE:
+        found = [Finding(what=what, by=name) for what in reply.key_findings or (reply.summary,) if what]
+    return tuple(found)
 
 
 # -- the engine's own look ---------------------------------------------------------------------------------------------
@@ -101,11 +110,11 @@ def objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
     found = list[Finding]()
     for name, back in returned.items():
         reply = back.reply
-        if reply is None:
+        if reply is None or name == decide.KNOWLEDGE:
             continue
         for one in reply.findings:
             grave = reply.status is not Status.DONE or one.severity >= Severity.MAJOR
-            if one.case is not None or (one.requirement and grave and name != decide.KNOWLEDGE):
+            if one.case is not None or (one.requirement and grave):
                 found.append(Finding.model_validate({**one.model_dump(), "by": name}))
     return tuple(found)
 

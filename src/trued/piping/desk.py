@@ -32,6 +32,7 @@ VERIFICATION = tuple(f"verification/{name}.md" for name in VERIFIERS)
 WORDS = 6_000  # characters of the request in a brief; the rest is in initial-request.md
 ARTIFACT = 200_000  # characters of one artifact
 TITLE = 80
+FILES = 100  # that are named in a brief
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
 
 
@@ -108,6 +109,12 @@ class Desk:
     def about_design(self) -> dict[str, Context]:
         """Critiques that are still open: whoever finds one again in the work names it."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
+
+    async def diff(self) -> dict[str, Context]:
+        """What whoever checks has to look at: since which commit, and in which files."""
+        changed = await self.run.changes()
+        more = [f"… {len(changed) - FILES} more"] if len(changed) > FILES else []
+        return {"the_work": "\n".join([f"all that changed since commit {self.run.base}:", *changed[:FILES], *more])}
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -265,10 +272,9 @@ class Desk:
 
     def _plan_files(self) -> dict[str, str]:
         open_ones = [f"{name}: {one.what} ({one.by})" for name, one in self.critiques.items()]
-        criteria = [f"{one.id}: {one.text}" for one in self.criteria]
-        notes = {"Acceptance criteria": criteria, "Critiques of the design that are still open": open_ones}
+        notes = {"Critiques of the design that are still open": open_ones}
         self.there |= {PLAN, *self.tasks}
-        return plan_files(self.folder, title_of(self.goal), self.works, notes)
+        return plan_files(self.folder, title_of(self.goal), self.works, self.criteria, notes)
 
     @property
     def plan(self) -> Plan:
@@ -313,7 +319,7 @@ def title_of(goal: Goal) -> str:
 
 def worst(name: str, reply: Reply) -> str:
     """The highest severity in the agent's own scale: what it says, or what its findings say where that is worse."""
-    said = str(getattr(reply, "severity", ""))
+    said = "fail" if unfinished(reply) else str(getattr(reply, "severity", ""))
     scale = SCALES.get(name.partition("-")[0])
     found = max((one.severity for one in getattr(reply, "findings", ())), default=Severity.NONE)
     if scale is None or found is Severity.NONE:
@@ -323,6 +329,11 @@ def worst(name: str, reply: Reply) -> str:
     by_findings = words[own] if scale is Concern else words[max(0, own - 1)]
     stated = scale.read(said)
     return str(by_findings) if stated is None or stated.rank < by_findings.rank else said
+
+
+def unfinished(reply: Reply) -> tuple[Any, ...]:
+    """Tasks that a verifier calls anything but done."""
+    return tuple(one for one in getattr(reply, "tasks", ()) if getattr(one, "state", "done") != "done")
 
 
 def _why(one: Returned[Any]) -> str:

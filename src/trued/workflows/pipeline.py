@@ -80,7 +80,8 @@ async def verified(desk: Desk, plan: Plan) -> Checked:
     """Pattern B: nothing else is looked at where it does not build. The engine looks, too, and the worse counts."""
     reads, build = (FEATURE, PLAN, *desk.tasks), await piping.built(desk)
     gate = desk.errand("v-build", BuildChecked, reads, evidence=piping.shown(build))
-    others = [desk.errand(name, Verified, reads, **desk.about_design) for name in decide.CHECKERS]
+    more = {**await desk.diff(), **desk.about_design}
+    others = [desk.errand(name, Verified, reads, **more) for name in decide.CHECKERS]
     await desk.begins("verification", decide.VERIFIERS)
     sound = build is None or build.ok
     returned = await desk.run.gated(gate, others, opens=lambda first: first.good and sound)
@@ -107,7 +108,8 @@ async def reviewed(desk: Desk, plan: Plan) -> Checked:
     """Pattern A. Without a security review there is none; what a reviewer gives a case for, the engine runs."""
     await desk.begins("review", decide.REVIEWERS)
     reads = (FEATURE, PLAN, *desk.tasks, *VERIFICATION)
-    errands = [desk.errand(name, Reviewed, reads, **desk.about_design) for name in decide.REVIEWERS]
+    more = {**await desk.diff(), **desk.about_design}
+    errands = [desk.errand(name, Reviewed, reads, **more) for name in decide.REVIEWERS]
     returned = await desk.run.cluster(errands)
     gaps = await piping.proven(desk, plan, returned) if piping.objections(returned) else ()
     return await piping.reviewed(desk, returned, gaps)
