@@ -1,0 +1,116 @@
+"""What agents say against what the engine saw; which words they may use; whose findings become checks."""
+
+from typing import Any, get_args
+
+import pytest
+
+from trued.decide import REVISING, Decision, verification
+from trued.memory import Memory
+from trued.patterns import Returned
+from trued.piping.checks import Checked, critiques, objections, overruled
+from trued.piping.desk import worst
+from trued.types import Status
+from trued.workflows import pipeline_replies
+from trued.workflows.pipeline_replies import BuildChecked, Critique, Planned, Researched, Reviewed, Told, Verified
+
+DONE, REVISE, ERROR = Status.DONE, Status.NEEDS_REVISION, Status.ERROR
+CASE = {"call": "tiny:double", "args": [2], "returns": 4}
+
+
+def memory(agent: str, status: Status = DONE) -> Memory:
+    return Memory(agent=agent, role=agent, status=status, severity="pass", findings=("all is well",))
+
+
+def returned(**replies: Told) -> dict[str, Returned[Any]]:
+    named = {name.replace("_", "-"): reply for name, reply in replies.items()}
+    return {name: Returned(name, name, reply) for name, reply in named.items()}
+
+
+@pytest.mark.spec("PIPE-14")
+@pytest.mark.parametrize("said", [memory("v-tests"), memory("v-tests", REVISE), memory("v-tests", ERROR), None])
+def test_where_the_engine_saw_a_failure_no_word_of_v_tests_makes_it_done(said: Memory | None) -> None:
+    others = {name: memory(name) for name in ("v-build", "v-tasks", "v-feature")}
+    seen = overruled(said, "v-tests", REVISE, ("the engine found: 4 is not 6",))
+    assert verification({**others, "v-tests": seen}).status is REVISE
+    assert (seen.severity, seen.findings[0]) == ("fail", "the engine found: 4 is not 6")
+
+
+@pytest.mark.spec("PIPE-14")
+@pytest.mark.parametrize("said", [memory("v-build"), memory("v-build", ERROR), None])
+def test_what_the_engine_cannot_build_is_an_error_of_v_build(said: Memory | None) -> None:
+    assert overruled(said, "v-build", ERROR, ("the engine's own build ends with failed",)).status is ERROR
+
+
+@pytest.mark.spec("PIPE-3", "PIPE-9")
+def test_a_severity_is_the_worst_of_what_is_said_and_what_is_found_each_in_its_own_scale() -> None:
+    grave = ({"what": "x", "severity": 4},)
+    assert worst("ct-security", Critique(severity="Low")) == "Low"
+    assert worst("ct-security", Critique.model_validate({"severity": "Low", "findings": grave})) == "Critical"
+    assert worst("r-security", Reviewed.model_validate({"findings": grave})) == "Blocker"
+    assert worst("r-quality", Reviewed.model_validate({"findings": [{"what": "x", "severity": 1}]})) == "Minor"
+    assert worst("r-quality", Reviewed.model_validate({"severity": "Major", "findings": [{"what": "x"}]})) == "Major"
+    assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": grave})) == "pass"
+    unfinished = {"severity": "pass", "tasks": [{"task": "T1", "state": "partial"}, {"task": "T2", "state": "done"}]}
+    assert worst("v-tasks", Verified.model_validate(unfinished)) == "fail"
+    assert worst("researcher-impact", Researched()) == ""
+
+
+@pytest.mark.spec("PIPE-18")
+def test_only_critics_verifiers_and_reviewers_may_ask_for_a_revision() -> None:
+    """The gate may not: what does not build is an error."""
+    replies = [one for one in vars(pipeline_replies).values() if isinstance(one, type) and issubclass(one, Told)]
+    may = {one.__name__ for one in replies if REVISE in get_args(one.model_fields["status"].annotation)}
+    assert may == {"Critique", "Verified", "Reviewed"}
+    assert BuildChecked.__name__ not in may
+    assert "v-build" not in REVISING
+    assert all({DONE, ERROR} <= {*get_args(one.model_fields["status"].annotation)} for one in replies)
+
+
+@pytest.mark.spec("PIPE-7")
+def test_the_engine_runs_what_has_a_case_and_weighs_what_names_a_requirement() -> None:
+    findings = [{"what": "a", "case": CASE}, {"what": "b", "requirement": "R"}, {"what": "c"}]
+    grave = [{"what": "d", "requirement": "R", "severity": 3}]
+    found = objections(
+        returned(
+            v_tests=Verified.model_validate({"findings": findings}),
+            v_tasks=Verified.model_validate({"status": REVISE, "findings": findings}),
+            r_quality=Reviewed.model_validate({"findings": grave}),
+            r_knowledge=Reviewed.model_validate({"severity": "Blocker", "findings": [*findings, *grave]}),
+        )
+    )
+    assert [(one.by, one.what) for one in found] == [
+        ("v-tests", "a"),
+        ("v-tasks", "a"),
+        ("v-tasks", "b"),
+        ("r-quality", "d"),
+    ]
+
+
+@pytest.mark.spec("PIPE-5")
+def test_what_stays_high_after_the_revision_gets_a_name_and_what_is_low_does_not() -> None:
+    high = Critique.model_validate(
+        {"status": REVISE, "severity": "High", "findings": [{"what": "a", "severity": 3}, {"what": "b", "severity": 1}]}
+    )
+    found = critiques(
+        returned(
+            ct_security=high,
+            ct_scalability=Critique(severity="Low", key_findings=("c",)),
+            ct_strategy=Critique(status=REVISE, severity="Critical", key_findings=("d",)),
+        )
+    )
+    assert {name: (one.by, one.what) for name, one in found.items()} == {
+        "C1": ("ct-security", "a"),
+        "C2": ("ct-strategy", "d"),
+    }
+
+
+def test_findings_of_a_round_are_those_of_all_but_the_reviewer_for_knowledge() -> None:
+    replies = returned(
+        v_tasks=Verified.model_validate({"tasks": [{"task": "T1", "state": "open", "what": "no code"}]}),
+        v_feature=Verified(status=REVISE, key_findings=("AC-1 does not hold",)),
+        v_tests=Verified(),
+        r_knowledge=Reviewed(status=REVISE, key_findings=("more docs",)),
+    )
+    checked = Checked(Decision(status=REVISE), {}, replies)
+    assert [one.what for one in checked.findings] == ["T1: open: no code", "AC-1 does not hold"]
+    assert Planned(tasks=()).failures == ()
