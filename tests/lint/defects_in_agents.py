@@ -3,6 +3,7 @@
 from tests.lint.changes import LEAD, Defect, after, first, moved, no_lines, no_section, part, swap
 
 FORM = (
+    Defect("a code block is open", "spec.md", swap("## Workflow", "```text\nx\n\n## Workflow"), "TS-15.5", "```text"),
     Defect("a section is missing", "ct-security.md", no_section("## Prohibitions"), "TS-15.2", "## Inputs"),
     Defect(
         "the last section is missing", "r-quality.md", no_section("## Anti-drift anchor"), "TS-15.2", "## Completion"
@@ -51,8 +52,8 @@ FORM = (
         "- `NEEDS_REVISION`",
     ),
     Defect(
-        "a critic cannot ask for one",
-        "ct-strategy.md",
+        "a verifier cannot ask for one",
+        "v-tasks.md",
         part("## Completion", no_lines("`NEEDS_REVISION`")),
         "TS-16.2",
         "## Completion",

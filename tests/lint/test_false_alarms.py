@@ -169,3 +169,41 @@ def test_an_agent_that_the_orchestrator_names_is_one_of_the_pipeline() -> None:
     led = FILES["orchestrator.agent.md"].replace("Pattern A.", "Pattern A, then `linter`.")
     found = found_in({**FILES, "orchestrator.agent.md": led, "linter.agent.md": mine})
     assert {one.rule for one in found} == {"TS-4.1"}
+
+
+def test_who_an_agent_is_and_what_it_never_does_may_stand_below_the_title() -> None:
+    text = agent("v-build")
+    start, end = text.index("## Role"), text.index("## Inputs")
+    opened = text[:start] + "You are v-build. You NEVER write code.\n\n" + text[end:]
+    assert found_in({**FILES, "v-build.agent.md": opened}) == []
+    bare = text[:start] + "You are v-build.\n\n" + text[end:]
+    assert told(found_in({**FILES, "v-build.agent.md": bare})) == [("v-build.agent.md", 10, "TS-15.2")]
+
+
+def test_a_section_may_have_a_longer_name() -> None:
+    text = agent("v-build").replace("## Workflow", "## Build Workflow").replace("## Inputs", "## Inputs (strict)")
+    assert found_in({**FILES, "v-build.agent.md": text}) == []
+
+
+def test_a_code_block_that_takes_in_the_rest_is_found_once_and_the_rest_is_read_all_the_same() -> None:
+    text = agent("v-build")
+    for opened in ("```text\nx\n\n## Workflow", "```markdown\na\n```\nb\n```\n\n## Workflow"):
+        for end in ("", "\n```\n"):
+            broken = (
+                text.replace("## Workflow", opened).replace("```text\nDONE", "DONE").replace("not>\n```", "not>") + end
+            )
+            (found,) = found_in({**FILES, "v-build.agent.md": broken})
+            assert (found.rule, broken.splitlines()[found.line - 1][:3]) == ("TS-15.5", "```")
+
+
+def test_a_structure_may_be_a_list_and_an_agent_that_is_gone_may_be_spoken_of() -> None:
+    lead = FILES["orchestrator.agent.md"]
+    start, end = lead.index("```\ndocs/feature"), lead.index("## Memory Lifecycle")
+    listed = lead[:start] + "- memory.md\n- memory/\n  - <agent-name>.mem.md\n\n" + lead[end:]
+    told_of = listed.replace("Create the folder.", "This replaces the removed aggregator agents.")
+    assert found_in({**FILES, "orchestrator.agent.md": told_of}) == []
+
+
+def test_an_agent_that_is_deprecated_is_judged_by_nothing() -> None:
+    old = "> **Deprecated.**\n\n# Critical thinker\n\n## Inputs\n\n`analysis.md`\n\n## Outputs\n\n## Workflow\n"
+    assert found_in({**FILES, "critical-thinker.agent.md": old}) == []

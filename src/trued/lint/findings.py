@@ -49,8 +49,9 @@ RULES = {
     "TS-15.2": "every section of the convention is there once",
     "TS-15.3": "the sections stand in the convention's order",
     "TS-15.4": "operating rules 1 to 4 are the same words in every file",
+    "TS-15.5": "every code block is closed: what follows an open one is read as code",
     "TS-16.1": "the completion contract has `DONE` and `ERROR`",
-    "TS-16.2": "`NEEDS_REVISION` is said by ct, r, v-tests, v-tasks and v-feature, and by nobody else in a pipeline",
+    "TS-16.2": "`NEEDS_REVISION` is for v-tests, v-tasks, v-feature, perhaps ct and r agents, and nobody else",
     "TS-16.3": "the completion line has no field besides the status and its words",
 }
 

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from ..decide import REVISING
+from ..decide import CHECKERS, REVISING
 from .findings import Found
 from .pages import Page, Piece, Section
 from .sets import SECTIONS, Set
@@ -25,6 +25,14 @@ def form(files: Set) -> Iterator[Found]:
         yield from _front(page)
         yield from _sections(page)
         yield from _contract(page, in_pipeline=page in files.members)
+        for piece in page.pieces:
+            if piece.kind == "open":
+                yield Found(
+                    page.shown,
+                    piece.line,
+                    "TS-15.5",
+                    "this code block takes in all that follows: it, or one before it, is not closed",
+                )
     yield from _same_rules(files.conventional)
 
 
@@ -45,7 +53,7 @@ def _sections(page: Page) -> Iterator[Found]:
     found = [one for one in headings if one.level > 1]
     words = [one.words for one in found]
     for title in SECTIONS:
-        if title not in words:
+        if title not in words and not page.section(title) and not _is_opened_with(title, page):
             yield Found(
                 page.shown, _gap(title, found) or page.line, "TS-15.2", f"the section {title.capitalize()!r} is missing"
             )
@@ -53,6 +61,13 @@ def _sections(page: Page) -> Iterator[Found]:
         if one.words in words[:number]:
             yield Found(page.shown, one.line, "TS-15.2", f"the section {one.title!r} is there twice")
     yield from _order(page, [one for number, one in enumerate(found) if one.words not in words[:number]])
+
+
+def _is_opened_with(title: str, page: Page) -> bool:
+    """Who an agent is, and what it never does, may stand below the title without a heading of its own."""
+    if title == "role":
+        return bool(page.opening)
+    return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", one.text, re.I) for one in page.opening)
 
 
 def _gap(title: str, found: Sequence[Section]) -> int:
@@ -115,7 +130,7 @@ def _contract(page: Page, *, in_pipeline: bool) -> Iterator[Found]:
             yield Found(
                 page.shown, section.line, "TS-16.1", f"the completion contract does not say when it is {status}"
             )
-    if in_pipeline and page.name in REVISING and "NEEDS_REVISION" not in offered:
+    if in_pipeline and page.name in CHECKERS and "NEEDS_REVISION" not in offered:
         said = f"{page.name} asks for revisions: its completion contract needs NEEDS_REVISION"
         yield Found(page.shown, section.line, "TS-16.2", said)
     if in_pipeline and page.name not in REVISING and "NEEDS_REVISION" in offered:
@@ -142,14 +157,14 @@ def _statuses(text: str) -> Iterator[re.Match[str]]:
 
 
 def _lines(piece: Piece) -> Iterator[tuple[int, str]]:
-    """A fence line by line; everything else as a whole."""
-    if piece.kind != "code":
-        yield 0, piece.text
-        return
-    start = 0
+    """A fence line by line; other text where a line begins with a status, too."""
+    chunk, start = "", 0
     for line in piece.text.splitlines(keepends=True):
-        yield start, line
-        start += len(line)
+        if chunk and (piece.kind == "code" or LINE.match(line)):
+            yield start, chunk
+            start, chunk = start + len(chunk), ""
+        chunk += line
+    yield start, chunk
 
 
 def _more_fields(page: Page, section: Section) -> Iterator[Found]:

@@ -83,7 +83,9 @@ def _review(page: Page) -> Iterator[Found]:
     if not said(own, security, r"\bmissing\b|\bmandatory\b|\bsilent\b|\bno\s+(?:word|memory|reply)\b", r"\bERROR\b"):
         yield Found(page.shown, line, "TS-8.2", "step 7 does not say that r-security may not be missing")
     yield from _knowledge(page, own, line)
-    if not said(own, rf"{TWO}\s*(?:2|two)\b|(?:2|two)\s+or\s+more|2\+", r"\bmissing\b", r"\bERROR\b"):
+    if not said(
+        own, rf"{TWO}\s*(?:2|two)\b|(?:2|two)\s+or\s+more|2\+", r"\b(?:missing|available|outputs?)\b", r"\bERROR\b"
+    ):
         yield Found(page.shown, line, "TS-8.4", "step 7 has no threshold for the other reviewers")
     yield from _table(page, own, REVIEW)
 
@@ -137,7 +139,7 @@ def _structure(page: Page) -> Iterator[Found]:
     section = next((one for one in page.sections if "documentation structure" in one.words), None)
     if section is None:
         yield Found(page.shown, page.line, "TS-12.1", "there is no documentation structure")
-    elif not said(section.pieces, r"\bmemory/", r"\.mem\.md"):
+    elif not (said(section.pieces, r"\bmemory/") and said(section.pieces, r"\.mem\.md")):
         yield Found(
             page.shown, section.line, "TS-12.1", "the documentation structure lacks memory/ with its .mem.md files"
         )

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
+from itertools import takewhile
 from typing import Any
 
 from markdown_it import MarkdownIt
@@ -18,7 +19,7 @@ NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", 
 class Piece:
     """One block of text as it is written, line ends included: what stands in it stands on a line that can be told."""
 
-    kind: str  # heading | text | item | row | header | code | comment
+    kind: str  # heading | text | item | row | header | code | comment | open (a fence that nothing closes)
     line: int
     text: str
     level: int = 0  # of a heading
@@ -74,9 +75,17 @@ class Page:
     def sections(self) -> tuple[Section, ...]:
         return tuple(_sections(self.pieces))
 
-    def section(self, *titles: str) -> Section | None:
-        """The first of these names."""
-        return next((one for one in self.sections if one.words in titles), None)
+    def section(self, title: str) -> Section | None:
+        """The first of that name; where there is none, one that has it among its words: "TDD workflow"."""
+        exact = next((one for one in self.sections if one.words == title), None)
+        loose = (one for one in self.sections if one.level == 2 and re.search(rf"(?:^| ){title}(?: |$)", one.words))
+        return exact or next(loose, None)
+
+    @cached_property
+    def opening(self) -> tuple[Piece, ...]:
+        """What stands between the title and the first section."""
+        title = next((one for one in self.sections if one.level == 1), None)
+        return tuple(takewhile(lambda one: one.kind != "heading", title.pieces)) if title else ()
 
     @property
     def line(self) -> int:
@@ -85,10 +94,10 @@ class Page:
 
     @cached_property
     def is_deprecated(self) -> bool:
-        """All that it holds is a notice that it is not used any more."""
+        """It begins with a notice that it is not used any more."""
         said = [piece for piece in self.pieces if piece.kind != "comment"]
-        notice = any(DEPRECATED.match(piece.text) or _titled(piece) for piece in said[:3])
-        return notice and len(said) <= 8 and not any(piece.kind == "item" and piece.number for piece in said)
+        about = str((self.fields or {}).get("description") or "")
+        return bool(DEPRECATED.match(about)) or any(DEPRECATED.match(one.text) or _titled(one) for one in said[:3])
 
     @property
     def is_agent(self) -> bool:
@@ -103,7 +112,7 @@ def normal(title: str) -> str:
 
 def pieces_of(text: str, first: int = 1) -> tuple[Piece, ...]:
     """All blocks of a Markdown text whose first line has that number."""
-    return tuple(_Walk(_markdown().parse(text), first).pieces())
+    return tuple(_Walk(_markdown().parse(text), first, text.split("\n")).pieces())
 
 
 @cache
@@ -131,8 +140,8 @@ def _sections(pieces: Sequence[Piece]) -> Iterator[Section]:
 class _Walk:
     """Through the tokens of one text: lists and quotations are remembered while they are open."""
 
-    def __init__(self, tokens: Sequence[Token], first: int) -> None:
-        self._tokens, self._first = tokens, first
+    def __init__(self, tokens: Sequence[Token], first: int, lines: Sequence[str]) -> None:
+        self._tokens, self._first, self._lines = tokens, first, lines
         self._lists, self._quotes = 0, 0
         self._row = 1
         self._fresh: str | None = None  # the number of an item whose first words are still to come
@@ -156,6 +165,10 @@ class _Walk:
             elif token.type == "inline":
                 yield self._words(token, heading)
                 heading = 0
+            elif token.type == "fence" and self._is_open(token):
+                line = self._line(token)
+                yield Piece("open", line, token.markup + token.info)
+                yield from pieces_of(token.content, line + 1)
             elif token.type in ("fence", "code_block"):
                 line = self._line(token) + (token.type == "fence")
                 yield Piece("code", line, token.content, info=token.info.split(" ")[0].lower(), inner=self._inner)
@@ -182,6 +195,16 @@ class _Walk:
             return Piece("text", line, token.content, inner=self._inner)
         number, self._fresh = self._fresh, None
         return Piece("item", line, token.content, number=number, inner=self._lists > 1 or bool(self._quotes))
+
+    def _is_open(self, token: Token) -> bool:
+        """A fence that nothing closes: all that follows would be code. It is read as what it was meant to be."""
+        start, end = token.map or (0, 0)
+        last = self._lines[end - 1].strip() if end > start + 1 else ""
+        return (
+            token.level == 0
+            and bool(token.content.strip())
+            and not (last.startswith(token.markup) and set(last) == {token.markup[0]})
+        )
 
     def _line(self, token: Token) -> int:
         return (token.map or [0])[0] + self._first

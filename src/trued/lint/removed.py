@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 from .findings import Found
 from .pages import Page, Piece
-from .sets import Set
+from .sets import Set, keeps
 from .steps import step_at
 from .words import AGGREGATOR, NAMED_AGGREGATOR, SYNTHESIS, active, is_combined, is_denied, paths
 
@@ -19,7 +19,7 @@ def removed(files: Set) -> Iterator[Found]:
     members = {page.shown for page in files.members}
     for page in files.pages:
         if _is_aggregator(page):
-            if not page.is_deprecated:
+            if not page.is_deprecated or keeps(page) or any(piece.number for piece in page.pieces):
                 said = f"{page.name} is an aggregator: remove the file, or leave a deprecation notice alone"
                 yield Found(page.shown, page.line, "TS-1.1", said)
         elif page.kind != "other" and not page.is_deprecated and (page.kind != "agent" or page.shown in members):

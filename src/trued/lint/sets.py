@@ -11,7 +11,7 @@ from ..located import read_text
 from ..roles.front import lenient
 from ..roles.others import KNOWN, role_name
 from ..roles.places import stem_of
-from .pages import Page, normal, pieces_of
+from .pages import Page, Piece, normal, pieces_of
 
 SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
@@ -105,7 +105,7 @@ def page(path: Path, shown: str, text: str) -> Page:
         matter = None
     body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
     fields = matter.fields.value if matter else None
-    bare = Page(shown, _name(path, fields), "other", fields, pieces_of(body, first))
+    bare = Page(shown, _name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
     return replace(bare, kind=_kind(path, bare))
 
 
@@ -119,6 +119,18 @@ def files_in(folder: Path) -> list[Path]:
     if len(found) > MOST:
         raise BadInput(f"{folder} holds {len(found)} Markdown files", then=f"name a folder with at most {MOST}")
     return found
+
+
+def _given_back(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Sections that a code block at the end has taken in: fences in fences close each other, and nobody sees it."""
+    if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
+        return pieces
+    *before, last = pieces
+    there = {normal(piece.flat) for piece in before if piece.kind == "heading"}
+    taken = pieces_of(last.text, last.line)
+    if not any(piece.kind == "heading" and normal(piece.flat) in {*SECTIONS} - there for piece in taken):
+        return pieces
+    return (*before, Piece("open", last.line - 1, ""), *taken)
 
 
 def _name(path: Path, fields: dict[str, object] | None) -> str:

@@ -13,13 +13,12 @@ CLUSTERS = {  # a step's decision may stand under the cluster's own name
 
 
 def step_sections(page: Page, step: str) -> list[Section]:
-    """Those of the step: `6` is also 6.1 and 6.2."""
-    return [
+    """Those of the step: `6` is also 6.1 and 6.2. What is numbered goes first."""
+    own = [one for one in page.sections if one.number == step or one.number.startswith(f"{step}.")]
+    return own + [
         one
         for one in page.sections
-        if one.number == step
-        or one.number.startswith(f"{step}.")
-        or any(words in one.words for words in CLUSTERS.get(step, ()))
+        if one not in own and any(f" {words} " in f" {one.words} " for words in CLUSTERS.get(step, ()))
     ]
 
 

@@ -14,6 +14,7 @@ FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
 PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\.md\b")
 PLACE = re.compile(r"[<{*$]")
+GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac\w+|instead\s+of|once|used\s+to)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
 CLAUSE = re.compile(r"[.;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
 AFTER = re.compile(
@@ -68,7 +69,7 @@ def covers(path: str, wanted: str) -> bool:
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether these words are said of something that is not: "there is no …", "… is not yours to give"."""
     before = CLAUSE.split(text[:start])[-1]
-    return bool(NO.search(before) or AFTER.match(text, end))
+    return bool(NO.search(before) or GONE.search(before) or AFTER.match(text, end))
 
 
 def is_notice(piece: Piece) -> bool:
