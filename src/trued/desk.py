@@ -32,6 +32,7 @@ class Desk(Generic[D, Q]):
     gaps: tuple[Finding, ...] = ()
     both: tuple[Both, ...] = ()  # of files that contradict what was accepted meanwhile
     judged: tuple[Judged, ...] = ()
+    accepted: str = ""  # the run's head without this task's work
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
 
     @classmethod
@@ -52,13 +53,18 @@ class Desk(Generic[D, Q]):
 
     async def joined(self, run: Run) -> tuple[Finding, ...]:
         """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""
+        self.accepted = run.head
         conflict = await run.join(self.part, f"feat: {self.task}")
-        self.both, self.judged, self.tested = conflict.files if conflict else (), (), None
+        self.both, self.judged = conflict.files if conflict else (), ()
         if conflict is None:
             return ()
         names = ", ".join(one.path for one in conflict.files)
         what = f"this work and what was accepted meanwhile change the same lines of {names}: make one version of both"
         return (Finding(what=what, where=names),)
+
+    def back(self, run: Run) -> None:
+        """Without this work: on the branch stands nothing that was not accepted; its developer keeps it."""
+        run.back_to(self.accepted)
 
     async def proven(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
         """All that stands in the way, by the engine's own evidence; QA's word is one more thing that may."""

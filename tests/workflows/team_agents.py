@@ -68,6 +68,7 @@ class Members(ScriptedRuntime):
 
     def _played(self, order: Order) -> dict[str, Any]:
         acts = self.acts.get(order.role, [])
+        task_of(order)
         if acts:
             return (acts.pop(0) if len(acts) > 1 else acts[0])(order)
         return dict(getattr(self, order.role)(order))

@@ -111,7 +111,7 @@ async def test_a_question_is_answered_at_once_by_the_role_that_it_goes_to(one: T
     members.play("qa", lambda _: wondering, members.qa)
     engine = one.played(members)
     record = await one.teamed(engine, ONE)
-    assert (record.state, record.code) == ("done", 0)
+    assert (record.state, record.code) == ("done", 0), record.why
     assert one.states(record) == {"F1-T1": "done 1/10"}  # a question is no attempt
     task = "feature F1/task F1-T1/"
     roles = [key.removeprefix(task).partition("#")[0] for key in members.asked if key.startswith(task)]
@@ -166,7 +166,7 @@ async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
         if order.key.endswith("dev#4"):
             raise Killed
         (Path(order.folder) / "tried.txt").write_text(order.key)
-        return {"implemented": ["something"]}
+        return {"implemented": [task_of(order)]}
 
     ugly = {"result": "FAIL", "tried": ["it"], "failures": [{"what": "not yet"}]}
     members.play("dev", dies).play("qa", lambda _: ugly)
@@ -179,7 +179,7 @@ async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
     edited(engine, one.home, "write triple (", "write fourfold (")
     members.play("dev", members.dev).play("qa", members.qa)
     done: RunRecord = await engine.resume(record.id)
-    assert (done.state, done.code) == ("done", 0)
+    assert (done.state, done.code) == ("done", 0), (done.why, one.page(done, "backlog.md"), members.asked)
     assert one.states(done) == {"F1-T1": "done 4/10", "F1-T2": "done 1/10"}
     assert members.asked[len(before)] == "feature F1/task F1-T1/dev#4"
     assert "def fourfold" in one.git("show", f"{done.branch}:tiny.py")

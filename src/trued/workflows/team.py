@@ -104,28 +104,27 @@ async def answered(run: Run, crew: Crew, who: tuple[str, str], query: Query) -> 
 
 async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
     """One attempt, merged with what is accepted: QA's word can sink it; only evidence lets it pass."""
-    accepted = run.head
-    gaps = await desk.joined(run)
+    desk.tested, gaps = None, await desk.joined(run)
     if not gaps:
-        crew = await tested(crew, desk)
+        crew = await tested(run, crew, desk)
         gaps = await desk.proven(run, crew, plan)
     if gaps:
-        run.back_to(accepted)
+        desk.back(run)
     return await teaming.attempted(run, crew, desk, gaps)
 
 
-async def tested(crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
+async def tested(run: Run, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
     """QA on the merge; it may ask the PM what a criterion means."""
-    if desk.qa is None:
-        return crew
-    task, context = crew.task(desk.task), desk.told_to_qa(crew)
-    for _ in range(QUESTIONS):
-        desk.tested = await teaming.consulted(desk.qa, task, **context)
-        if not desk.tested.asks:
+    context, qa = desk.told_to_qa(crew), desk.qa
+    for _ in range(QUESTIONS if qa else 0):
+        desk.tested = await teaming.consulted(qa, crew.task(desk.task), **context) if qa else None
+        if not desk.tested or not desk.tested.asks:
             break
+        desk.back(run)
         query = desk.tested.asks.model_copy(update={"to": "pm"})
         crew, answer = await answered(desk.scope, crew, ("qa", desk.task), query)
         context = {"answer": answer}
+        await desk.joined(run)
     return crew
 
 
