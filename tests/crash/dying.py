@@ -1,14 +1,17 @@
 """Kills its own process, really and at once, before or after the nth write that is to last."""
 
+import json
 import os
 import signal
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import Awaitable, Callable, Mapping
+from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
 from trued import durable
-from trued.journals.sqlite import SqliteJournal
+from trued.journals.sqlite import RunJournal, SqliteJournal
 from trued.workspaces.gitcall import Git
 
 READING = (
@@ -67,6 +70,52 @@ class Points:
             return result
 
         return wrapped
+
+
+STEP: ContextVar[str] = ContextVar("STEP", default="the start")
+
+
+class Chain(Points):
+    """Dies at whichever of several writes comes first, and never twice at the same: who resumes dies at the next.
+
+    A write is known by the step that it is in or comes after, and by how many like it went before it there: the same
+    in every process, whatever is done beside it.
+    """
+
+    def __init__(self, log: Path, targets: Mapping[str, str]) -> None:
+        super().__init__(log)
+        self.spent = log.with_name("spent.jsonl")
+        done = {json.loads(line)[0] for line in self.spent.read_text().splitlines()} if self.spent.exists() else set()
+        self.targets = {name: when for name, when in targets.items() if name not in done}
+        self.counts, self.names = Counter[str](), dict[int, str]()
+
+    def reached(self, what: str) -> int:
+        place = f"{what} | {STEP.get()}"
+        self.counts[place] += 1
+        name = f"{place} | {self.counts[place]}"
+        number = super().reached(name)
+        self.names[number] = name
+        return number
+
+    def die_if(self, number: int, when: str) -> None:
+        if self.targets.get(self.names[number]) == when:
+            with self.spent.open("a") as file:
+                file.write(f"{json.dumps([self.names[number], when])}\n")
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def place_steps() -> None:
+    """From now on every write is known to be in a step, or after one."""
+    once = RunJournal.once
+
+    async def placed(self: RunJournal, key: str, *rest: Any) -> str:
+        STEP.set(key)
+        try:
+            return await once(self, key, *rest)
+        finally:
+            STEP.set(f"after {key}")
+
+    RunJournal.once = placed  # type: ignore[method-assign]
 
 
 def arm_engine(points: Points) -> None:

@@ -50,6 +50,7 @@ class Handed(World):
         super().make(slow_s)
         self.plan = self.folder / "features.json"
         self.plan.write_text(json.dumps(FEATURES))
+        self.goal = str(self.plan)
         asked = {"requirements": [_required("double", 2), _required("triple", 3)]}
         self.requirements.write_text(json.dumps(asked))
         return self

@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests.crash.crews import Piped, Teamed
 from tests.crash.dying import Points, arm_engine
 from tests.crash.handed import Handed
 from tests.crash.world import World
@@ -91,10 +92,10 @@ def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
     async def go() -> RunRecord:
         if runs:
             return await engine.resume(runs[0].id)
-        flags = {"yes": True, "agents": {"*": f"scripted:{world.script}"}}
+        flags = {"yes": True, "agents": {"*": f"scripted:{world.script}"}, **world.flags}
         return await engine.start(
             Request(
-                goal=str(world.plan),
+                goal=world.goal,
                 repository=world.repository,
                 requirements=world.requirements,
                 workflow=world.workflow,
@@ -128,7 +129,7 @@ def ledger(world: World) -> tuple[Ledger, bool]:
     return Ledger(world.tree(), record.state, str(record.grade), judged), adopted
 
 
-WORLDS: dict[str, type[World]] = {one.workflow: one for one in (World, Handed)}
+WORLDS: dict[str, type[World]] = {one.workflow: one for one in (World, Handed, Piped, Teamed)}
 
 
 def clean_run(place: Path, workflow: str = World.workflow) -> tuple[World, list[str], list[str]]:

@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 from tests.processes_left import marked
 
@@ -66,6 +67,8 @@ class World:
         self.repository, self.home = folder / "repo", folder / "home"
         self.plan, self.requirements = self.repository / "PLAN.md", folder / "requirements.json"
         self.script = folder / "agents.py"
+        self.goal = str(self.plan)
+        self.flags: dict[str, Any] = {}
 
     def make(self, slow_s: float = 0.15) -> "World":
         self.repository.mkdir(parents=True)
@@ -86,7 +89,17 @@ class World:
 
     def git(self, *arguments: str) -> str:
         who = ("-c", "user.name=user", "-c", "user.email=user@example.invalid", "-c", "commit.gpgsign=false")
-        run = subprocess.run(["git", *who, *arguments], cwd=self.repository, check=True, capture_output=True, text=True)
+        then = {
+            f"GIT_{whose}_DATE": "2026-01-01T00:00:00Z" for whose in ("AUTHOR", "COMMITTER")
+        }  # the same base for all
+        run = subprocess.run(
+            ["git", *who, *arguments],
+            cwd=self.repository,
+            env={**os.environ, **then},
+            check=True,
+            capture_output=True,
+            text=True,
+        )
         return run.stdout.strip()
 
     def untouched(self) -> dict[str, str]:
