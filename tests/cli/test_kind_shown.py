@@ -1,12 +1,11 @@
 """The kind of the project in this folder, as `trued doctor` shows it."""
 
 import json
-import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Trued
+from tests.cli.conftest import Trued, git
 from trued.cli.kind import kind_here
 from trued.types import Commands, Settings
 
@@ -23,10 +22,9 @@ def committed(folder: Path, files: dict[str, str]) -> Path:
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    git = ["git", "-C", str(folder), "-c", "user.name=t", "-c", "user.email=t@example.com"]
-    subprocess.run([*git, "init", "-q"], check=True)
-    subprocess.run([*git, "add", "-A"], check=True)
-    subprocess.run([*git, "commit", "-q", "-m", "files"], check=True)
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "files")
     return folder
 
 
@@ -49,5 +47,5 @@ def test_what_is_committed_counts_and_what_the_user_says_corrects_it(tmp_path: P
 
 
 def test_a_repository_without_a_commit_is_of_no_known_kind(tmp_path: Path) -> None:
-    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    git(tmp_path, "init", "-q")
     assert kind_here(tmp_path, Settings()).name == "unknown"

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tests.cli.conftest import git
 from tests.report.reading import Read
 from tests.report.sample import material
 from tests.views.recorded import Recorder, pipeline, team
 from trued.report.page import page
+from trued.report.papers import MOST, papers
 from trued.report.render import rendered
 from trued.types import Event
 
@@ -81,3 +84,32 @@ def test_a_thousand_tasks_do_not_make_the_page_long() -> None:
     assert many.text.count("implementer-") < 20
     assert "and 992 more" in many.text
     assert len(many.text) < 2 * len(few.text)
+
+
+@pytest.mark.spec("TEAM-2", "PIPE-2")
+def test_the_documents_on_the_branch_are_read_as_they_stand_there(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    committed(tmp_path, {"docs/feature/old/plan.md": "another run's", "README.md": "x"})
+    base = git(tmp_path, "rev-parse", "HEAD")
+    files = {name: f"# {name}\n" for name in ("history.jsonl", "backlog.md", "qa/results.md")}
+    files |= {f"many/{number}.md": "" for number in range(60)}
+    committed(tmp_path, {**{f".trued/team/{name}": text for name, text in files.items()}, "shop.py": ""})
+    head = git(tmp_path, "rev-parse", "HEAD")
+    record = material().record.model_copy(
+        update={"workflow": "team", "repository": str(tmp_path), "base": base, "head": head}
+    )
+    found = papers(record)
+    assert list(found)[:2] == [".trued/team/backlog.md", ".trued/team/qa/results.md"]
+    assert found[".trued/team/backlog.md"] == "# backlog.md\n"
+    assert len(found) == MOST
+    assert "docs/feature/old/plan.md" not in found
+    assert papers(record.model_copy(update={"repository": str(tmp_path / "gone")})) == {}
+    assert papers(record.model_copy(update={"workflow": "purple"})) == {}
+
+
+def committed(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "files")

@@ -1,7 +1,6 @@
 """Everything that a report needs, read from the journal and the run's folder."""
 
 import json
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
@@ -15,6 +14,7 @@ from ..kit import folder_name
 from ..types import Approval, Goal, RunRecord, Verdict
 from ..views import comparison, state_of
 from .material import Material, Proved, Spooled
+from .papers import papers, texts
 from .pictures import reader
 
 DOCUMENTS = 12
@@ -41,7 +41,7 @@ def gather(engine: Engine, run_id: str) -> Material:
         approvals=tuple(_words(engine, record.id)),
         waits=waits(engine, record),
         questions=journal.questions(record.id),
-        documents={**dict(_documents(folder / "files")), **_memory(record, inputs.goal)},
+        documents=dict(_papers(record, folder / "files")) | _memory(record, inputs.goal),
         folder=folder,
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         kept=reader(folder / "artifacts"),
@@ -68,6 +68,15 @@ def _history(engine: Engine, run_id: str) -> Iterator[Proved]:
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not for reading
 
 
+def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
+    """Those on the branch, and of the copies for people only what is not among them."""
+    own = papers(record)
+    yield from own.items()
+    for name, text in _documents(folder):
+        if not any(each.endswith(f"/{name}") for each in own):
+            yield name, text
+
+
 def _documents(folder: Path) -> Iterator[tuple[str, str]]:
     there = folder.rglob("*") if folder.is_dir() else ()
     files = sorted(path for path in there if path.is_file() and path.suffix.lower() not in PICTURES)
@@ -80,13 +89,7 @@ def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
     plan = PurePosixPath(goal.source.file)
     if not goal.source.file or plan.is_absolute() or ".." in plan.parts:
         return {}
-    name = str(plan.with_name("MEMORY.md"))
-    command = ["git", "-C", record.repository, "cat-file", "blob", f"{record.head}:{name}"]  # no filter, no hook
-    try:
-        done = subprocess.run(command, capture_output=True, timeout=30, check=False)
-    except (OSError, subprocess.TimeoutExpired):  # the repository is gone: the rest of the story is still told
-        return {}
-    return {name: done.stdout.decode(errors="replace")} if done.returncode == 0 else {}
+    return texts(record, [str(plan.with_name("MEMORY.md"))])
 
 
 def spooled(folder: Path, key: str, lines: int) -> Spooled:

@@ -102,7 +102,7 @@ def page(material: Material) -> Page:
         scripted=any(call.scripted for call in every),
         notices=tuple(notices(material, every)),
         facts=tuple((name, value) for name, value in _facts(material) if value),
-        figures=(*_worked(seen), *_figures(material, every, ledger, line)),
+        figures=tuple(_figures(material, every, ledger, line, seen)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
         features=tuple(features_of(material.events)),
@@ -148,15 +148,16 @@ def _worked(seen: Progress) -> Iterator[tuple[str, str, str]]:
         yield f"{seen.team.features_done}/{seen.team.features_all}", "features accepted", ""
         yield f"{seen.team.tasks_done}/{seen.team.tasks_all}", "tasks done", back
     if seen.stages.tasks:
-        fought = f"{counted(len(seen.stages.conflicts), 'conflict')} settled" if seen.stages.conflicts else ""
+        fought = f"{counted(len(seen.stages.conflicts), 'conflict')} on the way" if seen.stages.conflicts else ""
         yield f"{seen.stages.merged}/{len(seen.stages.tasks)}", "tasks merged", fought
 
 
 def _figures(
-    material: Material, every: Sequence[Call], ledger: Sequence[Row], line: Timeline
+    material: Material, every: Sequence[Call], ledger: Sequence[Row], line: Timeline, seen: Progress
 ) -> Iterator[tuple[str, str, str]]:
     met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in ledger)
     yield f"{met}/{len(ledger)}", "requirements met", ""
+    yield from _worked(seen)
     yield _figure(len(every), "agent call")
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
     if crashes := sum(1 for one in material.events if one.kind == "resumed"):
