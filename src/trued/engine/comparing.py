@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import ValidationError
 
 from .. import durable
+from ..documents.plan import parse_plan
 from ..errors import BadInput, Interrupted, TruedError
-from ..types import RunRecord, Value
+from ..types import Goal, RunRecord, Value
 from ..workspaces.git import Repository, open_repository
-from . import several
+from . import PLANNED, several
 from .start import Inputs, Request, prepared
 from .ticketed import TICKET
 
@@ -97,19 +98,44 @@ def begin(engine: "Engine", variants: Sequence[Ready], *, together: bool = False
 
 
 def _prepared(engine: "Engine", variants: Sequence[Variant]) -> list[Inputs]:
-    """In the order given; a tracker's ticket is read first, so that everybody else is given its words."""
+    """In the order given. Whoever reads plans only gets the words of what another one reads as it is."""
     known = {one.branch for one in engine.journal.runs() if one.state != "cancelled"}
     made: dict[int, Inputs] = {}
-    words = ""
-    for number in sorted(range(len(variants)), key=lambda number: variants[number].request.workflow != TICKET):
+    read: Inputs | None = None
+    for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):
         request = variants[number].request.model_copy(update={"branch": ANEW})
-        if words and request.workflow not in (None, TICKET):
-            request = request.model_copy(update={"goal": words})
+        if read and _in_words(request, read):
+            request = request.model_copy(update={"goal": words_of(read.goal.text)})
         found = prepared(request, engine.home, engine.environ, any_agent=engine.runtime is not None, runs=known)
-        if found.ticket and not Path(request.goal).is_file():
-            words = found.ticket.text
         made[number] = _inside(found)
+        read = read or (None if found.settings.workflow in PLANNED else found)
     return [made[number] for number in range(len(variants))]
+
+
+def _late(request: Request) -> int:
+    """A tracker's ticket is read first, a plan last."""
+    return 0 if request.workflow in (None, TICKET) else 2 if request.workflow in PLANNED else 1
+
+
+def _in_words(request: Request, read: Inputs) -> bool:
+    if request.workflow in (None, TICKET):
+        return False
+    if read.ticket and not Path(request.goal).is_file():  # what is held elsewhere, no other workflow fetches
+        return True
+    return request.workflow in PLANNED and bool(read.goal.source.file) and not _is_plan(read.goal)
+
+
+def _is_plan(goal: Goal) -> bool:
+    try:
+        return bool(parse_plan(goal.text, goal.source.file).tasks)
+    except BadInput:
+        return False
+
+
+def words_of(text: str) -> str:
+    """What somebody wrote, without the facts that stand before it for programs."""
+    _, rule, rest = text.partition("\n---\n")
+    return (rest if rule and text.startswith("---\n") else text).strip()
 
 
 def _inside(inputs: Inputs) -> Inputs:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from ..engine.comparing import words_of
 from ..engine.telling import leading
 from ..kit import digest
 from ..types import Contract, Event, Grade, RunRecord, Ticket, Verdict
@@ -48,7 +49,7 @@ def known(engine: "Engine", run: str, name: str = "") -> Known:
         name=name or record.workflow,
         record=record.model_copy(update={"state": state_of(record, journal.driver(record.id))}),
         events=journal.events(record.id),
-        goal=inputs.goal.text,
+        goal=words_of(inputs.goal.text),
         contract=engine.contract(record.id),
         verdict=engine.verdict(record.id),
         accept=inputs.settings.accept,
@@ -85,9 +86,12 @@ def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
 
 def _asked(contract: Contract | None) -> dict[str, str]:
     """What decides the grade of each requirement, by hash: its words, its checks, and how far they may carry."""
+    if contract is None:
+        return {}
+    caps = contract.caps
     return {
-        one.id: digest(one.model_dump(mode="json", exclude={"source", "covers"}), list(contract.caps.get(one.id, ())))
-        for one in (contract.requirements if contract else ())
+        one.id: digest(one.model_dump(mode="json", exclude={"source", "covers"}), list(caps.get(one.id, ())))
+        for one in contract.requirements
     }
 
 
