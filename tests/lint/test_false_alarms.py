@@ -156,7 +156,14 @@ def test_a_folder_is_a_pipeline_by_who_leads_it_or_by_several_names() -> None:
     }
     assert found_in(two) == []
     assert found_in(two, forced=True)
-    three = {**two, "r-knowledge.agent.md": FILES["r-knowledge.agent.md"]}
+    other = {
+        f"{name}.agent.md": agent(name).replace(".mem.md", ".md") for name in ("researcher", "planner", "implementer")
+    }
+    some = "---\nname: orchestrator\ndescription: leads\n---\nSend out the planner, then the aggregator.\n"
+    assert found_in({**two, **other, "feature-workflow.prompt.md": "Go.\n"}) == []
+    assert found_in({**two, **other, "orchestrator.md": some}) == []
+    clusters = ("ct-security.agent.md", "r-knowledge.agent.md")
+    three = {**two, **{name: FILES[name] for name in clusters}}
     assert {one.rule for one in found_in(three)} == {"TS-4.1"}
     assert found_in(three, plain=True) == []
     led = {**two, "orchestrator.agent.md": FILES["orchestrator.agent.md"]}

@@ -10,7 +10,7 @@ PATTERNS = ("pattern a", "pattern b", "pattern c")
 
 
 def around(files: Set) -> Iterator[Found]:
-    for page in files.of("patterns"):
+    for page in files.leading("patterns"):
         for pattern in PATTERNS:
             title = pattern.capitalize()[:-1] + pattern[-1].upper()
             section = next((one for one in page.sections if f"{one.words} ".startswith(f"{pattern} ")), None)
@@ -18,8 +18,6 @@ def around(files: Set) -> Iterator[Found]:
                 yield Found(page.shown, page.line, "TS-10.1", f"{title} is not described")
             elif not said(section.pieces, r"\bmemor(?:y|ies)\b", r"\bdecid|\bdetermin|\bresult"):
                 yield Found(page.shown, section.line, "TS-10.3", f"in {title} nobody decides from memories")
-    if not files.is_pipeline:
-        return
-    for page in files.of("prompt"):
+    for page in files.leading("prompt"):
         if not any(OWN_MEMORY.search(piece.text) for piece in page.pieces if not piece.is_sample):
             yield Found(page.shown, page.line, "TS-14.3", "the prompt tells nothing of isolated memories")

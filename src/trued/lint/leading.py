@@ -17,7 +17,7 @@ ROUNDS = r"\b(?:3|three)\s+(?:round|iteration|time|attempt|loop)s?\b|\bmax(?:imu
 
 
 def leading(files: Set) -> Iterator[Found]:
-    for page in files.of("orchestrator"):
+    for page in files.leading("orchestrator"):
         yield from _merging(page)
         yield from _critique(page)
         yield from _verification(page)

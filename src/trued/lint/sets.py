@@ -18,11 +18,12 @@ SECTIONS = (
     "anti-drift anchor",
 )
 KEEPS = 3  # sections of these names: so many are no chance
-SEVERAL = 3  # agents with names of the pipeline's: fewer may be called so by chance
+SEVERAL = 3  # agents of the pipeline's clusters: fewer may be called so by chance
 FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
 ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
-NAMES = (*ALONE, *CRITICS, *VERIFIERS, *REVIEWERS)
-ORCHESTRATOR, PATTERNS, PROMPT = "orchestrator", "dispatch-patterns", "feature-workflow"
+CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
+NAMES = (*ALONE, *CLUSTERED)
+ORCHESTRATOR, PATTERNS = "orchestrator", "dispatch-patterns"
 NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
 MOST = 2000  # files in one folder
 PASSED_OVER = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
@@ -39,13 +40,14 @@ class Set:
 
     @cached_property
     def is_pipeline(self) -> bool:
+        """Three of the agents that only the pipeline has are here, or are spoken of by who leads. Any folder may have a
+        planner, and many have some orchestrator."""
         if self.forced or self.plain:
             return self.forced
-        if any(page.kind in ("orchestrator", "patterns") for page in self.pages):
-            return True
-        if any(page.kind == "prompt" and page.name == PROMPT for page in self.pages):
-            return True
-        return len({page.name for page in self.agents} & set(NAMES)) >= SEVERAL
+        leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
+        spoken = "\n".join(piece.text.lower() for page in leading for piece in page.pieces)
+        here = {page.name for page in self.agents}
+        return sum(name in here or name in spoken for name in CLUSTERED) >= SEVERAL
 
     @cached_property
     def agents(self) -> tuple[Page, ...]:
@@ -68,11 +70,12 @@ class Set:
         return tuple(
             page
             for page in self.agents
-            if page.shown in self.strict or page.shown in members or page.kind == "orchestrator" or keeps(page)
+            if page.shown in self.strict or page.shown in members or keeps(page) or page in self.leading(ORCHESTRATOR)
         )
 
-    def of(self, kind: str) -> Iterator[Page]:
-        return (page for page in self.pages if page.kind == kind and not page.is_deprecated)
+    def leading(self, kind: str) -> Iterator[Page]:
+        """Of a pipeline: its orchestrator, its patterns, its prompts."""
+        return (page for page in self.pages if self.is_pipeline and page.kind == kind and not page.is_deprecated)
 
     def named(self, *names: str) -> Iterator[Page]:
         return (page for page in self.members if page.name in names)
