@@ -41,11 +41,10 @@ def findings(home: Path, settings: Settings, top: Path | None = None) -> list[Fo
 def _project(top: Path, settings: Settings) -> Found:
     """What a run in this folder takes it for; what is wrong or not known, the user says."""
     kind = kind_here(top, settings)
-    says = "; ".join((kind.name, *(f"{step}: {command}" for step, command in kind.commands.items())))
     facts = {"kind": kind.name, **{step: getattr(kind, step) for step in STEPS}, "why": list(kind.why)}
     facts["names"] = list(kind.names)
     fix = "" if kind.test else 'if it has tests, say how they are run: [commands] test = "…" in trued.toml'
-    return Found("project", "ok" if kind.test else "missing", says, fix, facts)
+    return Found("project", "ok" if kind.test else "missing", kind.said, fix, facts)
 
 
 def _agents(settings: Settings) -> Iterator[Found]:

@@ -14,7 +14,9 @@ from ..engine.agents import Seen
 from ..errors import BadInput
 from ..starter import AGENTS, starter
 from .house import top_of
+from .kind import kind_here
 from .terminal import hint, out
+from .words import line
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -47,6 +49,8 @@ def init(
         raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
     out().print(Text(str(path)), soft_wrap=True)
     _say(seen, able, cast)
+    hint(f"the project: {line(kind_here(top, settings).said)}; what is wrong of it [commands] corrects")
+    hint("`trued trust` it before the next run")
 
 
 def section(cast: Mapping[str, str]) -> str:
@@ -71,4 +75,3 @@ def _say(seen: Sequence[Seen], able: Sequence[Seen], cast: Mapping[str, str]) ->
         hint(f"it proposes {agents.played(cast)}; every other line is a default, commented out")
     else:
         hint(f"no agent was found; {agents.shortest(seen)}")
-    hint("`trued trust` it before the next run")

@@ -38,6 +38,11 @@ class Kind(Value):
         """Those that are known."""
         return {step: command for step in STEPS if (command := getattr(self, step))}
 
+    @property
+    def said(self) -> str:
+        """`Python; test: uv run pytest`."""
+        return "; ".join((self.name, *(f"{step}: {command}" for step, command in self.commands.items())))
+
 
 def detected(paths: Collection[str], read: Read) -> Kind:
     """By the files of a commit; of those that `to_read` names the text is asked for."""

@@ -1,0 +1,61 @@
+"""The views know what the workflows tell: the very values that a run writes into its journal."""
+
+from typing import Any
+
+import pytest
+
+from trued.piping.desk import Decided, Stepped, Wave
+from trued.teaming import Told
+from trued.types import Event, Status, Value
+from trued.views import Progress, Remark, stages_of, team_of
+from trued.views.stages import STEPS
+
+COUNTS = {"features": 2, "tasks": 3}
+
+
+def folded(*told: tuple[str, str, Value], workflow: str) -> Progress:
+    began = Event(id=0, at=1.0, key="", kind="run began", data={"workflow": workflow})
+    values = [(kind, key, value.model_dump(mode="json")) for kind, key, value in told]
+    return Progress([began, *(Event(id=1, at=2.0, key=key, kind=kind, data=data) for kind, key, data in values)])
+
+
+def said(seen: Progress) -> list[str]:
+    return [row.text for row in seen.rows.values() if isinstance(row, Remark)]
+
+
+@pytest.mark.spec("TEAM-10", "TEAM-13")
+def test_what_a_team_tells_is_understood() -> None:
+    at: dict[str, Any] = {"feature": "F1", "feature_name": "Search", "task": "F1-T1", "task_name": "Index"}
+    at |= {"attempt": 10, "attempts": 10, **COUNTS}
+    found = ("F1: Search", "F2: Pay")
+    seen = folded(
+        ("team", "team", Told(kind="begun", project="Go", commands={"test": "go test"}, found=found, **COUNTS)),
+        ("team", "feature F1/team", Told(kind="task", qa="failed", state="failed", why=("no index",), **at)),
+        ("team", "feature F1/team", Told(kind="feature", feature="F1", state="failed", **COUNTS)),
+        ("team", "team", Told(kind="uat", uat="failed", **COUNTS)),
+        workflow="team",
+    )
+    assert said(seen) == [
+        "project: Go; test: go test",
+        "2 features found: F1: Search, F2: Pay",
+        "QA failed, attempt 10/10: no index",
+        "task F1-T1: Index failed at attempt 10/10; what QA found: .trued/team/qa/results.md",
+        "feature F1: Search failed",
+        "integration UAT failed",
+    ]
+    data = team_of(seen.team)
+    assert (data["features_all"], data["tasks_all"], [one["id"] for one in data["failed"]]) == (2, 3, ["F1-T1"])
+
+
+@pytest.mark.spec("PIPE-4", "USE-4")
+def test_what_a_pipeline_tells_is_understood() -> None:
+    seen = folded(
+        *(("step", "step", Stepped(step=step, agents=("somebody",))) for step in STEPS),
+        ("decided", "decided", Decided(cluster="review", result=Status.NEEDS_REVISION, why=("r-quality: Major",))),
+        ("wave", "wave", Wave(number=1, tasks=("T01", "T02"))),
+        workflow="pipeline",
+    )
+    data = stages_of(seen.stages, seen.calls)
+    assert [one["step"] for one in data["steps"]] == list(STEPS)
+    assert (data["tasks"], data["decisions"][0]["result"]) == (2, "NEEDS_REVISION")
+    assert "review: NEEDS_REVISION (r-quality: Major)" in said(seen)
