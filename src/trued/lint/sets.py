@@ -17,7 +17,7 @@ SECTIONS = (
     *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
     "anti-drift anchor",
 )
-KEEPS = 3  # sections of these names: so many are no chance
+KEEPS = 5  # of these eight: role, inputs and workflow are sections of many another convention
 SEVERAL = 3  # agents of the pipeline's clusters: fewer may be called so by chance
 FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
 ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
