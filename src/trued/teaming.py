@@ -10,18 +10,21 @@ from .documents.backlog import NAME as BACKLOG
 from .documents.backlog import BacklogTask, parse_backlog
 from .documents.backlog.edits import honoured
 from .documents.crew import Crew
+from .documents.flat_plan import ORIGINAL, is_flat_plan, migrated
 from .documents.kind import Kind, corrected, detected, to_read
-from .documents.sentences import sentences
+from .documents.sheen_config import NAME as OLD_CONFIG
+from .documents.sheen_config import team_settings
 from .documents.team_briefs import for_answer, for_fixes, for_pm, for_techlead, for_uat
 from .documents.team_files import FOLDER, Records, changed
 from .documents.team_words import Query
 from .errors import BadInput
 from .run import Run
 from .session import Session
-from .types import Criterion, Finding, Goal, Outcome, Plan, Reply, Source, Task, Value, Verdict
+from .types import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Value, Verdict
 
 __all__ = ["Desk", "asked_once", "consulted", "for_answer", "for_fixes", "for_pm", "for_techlead", "for_uat"]
 
+OLD_PLAN = ".sheen/plan.md"
 FOUND = 50  # features that are named at the beginning; all are in the backlog
 
 
@@ -56,8 +59,24 @@ async def found(run: Run, goal: Goal) -> Crew:
     """What the project is, before anybody plans."""
     run.own(FOLDER)
     kind = await kind_of(run)
-    crew = Crew(goal=goal, settings=run.settings.team, kind=kind)
-    return crew.recorded(crew.records.knowing(kind.name, kind.commands, kind.why))
+    crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
+    return await _migrated(run, crew.recorded(crew.records.knowing(kind.name, kind.commands, kind.why)))
+
+
+async def _settings(run: Run) -> TeamSettings:
+    """Those of the run; what they leave open an older tool's configuration may say, once."""
+    given, text = run.settings.team, await run.read(OLD_CONFIG, run.base)
+    if text is None or await run.read(f"{FOLDER}config.toml", run.base) is not None:
+        return given
+    try:
+        old, said = team_settings(text)
+    except BadInput as error:
+        await run.note("not migrated", file=OLD_CONFIG, why=str(error))
+        return given
+    await run.note("migrated", file=OLD_CONFIG, said=list(said))
+    default = TeamSettings()
+    taken = {name: one for name, one in old.items() if getattr(given, name) == getattr(default, name)}
+    return given.model_copy(update=taken)
 
 
 async def kind_of(run: Run) -> Kind:
@@ -76,14 +95,24 @@ async def laid_down(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew
     return crew
 
 
-def planned(crew: Crew, goal: Goal) -> Plan:
-    """The contract's words: those of the user, and the criteria that the PM wrote for its features."""
-    return crew.plan(tuple(_words(goal)))
-
-
-def _words(goal: Goal) -> Iterator[Criterion]:
-    for text, line in sentences(goal.text) or [(goal.text.strip(), goal.source.line)]:
-        yield Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line))
+async def _migrated(run: Run, crew: Crew) -> Crew:
+    """A flat list of tasks from before, read once: the goal itself, or what an older tool left; kept as it was."""
+    flat = is_flat_plan(crew.goal.text)
+    file = crew.goal.source.file if flat else OLD_PLAN
+    text = crew.goal.text if flat else await run.read(OLD_PLAN, run.base) or ""
+    if not is_flat_plan(text):
+        return crew
+    original = f"{FOLDER}{ORIGINAL}"
+    if await run.read(original, run.base) == text:  # by an earlier run: its backlog says how far things are
+        try:
+            return crew.migrated(parse_backlog(await run.read(f"{FOLDER}{BACKLOG}", run.base) or ""), {}, ())
+        except BadInput:
+            return crew
+    old = migrated(text, file, crew.attempts)
+    await run.note("migrated", file=file, said=list(old.said))
+    crew = crew.migrated(old.backlog, {original: text}, () if flat else old.criteria)
+    notes = (*crew.kind.why, *old.said, *filter(None, old.context.splitlines()))
+    return crew.recorded(crew.records.knowing(crew.kind.name, crew.kind.commands, notes))
 
 
 # -- the files ---------------------------------------------------------------------------------------------------------
@@ -243,7 +272,10 @@ async def issues(
     objections = getattr(said, "objections", ())
     if not objections and name in crew.proven:
         return ()
-    return shortcomings(await run.prove(subject, objections, by=uat))
+    found = shortcomings(await run.prove(subject, objections, by=uat))
+    if uat:
+        await uat.close()
+    return found
 
 
 async def validated(run: Run, crew: Crew, subject: Task | Plan, said: Reply | None, found: Sequence[Finding]) -> Crew:

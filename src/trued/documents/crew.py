@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..types import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
 from .backlog import NAME, Backlog, BacklogTask, render
+from .goal_file import parse_goal
 from .kind import Kind
 from .team_files import FOLDER, Records
 from .team_words import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask
@@ -29,7 +30,17 @@ class Crew(Value):
     integration: str = "pending"  # | passed | failed | skipped
     unmet: tuple[str, ...] = ()  # what integration found last
     records: Records = Records()  # what happened, as the files tell it
+    kept: dict[str, str] = {}  # noqa: RUF012  files that were there before, as they were
+    criteria: tuple[Criterion, ...] = ()  # of a list that came before the goal
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
+
+    def migrated(self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion]) -> "Crew":
+        """With an older list of tasks. What failed there is tried again; what is ticked there is a claim, as ever."""
+        for one in backlog.tasks:
+            if one.state == "failed":
+                backlog = backlog.with_task(one.id, state="open", note=one.note or "it had failed before")
+        update = {"backlog": backlog, "kept": {**self.kept, **original}, "criteria": tuple(criteria)}
+        return self.model_copy(update=update)
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -114,9 +125,9 @@ class Crew(Value):
     def attempts(self) -> int:
         return self.settings.attempts if self.settings.heal else 1
 
-    def validates(self, what: str) -> bool:
+    def validates(self, subject: Task | Plan) -> bool:
         """Does UAT look at each feature, or at all of them together?"""
-        wanted = self.settings.uat_after_feature if what == "feature" else self.settings.uat_after_all
+        wanted = self.settings.uat_after_feature if isinstance(subject, Task) else self.settings.uat_after_all
         return wanted and self.plays("uat")
 
     @property
@@ -124,8 +135,10 @@ class Crew(Value):
         """What nobody will look at, said before work begins."""
         said = [] if self.plays("qa") else ["qa is off: nobody tests a task but the engine's own checks"]
         said += [] if self.plays("techlead") else ["techlead is off: nobody says which tests show a task"]
-        said += [] if self.validates("feature") else ["no UAT after a feature: nobody looks at it as its user would"]
-        said += [] if self.validates("all") else ["no integration UAT: nobody looks at all features together"]
+        uat, looks = self.plays("uat"), self.settings
+        alone, together = uat and looks.uat_after_feature, uat and looks.uat_after_all
+        said += [] if alone else ["no UAT after a feature: nobody looks at it as its user would"]
+        said += [] if together else ["no integration UAT: nobody looks at all features together"]
         return tuple(said)
 
     # -- what is next --------------------------------------------------------------------------------------------------
@@ -248,7 +261,7 @@ class Crew(Value):
 
     def closed(self, name: str) -> "Crew":
         """Completed where its tasks are done, its criteria held, and UAT, if anybody plays it, has passed."""
-        accepted = self.backlog.feature(name).uat == "passed" or not self.validates("feature")
+        accepted = self.backlog.feature(name).uat == "passed" or not self.validates(self.feature_task(name))
         good = self.is_whole(name) and accepted and name in self.proven
         return self.with_feature(name, status="completed" if good else "failed")
 
@@ -261,23 +274,24 @@ class Crew(Value):
 
     @property
     def files(self) -> dict[str, str]:
-        return self.records.files(self.goal.text, self.backlog, self.settings)
+        return {**self.records.files(self.goal.text, self.backlog, self.settings), **self.kept}
 
     def recorded(self, records: Records) -> "Crew":
         return self.model_copy(update={"records": records})
 
     # -- subjects ------------------------------------------------------------------------------------------------------
 
-    def plan(self, words: Sequence[Criterion], criteria: Sequence[Criterion] = ()) -> Plan:
+    def plan(self) -> Plan:
         """Every sentence of the goal and every criterion of a feature: nothing that anybody says later changes it."""
+        parts = parse_goal(self.goal)
         features = self.backlog.features
         tasks = [self.feature_task(one.id) for one in features]
         tasks += [self.task(one.id) for feature in features for one in feature.tasks]
         return Plan(
             title=self.goal.text.strip().splitlines()[0].lstrip("# ")[:TITLE_LIMIT],
             tasks=tuple(tasks),
-            criteria=tuple(criteria),
-            unread=tuple(words),
+            criteria=(*parts.criteria, *parts.constraints, *self.criteria),
+            unread=parts.sentences,
             source=self.goal.source,
             requirements=tuple(_requirements(self.backlog)),
             author="pm",

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from ..types import Finding
+from ..types import Plan, Task
 from .crew import Crew
 from .team_files import FOLDER
 from .team_words import Query
@@ -53,12 +53,13 @@ def for_qa(crew: Crew, task: str, said: Sequence[str]) -> dict[str, str]:
     return {**known, "what_the_developer_says": shortened("\n".join(said), "dev/completed.md")}
 
 
-def for_uat(crew: Crew, name: str, last: Sequence[Finding] = ()) -> dict[str, str]:
-    """One feature, or, with no name, all of them together."""
-    known = {"goal": _goal(crew), "project": _project(crew)} if name else {"project": _project(crew)}
-    looked = {} if name else {"features": _features(crew)}
-    before = rows((one.what for one in last), "uat/results.md")
-    return {**known, **looked, "issues_of_the_last_time": before}
+def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
+    """One feature with the goal behind it; or all of them, where the goal is the subject."""
+    looked = {"goal": _goal(crew)} if isinstance(subject, Task) else {"features": _features(crew)}
+    log = crew.records.logs.get("accepted" if isinstance(subject, Task) else "integration")
+    last = [one for one in (log.entries if log else ())[-1:] if isinstance(subject, Plan) or f"{subject.id}:" in one]
+    before = shortened("\n".join(last), "uat/results.md", WORDS // 2)
+    return {**looked, "project": _project(crew), "the_last_validation": before}
 
 
 def for_answer(crew: Crew, who: tuple[str, str], query: Query) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Team: a PM, a tech lead, developers, QA and UAT, until the goal is accepted, or it is said what is not."""
 
-from trued import Crew, Desk, Finding, Goal, Outcome, Plan, Query, Run, teaming
+from trued import Crew, Desk, Finding, Goal, Outcome, Plan, Query, Run, Task, teaming
 from trued.workflows.team_replies import Breakdown, Clarified, Developed, Fixes, Specified, Tested, Validated
 
 QUESTIONS = 3  # of one attempt: whoever asks more is not working
@@ -8,7 +8,7 @@ QUESTIONS = 3  # of one attempt: whoever asks more is not working
 
 async def team(run: Run, goal: Goal) -> Outcome:
     crew = await begun(run, goal)
-    plan = await run.seal(teaming.planned(crew, goal))
+    plan = await run.seal(crew.plan())
     crew = await integrated(run, plan, crew)
     outcome = await teaming.finished(run, plan, crew)
     while (refused := await run.rejected(plan)) is not None:  # by people who looked: their words are issues
@@ -34,7 +34,9 @@ async def built(run: Run, plan: Plan, crew: Crew) -> Crew:
         scope = run.scope(f"feature {name}")
         crew = await worked(scope, plan, await specified(scope, crew, name), name)
         for cycle in range(1, crew.settings.cycles + 1):
-            crew, issues = await validated(scope, crew, name)
+            if not crew.is_whole(name):
+                break
+            crew, issues = await validated(scope, crew, crew.feature_task(name))
             if not issues or cycle == crew.settings.cycles:
                 break
             crew = await worked(scope, plan, await fixed(scope, crew, name, issues), name)
@@ -128,13 +130,10 @@ async def tested(run: Run, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
     return crew
 
 
-async def validated(run: Run, crew: Crew, name: str) -> tuple[Crew, tuple[Finding, ...]]:
-    """A feature whose tasks are done, as its user would see it; its criteria hold by evidence, or that is an issue."""
-    if not crew.is_whole(name):
-        return crew, ()
-    uat = run.session("uat", Validated, publishes=False) if crew.validates("feature") else None
-    subject = crew.feature_task(name)
-    said = await teaming.consulted(uat, subject, **teaming.for_uat(crew, name)) if uat else None
+async def validated(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
+    """A feature, or all of them together, as a user would see it; an issue is what evidence does not settle."""
+    uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
+    said = await teaming.consulted(uat, subject, **teaming.for_uat(crew, subject)) if uat else None
     issues = await teaming.issues(run, crew, subject, said, uat)
     return await teaming.validated(run, crew, subject, said, issues), issues
 
@@ -154,10 +153,7 @@ async def integrated(run: Run, plan: Plan, crew: Crew) -> Crew:
         crew = await built(run, plan, await teaming.as_edited(scope, crew))
         if not crew.is_completed:
             return crew
-        uat = scope.session("uat", Validated, publishes=False) if crew.validates("all") else None
-        said = await teaming.consulted(uat, crew.goal, **teaming.for_uat(crew, "")) if uat else None
-        issues = await teaming.issues(scope, crew, plan, said, uat)
-        crew = await teaming.validated(scope, crew, plan, said, issues)
+        crew, issues = await validated(scope, crew, plan)
         if not issues or cycle == crew.settings.cycles:
             return crew
         crew = await fixed(scope, crew, "", issues)
