@@ -4,7 +4,6 @@ from ..documents.feature_folder import DESIGN, FEATURE, PLAN, REQUEST, distinct
 from .checks import (
     Checked,
     built,
-    counted,
     critiques,
     objections,
     on_record,
@@ -29,7 +28,6 @@ __all__ = [
     "Desk",
     "Gaps",
     "built",
-    "counted",
     "critiques",
     "distinct",
     "implemented",

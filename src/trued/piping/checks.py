@@ -27,9 +27,10 @@ class Checked:
     """What a round of verification, or a review, came to."""
 
     decision: Decision
-    memories: Mapping[str, Memory | None]
+    said: Mapping[str, Memory | None]  # what they say themselves
     returned: Mapping[str, Returned[Any]]
     gaps: tuple[Finding, ...] = ()  # that the engine found itself
+    beyond: tuple[Finding, ...] = ()  # those of them that no proof of the contract has
 
     @property
     def settled(self) -> bool:
@@ -96,7 +97,9 @@ def _told(command: str, found: Figures) -> str:
 
 async def proven(desk: Desk, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
     """What the engine's own proof lacks. What agents give a case for is run with it; the rest is in their own words."""
-    verdict = await desk.run.prove(plan, objections(returned), disputes=desk.disputes)
+    own = objections(returned)
+    desk.objected = own if GATE in returned else (*desk.objected, *own)
+    verdict = await desk.run.prove(plan, desk.objected, disputes=desk.disputes)
     desk.disputes = []
     shown = (one for one in verdict.objections if one.case is not None)  # it was run, and it fails
     return (*verdict.remarks, *(gap for one in verdict.requirements for gap in one.gaps), *shown)
@@ -126,18 +129,23 @@ async def verified(
     desk: Desk, returned: Mapping[str, Returned[Any]], build: Built | None, gaps: tuple[Finding, ...]
 ) -> Checked:
     """The table's word on what they say, or on what the engine saw where that is worse."""
+    counted_gaps = await counted(desk) if len(returned) > 1 else ()
+    gaps, beyond = (*gaps, *counted_gaps), counted_gaps
     said = {name: None for name in VERIFIERS} | desk.memories(returned)
     seen = dict(said)
     if build is not None and not build.ok:
-        seen[GATE] = overruled(said[GATE], GATE, Status.ERROR, (f"the engine's own build ends with {build.outcome}",))
-    if gaps:
+        why = f"the engine's own build ends with {build.outcome}"
+        seen[GATE] = overruled(said[GATE], GATE, Status.ERROR, (why,))
+        beyond = (Finding(what=why, where=build.said[-LINE:]),)
+        gaps = (*beyond, *gaps)
+    if gaps and len(returned) > 1:
         lines = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps)
         seen[TESTS] = overruled(said[TESTS], TESTS, Status.NEEDS_REVISION, lines)
     asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
     await desk.filed("verification", returned, asked)
     decision = max(map(decide.verification, (seen, said)), key=lambda one: RANK.index(one.status))
     decision = await desk.ends("verification", decision, VERIFIERS)
-    return Checked(decision, seen, returned, gaps)
+    return Checked(decision, said, returned, gaps, beyond)
 
 
 async def reviewed(desk: Desk, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]) -> Checked:
@@ -166,12 +174,13 @@ def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[s
 
 async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
     """What nobody settled stands when the run is finished, by whose word it is; what was settled stands no more."""
+    desk.run.dispute("the engine", verification.beyond)
     for name in VERIFIERS:
-        desk.run.dispute(name, _standing(name, verification, among=VERIFIERS) if not verification.settled else ())
+        desk.run.dispute(name, _standing(name, verification) if not verification.settled else ())
     named = {line.partition(":")[0] for line in review.decision.why}
     for name in REVIEWERS:
         stands = not review.settled and name in named
-        desk.run.dispute(name, _standing(name, review, among=REVIEWERS) if stands else ())
+        desk.run.dispute(name, _standing(name, review) if stands else ())
     again = verification.repeated() | review.repeated()
     looked = verification.returned.get("v-feature") or review.decision.status is not Status.ERROR
     left = {name: one for name, one in desk.critiques.items() if name in again or not looked}
@@ -182,11 +191,11 @@ async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
         await desk.run.note("critique", stands=sorted(left), closed=closed)
 
 
-def _standing(name: str, checked: Checked, *, among: Iterable[str]) -> tuple[Finding, ...]:
-    memory = checked.memories.get(name)
+def _standing(name: str, checked: Checked) -> tuple[Finding, ...]:
+    memory = checked.said.get(name)
     if memory is None:
-        skipped = name not in checked.returned and name in among and GATE in checked.returned
-        return () if skipped else (Finding(what=f"{name} gave no answer", where=checked.decision.status),)
+        silent = Finding(what=f"{name} gave no answer", where=checked.decision.status)
+        return (silent,) if name in checked.returned else ()  # behind a closed gate nobody was asked
     if memory.status is Status.DONE and memory.severity in ("", "pass", "Minor"):
         return ()
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)

@@ -70,7 +70,8 @@ class Desk:
     criteria: tuple[Acceptance, ...] = ()
     critiques: dict[str, Finding] = field(default_factory=dict)  # of the design, still High: by the id that they got
     failed: set[str] = field(default_factory=set)  # tasks that are open
-    disputes: list[Finding] = field(default_factory=list)
+    disputes: list[Finding] = field(default_factory=list)  # of implementers, about cases that they cannot see
+    objected: tuple[Finding, ...] = ()  # of those who check, on the work as it is now
     meddled: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that were not its to write
     wave: int = 0
 
@@ -244,11 +245,11 @@ class Desk:
         step = "plan"
         await self.begins(step, (errand.name,))
         wrong, one = tuple[Finding, ...](), Returned[R](errand.name, errand.role, None)
-        for _ in range(2):
+        for known in ({each.id for each in self.criteria}, ()):  # a name that nobody knows ends no run
             asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
             one = (await self.run.cluster((asked,)))[errand.name]
             works = self._with(getattr(one.reply, "tasks", ()) if one.good else ())
-            wrong = wrong_with(works, {each.id for each in self.criteria}) if one.good else ()
+            wrong = wrong_with(works, known) if one.good else ()
             if not one.good or not wrong:
                 break
             await self.run.note("plan refused", why=[each.what for each in wrong])
@@ -319,9 +320,14 @@ def title_of(goal: Goal) -> str:
 
 def worst(name: str, reply: Reply) -> str:
     """The highest severity in the agent's own scale: what it says, or what its findings say where that is worse."""
-    said = "fail" if unfinished(reply) else str(getattr(reply, "severity", ""))
-    scale = SCALES.get(name.partition("-")[0])
-    found = max((one.severity for one in getattr(reply, "findings", ())), default=Severity.NONE)
+    said = str(getattr(reply, "severity", ""))
+    kind = name.partition("-")[0]
+    scale, found = (
+        SCALES.get(kind),
+        max((one.severity for one in getattr(reply, "findings", ())), default=Severity.NONE),
+    )
+    if kind == "v" and (unfinished(reply) or found >= Severity.MAJOR):
+        return "fail"
     if scale is None or found is Severity.NONE:
         return said
     own = {Severity.LOW: 0, Severity.MEDIUM: 1, Severity.HIGH: 2, Severity.CRITICAL: 3}[found]

@@ -100,7 +100,7 @@ def concluded(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
         state = "not proven"
     short = [one for one in verdict.requirements if one.grade.rank < accept.rank]
     why = [f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}" for one in short]
-    why += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
+    why += dict.fromkeys(finding.what for finding in (*verdict.remarks, *verdict.objections))
     if not verdict.requirements:
         why.append("there is no requirement: nothing can be proven")
     if state == "done" and accept.rank < Grade.ATTESTED.rank:

@@ -85,8 +85,7 @@ async def verified(desk: Desk, plan: Plan) -> Checked:
     await desk.begins("verification", decide.VERIFIERS)
     sound = build is None or build.ok
     returned = await desk.run.gated(gate, others, opens=lambda first: first.good and sound)
-    open_gate = len(returned) > 1
-    gaps = (*await piping.proven(desk, plan, returned), *await piping.counted(desk)) if open_gate else ()
+    gaps = await piping.proven(desk, plan, returned) if len(returned) > 1 else ()
     return await piping.verified(desk, returned, build, gaps)
 
 

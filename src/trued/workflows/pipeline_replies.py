@@ -1,13 +1,10 @@
 """What the agents of a pipeline answer with. The engine makes their memories of it, and believes none of it."""
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from pydantic import Field
 
 from trued import Acceptance, Finding, Reply, Severity, Status, Value, Work
-
-Ends: TypeAlias = Literal[Status.DONE, Status.ERROR]
-MayRevise: TypeAlias = Literal[Status.DONE, Status.NEEDS_REVISION, Status.ERROR]
 
 
 class Noted(Finding):
@@ -19,31 +16,37 @@ class Noted(Finding):
 class Told(Reply):
     """What every agent says of its work: all that its memory is made of."""
 
-    status: Ends = Status.DONE
     key_findings: tuple[str, ...] = Field(default=(), description="the five that matter most, one line each")
     severity: str = Field(default="", description="the highest of your findings, in your own scale")
     decisions: tuple[str, ...] = Field(default=(), description="what you decided, and others must know")
     findings: tuple[Noted, ...] = Field(default=(), description="what stands in the way, one by one")
 
 
-class Researched(Told):
+class Ended(Told):
+    """Of everybody who may not ask for a revision."""
+
+    status: Literal[Status.DONE, Status.ERROR] = Status.DONE
+
+
+class Researched(Ended):
     """What a researcher found for its focus; the whole of it is in its file."""
 
 
-class Specified(Told):
+class Specified(Ended):
     """The feature as criteria that somebody else can check."""
 
-    criteria: tuple[Acceptance, ...] = Field(min_length=1, description="every acceptance criterion of feature.md")
+    criteria: tuple[Acceptance, ...] = Field(
+        min_length=1, max_length=100, description="every acceptance criterion of feature.md"
+    )
 
 
-class Designed(Told):
+class Designed(Ended):
     """How it is to be built; the whole of it is in design.md."""
 
 
 class Critique(Told):
     """What a critic holds against the design."""
 
-    status: MayRevise = Status.DONE
     severity: Literal["", "Low", "Medium", "High", "Critical"] = Field(
         default="", description="of your worst finding; empty where there is none"
     )
@@ -56,14 +59,14 @@ class Failure(Value):
     what: str
 
 
-class Planned(Told):
+class Planned(Ended):
     """The tasks; in a replan those that are new or changed, and which task each failure belongs to."""
 
     tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
     failures: tuple[Failure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
 
 
-class Implemented(Told):
+class Implemented(Ended):
     """What an implementer or a writer did for its one task. All of it is checked."""
 
     files: tuple[str, ...] = Field(default=(), description="every file that you changed")
@@ -72,7 +75,7 @@ class Implemented(Told):
     )
 
 
-class BuildChecked(Told):
+class BuildChecked(Ended):
     """Whether it builds. The engine builds it itself, and the worse of both counts."""
 
     severity: Literal["", "pass", "fail"] = ""
@@ -87,7 +90,6 @@ class TaskState(Value):
 class Verified(Told):
     """What a verifier found. A finding with a requirement and a case is run by the engine."""
 
-    status: MayRevise = Status.DONE
     severity: Literal["", "pass", "fail"] = ""
     tasks: tuple[TaskState, ...] = Field(default=(), description="of v-tasks: every task of the plan")
     repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
@@ -96,7 +98,6 @@ class Verified(Told):
 class Reviewed(Told):
     """What a reviewer found."""
 
-    status: MayRevise = Status.DONE
     severity: Literal["", "Minor", "Major", "Blocker", "Critical"] = Field(
         default="", description="of your worst finding; empty where there is none"
     )
