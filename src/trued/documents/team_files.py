@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..types import TeamSettings, Value
-from .backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, render
+from .backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
 from .inbox import Inbox, Kind
 from .log import Log
 from .said import line, listed, quoted, stamp
@@ -161,6 +161,7 @@ class Records(Value):
 
     def files(self, goal: str, backlog: Backlog, settings: TeamSettings) -> dict[str, str]:
         """The whole set, by path. Full pages of what only grows are not in it once another page is full."""
+        backlog = put_away(backlog)
         files = {
             "goal.md": goal if goal.endswith("\n") else f"{goal}\n",
             NAME: render(backlog),
@@ -191,7 +192,7 @@ def feature_status(backlog: Backlog, working: Iterable[str] = ()) -> str:
     at_work = [*working]
     groups: dict[str, list[str]] = {"completed": [], "in_progress": [], "pending": [], "failed": []}
     for feature in backlog.features:
-        row = f"- **{feature.id}**: {line(feature.name)} (UAT: {feature.uat})"
+        row = feature.row
         if feature.status in ("in_progress", "failed"):
             row += f"\n  - stories: {feature.stories_done}/{len(feature.stories)}"
         if feature.status == "in_progress":

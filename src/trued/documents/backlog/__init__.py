@@ -1,5 +1,6 @@
 """`backlog.md`: what a team has to do, written for people, read back with whatever they changed."""
 
+from .brief import brief_of
 from .edits import honoured
 from .items import (
     ATTEMPTS,
@@ -30,6 +31,7 @@ __all__ = [
     "State",
     "Story",
     "archive",
+    "brief_of",
     "honoured",
     "parse_backlog",
     "put_away",
@@ -49,12 +51,13 @@ def archive(backlog: Backlog) -> str:
 
 def put_away(backlog: Backlog) -> Backlog:
     """What has passed leaves the file once that is too long to read: its tasks stand in the archive from then on."""
-    left = sum(feature.counts[2] for feature in backlog.features if not feature.archived)
-    for feature in backlog.features if left > LONG else ():
-        if left > LONG and feature.status == "completed" and not feature.archived:
-            left -= feature.counts[2]
-            backlog = backlog.with_part(feature.changed(archived=True))
-    return backlog
+    every = backlog.counts[2]
+    features = list(backlog.features)
+    for at, feature in enumerate(features if every > LONG else ()):
+        if every > LONG and feature.status == "completed":
+            every -= feature.counts[2]
+            features[at] = feature.away
+    return backlog.model_copy(update={"features": tuple(features)})
 
 
 def with_archive(backlog: Backlog, text: str, file: str = ARCHIVE) -> Backlog:

@@ -166,6 +166,16 @@ class BacklogFeature(Part):
         """With its stories, for the archive."""
         return lines.written(self.changed(archived=False, kept=()))
 
+    @cached_property
+    def away(self) -> "BacklogFeature":
+        """With its stories in the archive."""
+        return self if self.archived else self.changed(archived=True)
+
+    @cached_property
+    def row(self) -> str:
+        """Its name and UAT, on one line."""
+        return f"- **{self.id}**: {lines.escaped(self.name)} (UAT: {self.uat})"
+
     @property
     def stories_done(self) -> int:
         return sum(story.standing == "completed" for story in self.stories)
@@ -224,17 +234,25 @@ class Backlog(Part):
     @property
     def counts(self) -> tuple[int, int, int]:
         """Tasks that are done, failed, and all."""
-        counts = [feature.counts for feature in self.features]
-        return sum(one[0] for one in counts), sum(one[1] for one in counts), sum(one[2] for one in counts)
+        done, failed, every = (
+            zip(*(feature.counts for feature in self.features), strict=True) if self.features else ((),) * 3
+        )
+        return sum(done), sum(failed), sum(every)
 
     def _home(self, name: str) -> BacklogFeature | None:
         """Most stand where they were made; a person may have moved one."""
-        first = name.partition("-")[0]
-        near = [one for one in self.features if one.id == first]
-        for feature in (*near, *self.features):
+        at = self._place(name.partition("-")[0])
+        for feature in (*self.features[at : at + 1], *self.features):
             if name == feature.id or any(name in _ids(story) for story in feature.stories):
                 return feature
         return None
+
+    def _place(self, feature: str) -> int:
+        """Where it stands: most at the place that their number says."""
+        at = _number(feature, "F") - 1
+        if 0 <= at < len(self.features) and self.features[at].id == feature:
+            return at
+        return next((at for at, one in enumerate(self.features) if one.id == feature), len(self.features))
 
     # -- what is added -------------------------------------------------------------------------------------------------
 
@@ -281,7 +299,9 @@ class Backlog(Part):
     # -- what changes --------------------------------------------------------------------------------------------------
 
     def with_part(self, feature: BacklogFeature) -> "Backlog":
-        return self.changed(features=tuple(feature if one.id == feature.id else one for one in self.features))
+        at = self._place(feature.id)
+        features = (*self.features[:at], feature, *self.features[at + 1 :])
+        return self.model_copy(update={"features": features})  # the others are what they were
 
     def with_feature(self, name: str, **fields: Any) -> "Backlog":
         return self.with_part(self.feature(name).changed(**fields))

@@ -32,6 +32,8 @@ _NEVER_BACK = ("title", "feature", "tasks")
 
 def escaped(text: str) -> str:
     """As it may stand in a line: it makes no link, no HTML and no part of the backlog. Code stays as it is."""
+    if not _SPECIAL.search(text):
+        return text
     return _outside_code(text, lambda part: _SPECIAL.sub(lambda found: f"\\{found[0]}", part))
 
 
