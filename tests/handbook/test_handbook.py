@@ -14,7 +14,7 @@ from trued.handbook import ORCHESTRATOR, handbook, texts
 from trued.handbook.facts import READS, STEPS, TASKS
 from trued.lint import looked, named
 from trued.roles import load_roles, shelf
-from trued.roles.exporting import is_unchanged, planned, write
+from trued.roles.exporting import LONGEST, is_unchanged, planned, write
 from trued.roles.others import FORMS
 from trued.types import Settings, Status
 from trued.workflows import pipeline
@@ -35,6 +35,12 @@ def test_everything_that_is_exported_passes_the_lint_and_is_one_pipeline(tmp_pat
     assert (look.found, look.pipelines, look.unjudged) == ([], 1, 0)
     assert look.files == len(load_roles(None, None)) + 3
     assert {one.state for one in handbook(FORMS[form], tmp_path)} == {"same"}
+
+
+def test_an_orchestrator_fits_where_it_has_to() -> None:
+    lead = parts()[LEAD]
+    assert len(lead) < LONGEST["github"]
+    assert len(lead.splitlines()) < 300
 
 
 def test_every_table_stands_there_as_the_engine_has_it() -> None:

@@ -75,6 +75,23 @@ def test_a_combined_file_is_found_by_its_path(path: str) -> None:
     assert told([found]) == [("v-build.agent.md", 11, "TS-2")]
 
 
+@pytest.mark.parametrize(
+    ("words", "active"),
+    [
+        ("Once all have returned, invoke the aggregator.", True),
+        ("If they are not done, wait, then forward all of it to the aggregator.", True),
+        ("The aggregator is not optional: it decides.", False),  # a reader of words, not of meaning
+        ("No aggregator is invoked; nobody waits for an aggregator.", False),
+        ("This replaces the removed aggregators.", False),
+    ],
+)
+def test_the_bare_word_counts_in_the_patterns_where_it_is_not_denied(words: str, active: bool) -> None:
+    patterns = FILES["dispatch-patterns.md"].replace("Dispatch all;", f"{words} Dispatch all;")
+    assert {one.rule for one in found_in({**FILES, "dispatch-patterns.md": patterns})} == (
+        {"TS-10.2"} if active else set()
+    )
+
+
 def test_headings_in_code_and_quotations_are_no_sections() -> None:
     role = "Write this:\n\n```markdown\n# Page\n\n## Outputs\n\n## Inputs\n```\n\n> ## Workflow\n\n- ## Role"
     assert found_in({**FILES, "v-build.agent.md": agent("v-build", role=role)}) == []

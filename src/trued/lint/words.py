@@ -14,9 +14,9 @@ FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
 PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\.md\b")
 PLACE = re.compile(r"[<{*$]")
-GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac\w+|instead\s+of|once|used\s+to)\b", re.I)
+GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
-CLAUSE = re.compile(r"[.;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
+CLAUSE = re.compile(r"[.,;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
 AFTER = re.compile(
     r"[`*\"'\s]*(?:\w+\s+)?(?:is|are|was|were|may|must|can|does|do|has|have)?\s*\b(?:not|never|no)\b", re.I
 )
