@@ -1,0 +1,1 @@
+"""A reading list, and a program that shows it."""
