@@ -105,12 +105,14 @@ async def _migrated(run: Run, crew: Crew) -> Crew:
     original = f"{FOLDER}{ORIGINAL}"
     if await run.read(original, run.base) == text:  # by an earlier run: its backlog says how far things are
         try:
-            return crew.migrated(parse_backlog(await run.read(f"{FOLDER}{BACKLOG}", run.base) or ""), {}, ())
+            left = parse_backlog(await run.read(f"{FOLDER}{BACKLOG}", run.base) or "")
+            return crew.migrated(left, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
     old = migrated(text, file, crew.attempts)
     await run.note("migrated", file=file, said=list(old.said))
     crew = crew.migrated(old.backlog, {original: text}, () if flat else old.criteria)
+    crew = crew.model_copy(update={"planned_before": flat})
     notes = (*crew.kind.why, *old.said, *filter(None, old.context.splitlines()))
     return crew.recorded(crew.records.knowing(crew.kind.name, crew.kind.commands, notes))
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.workflows.conftest import events
 from tests.workflows.team_agents import Act, Members, Teams, planned, task_of, told, wrote
 from trued.wire import Order
 
@@ -25,15 +26,57 @@ def one(tmp_path: Path) -> Iterator[Teams]:
         yield Teams(tmp_path, stack, ["double"])
 
 
-@pytest.mark.spec("TEAM-1", "TEAM-2", "TEAM-4", "TEAM-9")
+FILES = """goal.md backlog.md feature-status.md config.toml history.jsonl context.md
+pm/inbox.md pm/decisions.md pm/feature-breakdown.md techlead/inbox.md techlead/specs.md techlead/architecture.md
+dev/inbox.md dev/progress.md dev/completed.md qa/inbox.md qa/results.md qa/test-history.md
+uat/inbox.md uat/results.md uat/integration-uat.md"""
+
+
+@pytest.mark.spec("TEAM-1", "TEAM-2", "TEAM-3", "TEAM-4", "TEAM-9", "TEAM-10")
 async def test_a_goal_in_words_becomes_features_that_are_built_validated_and_proven(teams: Teams) -> None:
-    members = Members()
+    members = Members(planned("triple", priority="low"), planned("double", priority="high"))
     engine = teams.played(members)
     record = await teams.teamed(engine)
-    print(members.asked, record)
-    print(engine.verdict(record.id).requirements)
     assert (record.state, record.code, str(record.grade)) == ("done", 0, "proven")
     assert teams.states(record) == {"F1-T1": "done 1/10", "F2-T1": "done 1/10"}
+    assert [(one.status, one.uat) for one in teams.backlog(record).features] == [("completed", "passed")] * 2
+    assert [key for key in members.asked if "examiner" not in key] == [
+        "pm#1",
+        "feature F2/techlead#1",  # the more important one first, and its tech lead before its first task
+        "feature F2/task F2-T1/dev#1",
+        "feature F2/task F2-T1/qa#1",
+        "feature F2/uat#1",
+        "feature F1/techlead#1",
+        "feature F1/task F1-T1/dev#1",
+        "feature F1/task F1-T1/qa#1",
+        "feature F1/uat#1",
+        "integration/uat#1",
+    ]
+    there = teams.git("ls-tree", "-r", "--name-only", record.branch).split()
+    assert {f".trued/team/{name}" for name in FILES.split()} <= {*there}
+    assert "plain functions" in teams.page(record, "techlead/architecture.md")
+    assert "one function a feature" in teams.page(record, "pm/decisions.md")
+    assert "called it as a user would" in teams.page(record, "uat/integration-uat.md")
+    assert teams.git("rev-parse", record.branch) == record.head
+    (first,) = told(engine, record, "begun")
+    assert (first["project"], first["found"]) == ("Python", ["F1: triple", "F2: double"])
+    (end,) = told(engine, record, "finished")
+    assert (end["features_done"], end["features"], end["tasks_done"], end["tasks"]) == (2, 2, 2, 2)
+    assert (await engine.resume(record.id)).head == record.head
+
+
+@pytest.mark.spec("TEAM-11", "LAW-11")
+async def test_a_role_that_is_off_is_skipped_and_what_nobody_checked_is_said(one: Teams) -> None:
+    members = Members(planned("double"))
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE, team={"off": ("techlead", "qa", "uat"), "heal": False})
+    assert (record.state, record.code) == ("done", 0)  # by the user's own cases
+    assert members.asked == ["pm#1", "feature F1/task F1-T1/dev#1"]
+    assert one.states(record) == {"F1-T1": "done 1/1"}
+    verdict = engine.verdict(record.id)
+    assert verdict
+    said = " ".join(verdict.undecided)
+    assert all(words in said for words in ("qa is off", "techlead is off", "no UAT after", "no integration UAT"))
 
 
 def failing(what: str, **more: Any) -> Act:
@@ -103,7 +146,11 @@ async def test_after_the_last_attempt_a_task_is_failed_what_needs_it_is_skipped_
     assert "task F1-T1 failed, 3/3 attempts: see .trued/team/qa/results.md" in why
     assert "task F1-T2 is not done: it needs F1-T1" in why
     assert not [key for key in members.asked if key.startswith("integration/")]
-    assert "tiny.py" not in one.git("ls-tree", "-r", "--name-only", f"trued/{record.id}-failed-F1-T1") or True
+    assert "def double" in one.git("show", f"trued/{record.id}-failed-F1-T1:tiny.py")  # kept beside the branch
+    assert "def double" not in one.git("show", f"{record.branch}:tiny.py")
+    results = one.page(record, "qa/results.md")
+    assert "F1-T1, attempt 3 of 3: failed for good" in results
+    assert "ugly" in results
 
 
 # -- UAT ---------------------------------------------------------------------------------------------------------------
@@ -160,3 +207,80 @@ async def test_a_feature_that_no_user_accepts_is_failed_after_its_cycles_though_
     verdict = engine.verdict(record.id)
     assert verdict
     assert any("disputed by" in why and "UAT failed" in why for one in verdict.requirements for why in one.why)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-5")
+async def test_ten_attempts_are_ten_and_then_a_task_has_failed(one: Teams) -> None:
+    members = Members(planned("double")).play("dev", builds()).play("qa", failing("ugly"))
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert "- [!] **F1-T1**: write double (attempts: 10/10)" in one.page(record, "backlog.md")
+    assert len([key for key in members.asked if "/dev#" in key]) == 10
+    assert "see .trued/team/qa/results.md" in record.why
+
+
+@pytest.mark.spec("TEAM-5")
+async def test_where_nothing_moves_a_task_ends_before_its_last_attempt_and_says_so(one: Teams) -> None:
+    members = Members(planned("double")).play("dev", lambda _: {"implemented": ["nothing"]})
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert one.states(record) == {"F1-T1": "failed 3/10"}
+    assert "no progress" in " ".join(told(engine, record, "task")[-1]["why"])
+    assert "no progress; see .trued/team/qa/results.md" in one.page(record, "backlog.md")
+    assert events(engine, record, "no progress")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-4", "TEAM-5")
+async def test_tests_that_the_tech_lead_names_are_run_by_the_engine_and_hold_a_task_up(one: Teams) -> None:
+    command = "python -m pytest -q tests/test_double.py"
+
+    def specifies(_: Order) -> dict[str, Any]:
+        return {"spec": "With a test.", "tests": [{"command": command, "task": "F1-T1"}, {"command": "make shine"}]}
+
+    def tests(order: Order) -> dict[str, Any]:
+        (Path(order.folder) / "tests").mkdir()
+        test = "from tiny import double\n\n\ndef test_it():\n    assert double(2) == 4\n"
+        (Path(order.folder) / "tests" / "test_double.py").write_text(test)
+        return {"implemented": ["its test"]}
+
+    members = Members(planned("double")).play("techlead", specifies)
+    members.play("dev", builds(), tests)
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("done", 0)
+    assert one.states(record) == {"F1-T1": "done 2/10"}
+    gaps = [order.brief for order in members.orders if order.role == "dev"][1]
+    assert f"`{command}`: tests/test_double.py is not there" in gaps
+
+
+# -- what was there before ---------------------------------------------------------------------------------------------
+
+OLD = """# Numbers
+
+- [x] write triple
+- [ ] write double
+"""
+
+
+@pytest.mark.spec("TEAM-12")
+async def test_an_old_list_of_tasks_is_migrated_once_with_its_settings_and_the_original_is_kept(one: Teams) -> None:
+    one.write("plan.md", OLD)
+    (one.repository / ".sheen").mkdir()
+    one.write(
+        ".sheen/config.json", '{"autoHeal": {"maxAttempts": 4}, "multiAgent": {"roles": {"uat": {"enabled": false}}}}'
+    )
+    one.commit()
+    members = Members()
+    engine = one.played(members)
+    record = await one.teamed(engine, str(one.repository / "plan.md"))
+    assert (record.state, record.code) == ("done", 0), record.why
+    assert "pm#1" not in members.asked
+    assert not [key for key in members.asked if "uat" in key]
+    assert one.states(record) == {"F1-T1": "done 0/4", "F1-T2": "done 1/4"}
+    assert one.page(record, "plan.md.original") + "\n" == OLD
+    assert one.git("show", f"{record.branch}:plan.md") + "\n" == OLD
+    assert len(events(engine, record, "migrated")) == 2

@@ -121,6 +121,13 @@ async def test_a_question_is_answered_at_once_by_the_role_that_it_goes_to(one: T
     assert "as the goal says" in briefs[2]
     asked = [order.brief for order in members.orders if order.key == f"{task}techlead#1"]
     assert "which module?" in asked[0]
+    commits = one.git("log", "--reverse", "--format=%H", record.branch, "--", ".trued/team/techlead/inbox.md").split()
+    first, last = (one.page(at, "techlead/inbox.md") for at in commits[1:3])
+    assert "**Status**: pending" in first
+    assert "**From**: dev, F1-T1" in first
+    assert "**Status**: addressed" in last
+    assert "in tiny.py" in last
+    assert "is zero a number?" in one.page(record, "pm/inbox.md")
 
 
 # -- a person, and a restart -------------------------------------------------------------------------------------------

@@ -145,8 +145,9 @@ class _Words:
     def left(self, taken: set[str]) -> Iterator[Requirement]:
         """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
         brought = {one.id: one for one in self.plan.requirements}
+        agents = brought or self.plan.author  # then the tasks are an agent's way there, and nothing that was asked for
         for task in self.plan.tasks:
-            if task.id not in self.done and task.id not in taken and (task.id in brought or not brought):
+            if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
                 own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
                 yield _by_hand_alone(brought.get(task.id, own))
         for one in brought.values() if not self._speaks_for_all() else ():

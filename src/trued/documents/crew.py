@@ -30,11 +30,12 @@ class Crew(Value):
     integration: str = "pending"  # | passed | failed | skipped
     unmet: tuple[str, ...] = ()  # what integration found last
     records: Records = Records()  # what happened, as the files tell it
+    planned_before: bool = False  # the goal was a list of tasks already
     kept: dict[str, str] = {}  # noqa: RUF012  files that were there before, as they were
     criteria: tuple[Criterion, ...] = ()  # of a list that came before the goal
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
 
-    def migrated(self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion]) -> "Crew":
+    def migrated(self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()) -> "Crew":
         """With an older list of tasks. What failed there is tried again; what is ticked there is a claim, as ever."""
         for one in backlog.tasks:
             if one.state == "failed":

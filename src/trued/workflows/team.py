@@ -22,7 +22,7 @@ async def team(run: Run, goal: Goal) -> Outcome:
 async def begun(run: Run, goal: Goal) -> Crew:
     """The goal as features, stories and tasks: the PM's, or what an older list of tasks comes to."""
     crew = await teaming.found(run, goal)
-    if crew.backlog.features:
+    if crew.planned_before:
         return await teaming.laid_down(run, crew)
     said = await teaming.asked_once(run.session("pm", Breakdown, publishes=False), goal, **teaming.for_pm(crew))
     return await teaming.laid_down(run, crew.planned(said.features), said.decisions)
