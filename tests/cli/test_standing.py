@@ -10,7 +10,7 @@ from rich.text import Text
 
 from tests.cli.conftest import Trued
 from tests.views.recorded import Recorder, pipeline, team
-from trued.cli.live import AT_ONCE, Tree
+from trued.cli.live import AT_ONCE, Tree, hung
 from trued.cli.standing import ending, standing, steps_line
 from trued.cli.tree import footer
 from trued.cli.words import told
@@ -100,6 +100,18 @@ def test_a_thousand_tasks_leave_only_what_is_current_on_the_screen(scope: str) -
         tree.listen(tape.answered(key, "dev"))
     assert most <= AT_ONCE + 2
     assert len(tree._alive) <= 2
+
+
+@pytest.mark.spec("USE-4")
+@pytest.mark.parametrize("width", [30, 80, 100])
+def test_a_long_row_goes_on_below_itself(width: int) -> None:
+    console = Console(file=io.StringIO(), width=width)
+    row = Text("  ⚠ QA failed, attempt 1/10: " + "the index is not rebuilt, and " * 8)
+    lines = [one.plain for one in hung(row, console)]
+    assert " ".join(" ".join(lines).split()) == " ".join(row.plain.split())
+    if width > 30:
+        assert all(len(one) <= width for one in lines)
+        assert all(one.startswith("      ") for one in lines[1:])
 
 
 @pytest.mark.spec("USE-6")

@@ -73,6 +73,19 @@ def test_what_is_told_of_a_task_stands_with_its_calls_under_its_name() -> None:
     assert list(other.scopes) == ["feature F1/task F1-T1"]
 
 
+@pytest.mark.spec("TEAM-10", "TEAM-14")
+def test_tasks_that_are_tried_side_by_side_are_all_named() -> None:
+    tape = Recorder()
+    tries = [{**AT_WORK, "task": f"F1-T{number}", "attempt": number, "attempts": 10} for number in range(1, 7)]
+    seen = Progress(tape.event("team", "feature F1/team", kind="attempt", **one) for one in tries)
+    assert now(seen.team) == (
+        "feature 1/1 F1: Search · tasks F1-T1 1/10, F1-T2 2/10, F1-T3 3/10, F1-T4 4/10 and 2 more side by side"
+    )
+    for one in tries[:5]:
+        seen.tell(tape.event("team", "feature F1/team", kind="task", qa="passed", state="done", **one))
+    assert len(seen.team.at_work) == 1
+
+
 @pytest.mark.spec("TEAM-10", "TEAM-7")
 def test_a_feature_that_fails_and_uat_that_objects_are_warnings() -> None:
     tape = Recorder()

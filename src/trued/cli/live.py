@@ -14,6 +14,8 @@ from .tree import footer, header, scope_lines
 from .words import told
 
 PER_SECOND = 4  # pictures; more is only warmth
+HANGING = 4  # columns by which the rest of a long line stands in
+NARROWEST = 40
 AT_ONCE = 12  # rows of one part that are drawn again and again; what is settled of more goes up at once
 
 
@@ -119,16 +121,27 @@ class Tree:
         rows = [self._seen.rows[name] for name in names]
         called = self._seen.names.get(scope, "")
         for one in scope_lines(scope, rows, time.time(), called=called, goes_on=before > 0):
-            self._live.console.print(one)
+            for part in hung(one, self._console):
+                self._live.console.print(part)
         self._printed[scope] = before + len(names)
 
     def _picture(self) -> RenderableType:
         now, lines = time.time(), list[Text]()
         for scope, names in self._unprinted():
             rows = [self._seen.rows[name] for name in names]
-            lines += scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""))
+            drawn = scope_lines(scope, rows, now, called=self._seen.names.get(scope, ""))
+            lines += [part for one in drawn for part in hung(one, self._console)]
         room = max(3, self._console.height - 4)
         return Group(*lines[-room:], *footer(self._seen, now))
+
+
+def hung(text: Text, console: Console) -> list[Text]:
+    """What is wider than the screen goes on below, under what it belongs to."""
+    if text.cell_len <= console.width or console.width < NARROWEST:
+        return [text]
+    indent = len(text.plain) - len(text.plain.lstrip()) + HANGING
+    first, *rest = text.wrap(console, console.width - indent)
+    return [first, *(Text(" " * indent) + one for one in rest)]
 
 
 def _is_settled(row: Row) -> bool:

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from .progress import Progress
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
+BESIDE = 4  # tasks that are named where several are tried at once
 SHOWN = 12  # names of features at the start: more are counted
 WHY = 160  # characters of a finding; all of it is in QA's file
 FEATURE = {"completed": "completed", "failed": "failed", "in_progress": "at work"}  # by what the backlog says
@@ -43,6 +44,7 @@ class Team:
     tasks: dict[str, TaskSeen] = field(default_factory=dict)
     feature: str = ""  # at work
     task: str = ""
+    at_work: dict[str, None] = field(default_factory=dict)  # tasks that are tried now; more than one with --parallel
     integration: str = ""  # UAT of all features together
     features_done: int = 0
     features_all: int = 0
@@ -105,7 +107,12 @@ def now(team: Team) -> str:
         place = list(team.features).index(feature.id) + 1
         whole = max(team.features_all, len(team.features))
         parts.append(f"feature {place}/{whole} {_called(feature.id, feature.name)}")
-    if task and (not feature or task.feature == feature.id):
+    beside = [one for name in list(team.at_work) if (one := team.tasks.get(name))]
+    if len(beside) > 1:
+        more = f" and {len(beside) - BESIDE} more" if len(beside) > BESIDE else ""
+        names = ", ".join(f"{one.id} {one.attempt}/{one.attempts}" for one in beside[:BESIDE])
+        parts.append(f"tasks {names}{more} side by side")
+    elif task and (not feature or task.feature == feature.id):
         attempt = f", attempt {task.attempt}/{task.attempts}" if task.attempt and task.attempts else ""
         parts.append(f"task {_called(task.id, task.name)}{attempt}")
         parts += [f"QA {task.qa}"] if task.qa else []
@@ -220,6 +227,7 @@ def _feature(team: Team, data: Mapping[str, Any]) -> _Lines:
         yield f"feature {_called(name, words)} failed", True
     if name != team.feature:
         team.feature, team.task = name, ""
+        team.at_work.clear()
 
 
 def _worked(team: Team, data: Mapping[str, Any]) -> _Lines:
@@ -234,6 +242,9 @@ def _worked(team: Team, data: Mapping[str, Any]) -> _Lines:
     task = TaskSeen(name, words, feature, attempt, most, qa)
     task = replace(task, state=_over(task, str(data.get("state") or "")))
     team.tasks[name], team.task = task, name
+    team.at_work.pop(name, None)
+    if not qa:
+        team.at_work[name] = None
     if qa and (qa, attempt) != (before.qa, before.attempt):
         yield f"QA {qa}{f', attempt {attempt}/{most}' if attempt and most else ''}{_why(data)}", qa == "failed"
     if task.state == "failed" and before.state != "failed":
