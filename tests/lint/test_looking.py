@@ -82,6 +82,29 @@ def test_files_that_cannot_be_read_are_findings_and_stop_nobody(tmp_path: Path) 
     ]
 
 
+def test_a_file_that_is_too_long_for_any_agent_is_said_and_not_read(tmp_path: Path) -> None:
+    put(tmp_path, {"spec.agent.md": "# x\n" * 200_000, "notes.md": "# x\n" * 200_000})
+    (found,) = looked(named([tmp_path])).found
+    assert (found.where, found.rule) == (f"{tmp_path}/spec.agent.md:1", "ROLE-1")
+
+
+LONG = {
+    "path": "a/" * 40_000 + "x.md",
+    "aggregators": "aggregator " * 5_000,
+    "brackets": "(" * 80_000,
+    "headings": "# (\n" * 5_000,
+    "statuses": "`DONE, " * 10_000,
+    "memories": "memory/" * 10_000,
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("words", LONG.values(), ids=LONG.keys())
+def test_a_long_line_keeps_nobody_waiting(tmp_path: Path, words: str) -> None:
+    put(tmp_path, {**FILES, "v-build.agent.md": agent("v-build", role=words, contract=words, anchor=words)})
+    assert looked(named([tmp_path])).found
+
+
 def test_hostile_files_are_judged_in_no_time(tmp_path: Path) -> None:
     deep = "> " * 500 + "x\n" + "- " * 500 + "y\n" + "`" * 5000 + "\n" + "DONE|" * 5000 + "\n" + "a/" * 5000 + ".md\n"
     text = agent("v-build", role=deep, contract="- `DONE" + ", x" * 5000, anchor="memory.md " * 3000)

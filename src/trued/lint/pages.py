@@ -12,6 +12,7 @@ from markdown_it.token import Token
 
 SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # fences that show what a file may look like
 DEPRECATED = re.compile(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
+TITLE = 200  # characters of a heading that are compared
 NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
 
 
@@ -106,7 +107,7 @@ class Page:
 
 def normal(title: str) -> str:
     """A title as it is compared: small letters, no marks around it, one kind of hyphen."""
-    plain = re.sub(r"[\u2010-\u2014-]", "-", title.lower())
+    plain = re.sub(r"[\u2010-\u2014-]", "-", title[:TITLE].lower())
     return " ".join(re.sub(r"[*_`:#]|\(.*?\)", " ", plain).split())
 
 
@@ -125,16 +126,18 @@ def _titled(piece: Piece) -> bool:
     return piece.kind == "heading" and "deprecated" in piece.text.lower()
 
 
+def _is_heading(piece: Piece) -> bool:
+    return piece.kind == "heading" and not piece.inner
+
+
 def _sections(pieces: Sequence[Piece]) -> Iterator[Section]:
     for start, piece in enumerate(pieces):
-        if piece.kind != "heading" or piece.inner:
+        if not _is_heading(piece):
             continue
-        rest = pieces[start + 1 :]
-        end = next(
-            (n for n, one in enumerate(rest) if one.kind == "heading" and not one.inner and one.level <= piece.level),
-            len(rest),
-        )
-        yield Section(piece.flat, piece.level, piece.line, tuple(rest[:end]), normal(piece.flat))
+        end = start + 1
+        while end < len(pieces) and not (_is_heading(pieces[end]) and pieces[end].level <= piece.level):
+            end += 1
+        yield Section(piece.flat, piece.level, piece.line, tuple(pieces[start + 1 : end]), normal(piece.flat))
 
 
 class _Walk:

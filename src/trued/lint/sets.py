@@ -25,6 +25,7 @@ CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
 NAMES = (*ALONE, *CLUSTERED)
 ORCHESTRATOR, PATTERNS = "orchestrator", "dispatch-patterns"
 NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
+LONGEST = 400_000  # characters of a file: no agent reads more
 MOST = 2000  # files in one folder
 PASSED_OVER = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
 
@@ -102,6 +103,10 @@ def page_of(path: Path, shown: str = "") -> Page:
 
 def page(path: Path, shown: str, text: str) -> Page:
     """A file of this name with this text."""
+    if len(text) > LONGEST:
+        if path.name.endswith((".agent.md", ".prompt.md")):
+            raise BadInput(f"{len(text)} characters are no agent file", f"{shown}:1", f"keep it below {LONGEST}")
+        return Page(shown, stem_of(path), "other", None, ())
     try:
         matter = lenient(text, shown, KNOWN)
     except BadInput:  # fields that cannot be read: ROLE-1 says so

@@ -12,7 +12,8 @@ AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re
 SYNTHESIS = re.compile(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
 FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
-PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\.md\b")
+PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\}){0,300}\.md\b")
+REACH = 400  # characters that a clause may have before the word that it is about
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
 NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
@@ -68,7 +69,7 @@ def covers(path: str, wanted: str) -> bool:
 
 def is_denied(text: str, start: int, end: int) -> bool:
     """Whether these words are said of something that is not: "there is no …", "… is not yours to give"."""
-    before = CLAUSE.split(text[:start])[-1]
+    before = CLAUSE.split(text[max(0, start - REACH) : start])[-1]
     return bool(NO.search(before) or GONE.search(before) or AFTER.match(text, end))
 
 
