@@ -4,7 +4,14 @@ import importlib
 import sys
 
 NAMES = ("steps", "overhead", "help", "chunks")
-LONG = ("proof", "proof_cost", "context", "tickets", "pipeline")  # only when they are named; context needs real agents
+LONG = (
+    "proof",
+    "proof_cost",
+    "context",
+    "tickets",
+    "pipeline",
+    "backlog",
+)  # only when they are named; context needs real agents
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ from trued.documents.backlog import (
     BacklogFeature,
     BacklogTask,
     Story,
+    brief_of,
     honoured,
     parse_backlog,
     render,
@@ -266,7 +267,7 @@ def backlogs(draw: st.DrawFn) -> Backlog:
 
 
 @pytest.mark.spec("TEAM-3")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(backlog=backlogs())
 def test_what_is_written_reads_back_as_what_it_was(backlog: Backlog) -> None:
     assert parse_backlog(render(backlog)) == backlog
@@ -296,7 +297,7 @@ texts = st.lists(st.sampled_from(PIECES), max_size=25).map("".join)
 
 
 @pytest.mark.spec("TEAM-3")
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(text=texts)
 def test_any_text_that_can_be_read_comes_back_byte_for_byte(text: str) -> None:
     try:
@@ -458,3 +459,41 @@ def test_an_emptied_file_is_a_slip() -> None:
 @given(before=backlogs(), now=backlogs())
 def test_honouring_nothing_changes_nothing(before: Backlog, now: Backlog) -> None:
     assert honoured(before, parse_backlog(render(before)), now) == (now, ())
+
+
+# -- what an agent is told ---------------------------------------------------------------------------------------------
+
+
+def _long(features: int, tasks: int = 10) -> Backlog:
+    backlog = Backlog()
+    for number in range(features):
+        backlog, own = backlog.with_new_feature(f"Part {number}", ["it is there"])
+        backlog, story = backlog.with_new_story(own, "Story")
+        for task in range(tasks):
+            backlog, _ = backlog.with_new_task(story, f"Step {task}")
+    return backlog
+
+
+@pytest.mark.spec("TEAM-15")
+def test_a_brief_tells_of_the_feature_at_hand_and_counts_the_rest() -> None:
+    backlog = _long(3, 2).with_task("F1-T1", state="done").with_task("F2-T1", attempts=3)
+    assert brief_of(backlog, "F2-T1", ".trued/team/") == (
+        "1 of 6 tasks are done; 0 of 3 features are completed. All of it: .trued/team/backlog.md\n"
+        "before it: F1: Part 0 (pending, 1 of 2 tasks done)\n"
+        "after it: F3: Part 2 (pending, 0 of 2 tasks done)\n"
+        "F2: Part 1 (pending, 0 of 2 tasks done), UAT pending\n"
+        "- F2-S1: Story (0 of 2 tasks done)\n"
+        "  - [ ] F2-T1: Step 0, attempt 3 of 10 (this one)\n"
+        "  - [ ] F2-T2: Step 1"
+    )
+
+
+@pytest.mark.spec("TEAM-15")
+def test_a_thousand_tasks_do_not_grow_a_brief() -> None:
+    few, many = (len(brief_of(_long(features), "F5-T5")) for features in (10, 100))
+    assert many <= 1.05 * few
+    tasks = tuple(BacklogTask(id=f"F1-T{number}", description="Step") for number in range(1, 1001))
+    story = Story(id="F1-S1", name="Story", feature="F1", tasks=tasks)
+    wide = brief_of(Backlog(features=(BacklogFeature(id="F1", name="Part", stories=(story,)),)), "F1-T500")
+    assert len(wide) < 3 * few
+    assert "F1-T500: Step (this one)" in wide
