@@ -43,11 +43,11 @@ def test_what_the_engine_cannot_build_is_an_error_of_v_build(said: Memory | None
 
 @pytest.mark.spec("PIPE-3", "PIPE-9")
 def test_a_severity_is_the_worst_of_what_is_said_and_what_is_found_each_in_its_own_scale() -> None:
-    grave = ({"what": "x", "severity": 4},)
+    grave = ({"what": "x", "severity": "critical"},)
     assert worst("ct-security", Critique(severity="Low")) == "Low"
     assert worst("ct-security", Critique.model_validate({"severity": "Low", "findings": grave})) == "Critical"
     assert worst("r-security", Reviewed.model_validate({"findings": grave})) == "Blocker"
-    assert worst("r-quality", Reviewed.model_validate({"findings": [{"what": "x", "severity": 1}]})) == "Minor"
+    assert worst("r-quality", Reviewed.model_validate({"findings": [{"what": "x", "severity": "minor"}]})) == "Minor"
     assert worst("r-quality", Reviewed.model_validate({"severity": "Major", "findings": [{"what": "x"}]})) == "Major"
     assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": grave})) == "fail"
     assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": [{"what": "x"}]})) == "pass"
@@ -60,10 +60,11 @@ def test_a_severity_is_the_worst_of_what_is_said_and_what_is_found_each_in_its_o
 def test_only_critics_verifiers_and_reviewers_may_ask_for_a_revision() -> None:
     """The gate may not: what does not build is an error."""
     replies = [one for one in vars(pipeline_replies).values() if isinstance(one, type) and issubclass(one, Told)]
-    may = {one.__name__ for one in replies if one.model_fields["status"].annotation is Status} - {"Told"}
+    words: dict[str, Any] = {one.__name__: one.model_fields["status"] for one in replies if one is not Told}
+    words = {name: field.annotation for name, field in words.items()}
+    may = {name for name, known in words.items() if known is Status}
     assert may == {"Critique", "Verified", "Reviewed"}
-    others = [one.model_fields["status"].annotation for one in replies if one.__name__ not in {*may, "Told"}]
-    assert {get_args(one) for one in others} == {(DONE, ERROR)}
+    assert {get_args(known) for name, known in words.items() if name not in may} == {(DONE, ERROR)}
     assert BuildChecked.__name__ not in may
     assert "v-build" not in REVISING
 
@@ -71,7 +72,7 @@ def test_only_critics_verifiers_and_reviewers_may_ask_for_a_revision() -> None:
 @pytest.mark.spec("PIPE-7")
 def test_the_engine_runs_what_has_a_case_and_weighs_what_names_a_requirement() -> None:
     findings = [{"what": "a", "case": CASE}, {"what": "b", "requirement": "R"}, {"what": "c"}]
-    grave = [{"what": "d", "requirement": "R", "severity": 3}]
+    grave = [{"what": "d", "requirement": "R", "severity": "major"}]
     found = objections(
         returned(
             v_tests=Verified.model_validate({"findings": findings}),
@@ -91,7 +92,11 @@ def test_the_engine_runs_what_has_a_case_and_weighs_what_names_a_requirement() -
 @pytest.mark.spec("PIPE-5")
 def test_what_stays_high_after_the_revision_gets_a_name_and_what_is_low_does_not() -> None:
     high = Critique.model_validate(
-        {"status": REVISE, "severity": "High", "findings": [{"what": "a", "severity": 3}, {"what": "b", "severity": 1}]}
+        {
+            "status": REVISE,
+            "severity": "High",
+            "findings": [{"what": "a", "severity": "major"}, {"what": "b", "severity": "minor"}],
+        }
     )
     found = critiques(
         returned(

@@ -168,18 +168,21 @@ def decided(engine: Engine, record: RunRecord) -> list[tuple[str, str]]:
 # -- many ways to go on from one point ---------------------------------------------------------------------------------
 
 
+ASKING = {"question": "shall I?"}
+
+
 class Halt:
     """A run that waits because this agent asks something: kept as it is, so that many can go on from there."""
 
     def __init__(self, folder: Path) -> None:
         self.place, self.kept, self.id = folder / "place", folder / "kept", ""
 
-    async def reached(self, agent: str, crew: Crew, **flags: Any) -> "Halt":
+    async def reached(self, agent: str, crew: Crew, act: Any = ASKING) -> "Halt":
         self.place.mkdir(parents=True)
         with ExitStack() as stack:
             line = Line(self.place, stack)
-            crew.acts[agent] = {"question": "shall I?"}
-            record = await line.piped(line.played(crew), **flags)
+            crew.acts[agent] = act
+            record = await line.piped(line.played(crew))
             assert (record.state, record.code) == ("waiting", 3), record.why
             self.id = record.id
         shutil.copytree(self.place, self.kept, symlinks=True)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import events
-from tests.workflows.pipeline_agents import ROOT, Crew, Halt, crashes, decided, folder_of, leaves
+from tests.workflows.pipeline_agents import ROOT, Crew, Halt, builds, crashes, decided, folder_of, leaves
 from trued.decide import CRITICS, KNOWLEDGE, RESEARCH, REVIEWERS, VERIFIERS
 from trued.wire import Order
 
@@ -20,10 +20,16 @@ COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.m
 def before_review(tmp_path_factory: pytest.TempPathFactory) -> Halt:
     """All is built and verified; the security reviewer has something to ask. A verifier has meddled meanwhile, and
     the reviewer for knowledge fell over (EC-4)."""
-    crew = Crew(v_tasks=meddles, r_knowledge=crashes)
+    crew = Crew(implementer_T01=forges_memory, v_tasks=meddles, r_knowledge=crashes)
     halt = asyncio.run(Halt(tmp_path_factory.mktemp("pipeline")).reached("r-security", crew))
     assert sorted({*crew.asked}) == sorted(FLOW)
     return halt
+
+
+def forges_memory(order: Order) -> dict[str, Any]:
+    """An implementer may write anywhere but there."""
+    (folder_of(order) / "memory.md").write_text("# all is well\n")
+    return builds(order)
 
 
 def meddles(order: Order) -> dict[str, Any]:
@@ -56,7 +62,8 @@ async def test_a_request_becomes_proven_work_and_a_folder_with_every_artifact_an
         assert "all is well" not in shared
         assert "the engine undid what it wrote into" in line.document(record, "memory/v-tasks.mem.md")
         assert line.document(record, "verification/v-tests.md").startswith("# v-tests")
-        (undone,) = events(engine, record, "memory undone")
+        first, undone = events(engine, record, "memory undone")
+        assert (first.data["agent"], first.data["files"]) == ("implementer-T01", [f"{ROOT}memory.md"])
         assert undone.data["agent"] == "v-tasks"
         assert undone.data["files"] == [
             f"{ROOT}{name}" for name in ("memory.md", "memory/r-security.mem.md", "verification/v-tests.md")
@@ -91,7 +98,7 @@ def forges(order: Order) -> dict[str, Any]:
 def hides(order: Order) -> dict[str, Any]:
     """Done, it says, and none the worse; but one of its findings is."""
     leaves(order)
-    return {"severity": "", "findings": [{"what": "anybody may log in", "severity": 4}]}
+    return {"severity": "", "findings": [{"what": "anybody may log in", "severity": "critical"}]}
 
 
 @pytest.mark.spec("PIPE-7", "PIPE-9", "PIPE-15")

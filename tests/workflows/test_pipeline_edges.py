@@ -141,6 +141,7 @@ def maps(order: Order) -> dict[str, Any]:
 
 def finds(order: Order) -> dict[str, Any]:
     leaves(order, "T02 is wrong: 4 instead of 3")
+    (folder_of(order) / "memory" / "v-feature.mem.md").write_text("# v-feature\n\nStatus: ERROR\n")
     states = [{"task": "T01", "state": "done"}, {"task": "T02", "state": "partial", "what": "4"}]
     return {"status": "NEEDS_REVISION", "severity": "fail", "key_findings": ["T02 is wrong"], "tasks": states}
 
@@ -165,6 +166,8 @@ async def test_a_replan_reads_the_verification_files_and_only_the_failing_task_i
         assert all(f"{ROOT}verification/{name}.md" in planner for name in CHECKERS)
         assert "seen in v-tasks.md: T02 is wrong: 4 instead of 3" in crew.briefs("implementer-T02")[0]
         assert "verifier.md" not in planner
+        told_again = f"{ROOT}memory/v-feature.mem.md: you wrote it before, it is not yours, and it was undone"
+        assert [told_again in brief for brief in crew.briefs("v-tasks")] == [False, True]
         told = line.git("log", "-1", "--format=%H", "--grep=docs: verification", "--skip=1", record.branch)
         memory = line.git("show", f"{told}:{ROOT}memory/v-tests.mem.md")
         assert "Status: NEEDS_REVISION" in memory
@@ -229,7 +232,7 @@ async def test_after_three_rounds_the_run_goes_on_to_review_and_is_no_success(be
 @pytest.mark.spec("PIPE-7", "PIPE-15")
 async def test_what_a_reviewer_calls_major_is_mended_once_and_all_is_looked_at_again(before_verification: Halt) -> None:
     mends = {"tasks": [], "failures": [{"task": "T02", "what": "4"}]}
-    major = {"what": "it is slow", "where": "triples.py:1", "severity": 3}
+    major = {"what": "it is slow", "where": "triples.py:1", "severity": "major"}
 
     def grumbles(order: Order) -> dict[str, Any]:
         leaves(order)

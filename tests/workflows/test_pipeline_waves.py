@@ -10,11 +10,14 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.pipeline_agents import (
     FACTORS,
+    GOAL,
     ROOT,
     Crew,
+    Halt,
     Line,
     agent_of,
     builds,
+    crashes,
     decided,
     task,
 )
@@ -58,6 +61,33 @@ async def test_two_who_edit_the_same_lines_both_survive_and_the_merge_is_proven(
     verdict = engine.verdict(record.id)
     assert verdict is not None
     assert verdict.commit == record.head == line.git("rev-parse", record.branch)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("PIPE-11", "RUN-2")
+async def test_a_wave_that_was_broken_off_goes_on_where_it_was_with_a_writer_among_them(tmp_path: Path) -> None:
+    """Asked for a merge, one of them has a question; whoever comes next finds the others' work done."""
+    page = {"id": "T03", "title": "tell of both", "kind": "documentation"}
+
+    def asks(order: Order) -> dict[str, Any]:
+        merging = "<<<<<<<" in (Path(order.folder) / "tiny.py").read_text()
+        return {"question": "which line first?"} if merging else builds(order)
+
+    def writes(order: Order) -> dict[str, Any]:
+        (Path(order.folder) / "README.md").write_text("double and triple\n")
+        return {"key_findings": ["README.md tells of both"]}
+
+    crew = Crew(planner={"tasks": [*BESIDE, page]}, documentation_writer=writes)
+    halt = await Halt(tmp_path).reached("implementer-T02", crew, act=asks)
+    crew = Crew(implementer_T02=brings_together, documentation_writer=crashes)
+    async with halt.gone_on(crew) as (line, engine, record):
+        assert (record.state, record.code) == ("done", 0)
+        assert crew.asked[0] == "implementer-T02"
+        assert "documentation-writer-T03" not in crew.asked
+        assert line.file(record, "README.md") == "double and triple"
+        assert "memory/documentation-writer-T03.mem.md" in line.files(record)
+        merged = [one.data["part"] for one in events(engine, record, "merged")]
+        assert merged == ["wave 1 T01", "wave 1 T02", "wave 1 T03"]
 
 
 @pytest.mark.slow
@@ -137,7 +167,8 @@ async def test_without_a_users_file_held_out_cases_examine_it_and_a_person_has_t
 async def test_what_a_person_rejects_is_built_verified_and_reviewed_again(line: Line) -> None:
     crew = Crew()
     engine = line.played(crew)
-    record = await line.piped(engine, required=False)
+    (line.folder / "request.md").write_text(f"# Numbers\n\n{GOAL}")
+    record = await line.piped(engine, str(line.folder / "request.md"), required=False)
     assert record.code == 3
     engine.reject(record.id, "AC-triple", who="ann", why="three is too few")
     crew.orders.clear()
