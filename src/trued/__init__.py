@@ -32,7 +32,21 @@ if TYPE_CHECKING:
     from .patterns import Returned
     from .run import Run
     from .session import Session
-    from .types import Answer, Finding, Goal, Grade, Outcome, Plan, Reply, Severity, Status, Task, Value, Verdict
+    from .types import (
+        Answer,
+        Finding,
+        Goal,
+        Grade,
+        Outcome,
+        Plan,
+        Reply,
+        Severity,
+        Spoken,
+        Status,
+        Task,
+        Value,
+        Verdict,
+    )
 
 _HOMES = {
     "branch": ("SetUp",),
@@ -55,7 +69,7 @@ _HOMES = {
     "session": ("Session",),
     "types": (
         *("Answer", "Finding", "Goal", "Grade", "Outcome", "Plan"),
-        *("Reply", "Severity", "Status", "Task", "Value", "Verdict"),
+        *("Reply", "Severity", "Spoken", "Status", "Task", "Value", "Verdict"),
     ),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
@@ -92,6 +106,7 @@ __all__ = [
     "Session",
     "SetUp",
     "Severity",
+    "Spoken",
     "Status",
     "Stopped",
     "Summary",

@@ -16,7 +16,7 @@ from .checks import (
     TestsCheck,
     is_node,
 )
-from .claims import Finding, Reply
+from .claims import Finding, Reply, Spoken
 from .found import Author, Contract, Evidence, Judged, Outcome, Picture, Shot, Tried, Verdict
 from .house import (
     Approval,
@@ -82,6 +82,7 @@ __all__ = [
     "Shot",
     "Source",
     "Spending",
+    "Spoken",
     "Status",
     "Task",
     "TeamSettings",

@@ -1,9 +1,26 @@
 """What agents say. Nothing of it is believed."""
 
-from pydantic import Field
+from typing import Annotated, TypeAlias
+
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
 from .checks import Case
 from .scales import Severity, Status, Value
+
+WORDS = tuple(name.lower() for name in Severity.__members__)
+
+
+def _weighed(word: object) -> object:
+    return Severity.__members__.get(word.strip().upper(), word) if isinstance(word, str) else word
+
+
+# Agents and people weigh in words, of whichever scale is theirs; a number is read, too.
+Spoken: TypeAlias = Annotated[
+    Severity,
+    BeforeValidator(_weighed),
+    PlainSerializer(lambda one: one.name.lower(), return_type=str, when_used="json"),
+    WithJsonSchema({"type": "string", "enum": list(WORDS)}),
+]
 
 
 class Finding(Value):
@@ -11,7 +28,7 @@ class Finding(Value):
 
     what: str
     where: str = ""
-    severity: Severity = Severity.MAJOR
+    severity: Spoken = Field(default=Severity.MAJOR, json_schema_extra={"default": "major"})
     requirement: str = ""
     case: Case | None = None
     by: str = ""  # whose word it is; the engine knows, and fills it in

@@ -4,13 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from trued import Acceptance, Finding, Reply, Severity, Status, Value, Work
+from trued import Acceptance, Finding, Reply, Severity, Spoken, Status, Value, Work
 
 
 class Noted(Finding):
     """A finding. With a requirement and a case the engine runs it."""
 
-    severity: Severity = Severity.NONE
+    severity: Spoken = Field(default=Severity.NONE, json_schema_extra={"default": "none"})
 
 
 class Told(Reply):
