@@ -1,4 +1,4 @@
-"""A team with a backlog of N tasks, scripted in this process: `long_backlog N [TASKS]`: costs of a task, sizes of briefs."""
+"""A team with a backlog of N tasks, scripted in this process (`long_backlog N [TASKS]`): what a task costs it."""
 
 import asyncio
 import json

@@ -1,5 +1,7 @@
 """`backlog.md`: readable, reversible, and open to a person's hand."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -497,3 +499,13 @@ def test_a_thousand_tasks_do_not_grow_a_brief() -> None:
     wide = brief_of(Backlog(features=(BacklogFeature(id="F1", name="Part", stories=(story,)),)), "F1-T500")
     assert len(wide) < 3 * few
     assert "F1-T500: Step (this one)" in wide
+
+
+@pytest.mark.spec("TEAM-3")
+def test_the_example_of_the_guide_is_a_backlog() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "guide" / "team-files.md").read_text()
+    example = page.partition("```markdown\n")[2].partition("```")[0]
+    backlog = parse_backlog(example)
+    assert [task.state for task in backlog.tasks] == ["done", "open", "failed"]
+    assert not any(feature.kept for feature in backlog.features)
+    assert render(backlog) == example
