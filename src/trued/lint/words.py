@@ -12,7 +12,9 @@ AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re
 SYNTHESIS = re.compile(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
 FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
 
-PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\}){0,300}\.md\b")
+ENDING = re.compile(r"\.md\b")
+PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # what stands before the ending
+LENGTH = 300  # of a path
 REACH = 400  # characters that a clause may have before the word that it is about
 PLACE = re.compile(r"[<{*$]")
 GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
@@ -45,9 +47,12 @@ def paths(pieces: Iterable[Piece]) -> Iterator[tuple[str, int]]:
         if ".md" not in piece.text:
             continue
         text = piece.text.replace("\\_", "_")
-        for found in PATH.finditer(text):
-            if not found[0].startswith("//"):  # the end of an address
-                yield from ((path, piece.line_at(found.start())) for path in _written_out(found[0]))
+        after = 0
+        for found in ENDING.finditer(text):
+            before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
+            path, after = f"{before[0] if before else ''}.md", found.end()
+            if not path.startswith("//"):  # the end of an address
+                yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
 
 
 def is_combined(path: str) -> bool:
