@@ -2,8 +2,8 @@
 
     python -m tests.crash.chain --workflow pipeline|team [--kills N] [--every N] [--part I/N] [--supervisors N]
 
-`--kills`: so many writes, spread evenly, at least one of every kind of step; `--every`: all writes, before and after, in
-chains of N kills. Prints one JSON line a chain, and at the end `N kills, M failed`.
+`--kills`: so many writes, spread evenly, at least one of every kind of step; `--every`: all writes, before and after,
+in chains of N kills. Prints one JSON line a chain, and at the end `N writes, N kills, M failed`.
 """
 
 import argparse
@@ -14,15 +14,15 @@ import signal
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tests.crash.crews import Crewed, Piped, Teamed
-from tests.crash.dying import Chain, arm_engine, place_steps
+from tests.crash.dying import Chain, arm_engine, death, place_steps
 from tests.crash.sweep import MOMENTS, ROOT, Kill, Ledger, drive, forked, ledger, problems, waited
 from tests.proof.trial import bare_interpreter
-from trued.engine import SUPERVISOR
+from trued.engine import SUPERVISOR, Engine
 
 WORLDS: dict[str, type[Crewed]] = {one.workflow: one for one in (Piped, Teamed)}
 # A kind of step, by words in the name of a write in it. Each must be among those that a sample kills at.
@@ -76,38 +76,45 @@ class Chained:
     seconds: float = 0.0
 
 
-def run_through(world: Crewed, log: Path, targets: Mapping[str, str], doomed: Path | None = None) -> int:
+def run_through(
+    world: Crewed, targets: Mapping[str, str], doomed: Path | None = None, then: Callable[[], None] = death
+) -> int:
     """Start the run, or go on with it, until it ends or dies."""
     command = SUPERVISOR if doomed is None else (sys.executable, "-m", "tests.crash.doomed", str(doomed))
 
     def work() -> None:
         place_steps()
-        arm_engine(Chain(log, targets))
+        arm_engine(Chain(world.folder / "writes.log", targets, then))
         drive(world, command)
 
     return waited(forked(work))
 
 
+def writes_of(world: Crewed) -> list[str]:
+    """Names of all writes so far."""
+    return (world.folder / "writes.log").read_text().splitlines()
+
+
 def unkilled(place: Path, workflow: str) -> tuple[Ledger, list[str]]:
     """What it comes to, and the names of all writes."""
-    world, log = WORLDS[workflow](place).make(), place / "writes.log"
-    code = run_through(world, log, {})
+    world = WORLDS[workflow](place).make()
+    code = run_through(world, {})
     if code != 0:
         raise SystemExit(f"the run that is not killed ended with {code}")
-    return ledger(world)[0], log.read_text().splitlines()
+    return ledger(world)[0], writes_of(world)
 
 
 def chained(place: Path, workflow: str, expected: Ledger, targets: Mapping[str, str], *, supervisors: int) -> Chained:
     """Kill and resume until it ends by itself; then nothing may show that it was ever killed."""
     began, found = time.monotonic(), Chained(workflow)
-    world, log, doomed = WORLDS[workflow](place).make(), place / "writes.log", None
+    world, doomed = WORLDS[workflow](place).make(), None
     before, deaths = world.untouched(), DOOMED[workflow][:supervisors]
     if deaths:
         doomed = place / "doomed.json"
         doomed.write_text(json.dumps(deaths))
     code = -signal.SIGKILL
     while code == -signal.SIGKILL and found.kills <= len(targets) + len(deaths):
-        code = run_through(world, log, targets, doomed)
+        code = run_through(world, targets, doomed)
         found.kills += code == -signal.SIGKILL
     spent = place / "spent.jsonl"
     found.killed = [tuple(json.loads(line)) for line in spent.read_text().splitlines()] if spent.exists() else []
@@ -117,8 +124,17 @@ def chained(place: Path, workflow: str, expected: Ledger, targets: Mapping[str, 
     found.problems = problems(world, before, expected, Kill(who), code)
     if code == 0:
         found.problems += paid_again(world, [call for call, *_ in deaths])
+        found.adopted = adopted(world)
     found.seconds = round(time.monotonic() - began, 2)
     return found
+
+
+def adopted(world: Crewed) -> int:
+    """How often somebody who resumed found an agent at work."""
+    engine = Engine(world.home, {})
+    events = engine.journal.events(engine.journal.runs()[0].id)
+    engine.close()
+    return sum(one.kind == "adopted" for one in events)
 
 
 def paid_again(world: Crewed, excepted: Sequence[str]) -> Iterator[str]:

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.world import World
+from trued.documents.backlog import parse_backlog
+from trued.runtimes.scripted import ScriptedRuntime
+from trued.wire import Order
 
 GOAL = "- double(x) returns twice its argument\n- triple(x) returns three times its argument\n"
 PAID = """
@@ -20,7 +23,14 @@ CODE = {
 
 def paid():
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(SLOW_S)
+    time.sleep(max(SLOW_S, 0))
+
+def told_to_go_on(folder):  # where SLOW_S is below 0: so that whoever is met at work is surely met there
+    for _ in range(6000 if SLOW_S < 0 else 0):
+        if (folder / "go").exists():
+            (folder / "go").unlink()
+            return
+        time.sleep(0.02)
 
 """
 PIPELINE = """
@@ -33,14 +43,14 @@ CRITERIA = [
     {"id": "AC-2", "text": "triple(x) multiplies its argument by three"},
 ]
 MORE = {"spec": {"criteria": CRITERIA}, "planner": {"tasks": TASKS}}
-PLACES = {"researcher": "research/{}.md", "ct": "ct-review/ct-{}.md", "v": "verification/v-{}.md", "r": "review/r-{}.md"}
+FOLDERS = {"researcher": "research/", "ct": "ct-review/ct-", "v": "verification/v-", "r": "review/r-"}
 DOCUMENTS = {"spec": "feature.md", "designer": "design.md"}
 
 def looks(order, folder):
     paid()
     agent = order["key"].rpartition("/")[2].partition("#")[0]
     kind, _, focus = agent.partition("-")
-    name = DOCUMENTS.get(agent) or PLACES.get(kind, "").format(focus)
+    name = f"{FOLDERS[kind]}{focus}.md" if kind in FOLDERS else DOCUMENTS.get(agent)
     if name:
         (place,) = (folder / "docs" / "feature").iterdir()
         (place / name).parent.mkdir(exist_ok=True)
@@ -78,6 +88,8 @@ def techlead(order, folder):
 def dev(order, folder):
     paid()
     turn, code = order["turn"], folder / "tiny.py"
+    if turn == 1:
+        told_to_go_on(folder)
     if "F1-T1" in order["key"]:
         code.write_text(CODE["double"])
     elif turn == 1:  # the same lines as the other
@@ -155,3 +167,45 @@ class Teamed(Crewed):
         super().make(slow_s)
         self.flags = {"parallel": 2}
         return self
+
+
+ADDED = "- [ ] write notes\n"
+LATER = "- [ ] write more notes\n"
+
+
+class Healing(Teamed):
+    """A developer who needs several attempts, and nobody else but a PM; all of them inside the engine's process."""
+
+    def make(self, slow_s: float = 0.0, attempts: int = 8) -> "Healing":
+        super().make(slow_s)
+        self.attempts = attempts
+        self.goal = "double(x) returns twice its argument"
+        case = {"call": "tiny:double", "args": [7], "returns": 14}
+        asked = {"id": "is", "text": self.goal, "covers": ["goal"], "checks": [{"kind": "examples", "cases": [case]}]}
+        self.requirements.write_text(json.dumps({"requirements": [asked]}))
+        self.flags = {"team": {"off": ["techlead", "qa", "uat"]}}
+        self.runtime = ScriptedRuntime(self.played)
+        return self
+
+    def played(self, order: Order) -> dict[str, Any]:
+        if order.role == "pm":
+            story = {"name": "numbers", "tasks": [{"title": "write double"}]}
+            return {"features": [{"name": "numbers", "criteria": [self.goal], "stories": [story]}]}
+        task, _, turn = order.key.rpartition("#")
+        if "F1-T1/" in task:
+            factor = 2 if int(turn) >= self.attempts else 10 + int(turn)
+            (Path(order.folder) / "tiny.py").write_text(f"def double(x):\n    return {factor} * x\n")
+        else:
+            (Path(order.folder) / f"{task.split('/')[1]}.md").write_text("Notes.\n")
+        return {"summary": "it is there"}
+
+    def adds(self, line: str = ADDED) -> None:
+        """A person writes a line below the first task of the live copy."""
+        place = self.live("backlog.md")
+        lines = place.read_text().splitlines(keepends=True)
+        at = next(number for number, one in enumerate(lines) if "F1-T1" in one and "[" in one)
+        place.write_text("".join((*lines[: at + 1], line, *lines[at + 1 :])))
+
+    def tasks(self) -> dict[str, str]:
+        backlog = parse_backlog(self.files()[".trued/team/backlog.md"])
+        return {one.id: f"{one.description}: {one.state} {one.attempts}/{one.limit}" for one in backlog.tasks}

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import sqlite3
 from collections import Counter
@@ -72,7 +73,12 @@ class Points:
         return wrapped
 
 
+COMMIT = re.compile(r"[0-9a-f]{40}")
 STEP: ContextVar[str] = ContextVar("STEP", default="the start")
+
+
+def death() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 class Chain(Points):
@@ -82,8 +88,9 @@ class Chain(Points):
     in every process, whatever is done beside it.
     """
 
-    def __init__(self, log: Path, targets: Mapping[str, str]) -> None:
+    def __init__(self, log: Path, targets: Mapping[str, str], then: Callable[[], None] = death) -> None:
         super().__init__(log)
+        self.then = then
         self.spent = log.with_name("spent.jsonl")
         done = {json.loads(line)[0] for line in self.spent.read_text().splitlines()} if self.spent.exists() else set()
         self.targets = {name: when for name, when in targets.items() if name not in done}
@@ -101,7 +108,7 @@ class Chain(Points):
         if self.targets.get(self.names[number]) == when:
             with self.spent.open("a") as file:
                 file.write(f"{json.dumps([self.names[number], when])}\n")
-            os.kill(os.getpid(), signal.SIGKILL)
+            self.then()
 
 
 def place_steps() -> None:
@@ -115,7 +122,7 @@ def place_steps() -> None:
         finally:
             STEP.set(f"after {key}")
 
-    RunJournal.once = placed  # type: ignore[method-assign]
+    RunJournal.once = placed  # type: ignore[method-assign, assignment]
 
 
 def arm_engine(points: Points) -> None:
@@ -130,7 +137,7 @@ def arm_engine(points: Points) -> None:
 
     SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
     Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign, assignment]
-    durable.write = points.around(lambda path, *_: f"file {path.name}", durable.write)
+    durable.write = points.around(lambda path, *_: f"file {COMMIT.sub('COMMIT', path.name)}", durable.write)
 
 
 def arm_supervisor(points: Points) -> None:

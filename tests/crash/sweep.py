@@ -86,7 +86,7 @@ def waited(pid: int, within_s: float = LIMIT_S) -> int:
 def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
     """Start the world's run, or go on with it."""
     environ = {"HOME": str(world.folder), "PATH": os.environ["PATH"]}
-    engine = Engine(world.home, environ, supervisor=supervisor)
+    engine = Engine(world.home, environ, supervisor=supervisor, runtime=world.runtime)
     runs = engine.journal.runs()
 
     async def go() -> RunRecord:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.processes_left import marked
+from trued.protocols import Runtime
 
 PLAN = """# Plan: double
 
@@ -69,6 +70,7 @@ class World:
         self.script = folder / "agents.py"
         self.goal = str(self.plan)
         self.flags: dict[str, Any] = {}
+        self.runtime: Runtime | None = None  # plays the agents inside the engine's process: they die with it
 
     def make(self, slow_s: float = 0.15) -> "World":
         self.repository.mkdir(parents=True)
