@@ -32,6 +32,7 @@ class Desk(Generic[D, Q]):
     gaps: tuple[Finding, ...] = ()
     both: tuple[Both, ...] = ()  # of files that contradict what was accepted meanwhile
     judged: tuple[Judged, ...] = ()
+    answer: str = ""  # to the last question, for whoever asked it
     accepted: str = ""  # the run's head without this task's work
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
 
@@ -41,15 +42,27 @@ class Desk(Generic[D, Q]):
         qa = scope.session("qa", tested, publishes=False) if crew.plays("qa") else None
         return cls(task, scope, part, part.session("dev", developed, publishes=False), qa)
 
-    def told_to_dev(self, crew: Crew) -> dict[str, Context]:
-        """What is known when an attempt begins: the last one's failures, both sides of what contradicts."""
-        return {**team_briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.both}
+    async def works(self, crew: Crew) -> None:
+        """One turn of the developer: an attempt with all that is known, or, after a question, with the answer."""
+        known: dict[str, Context] = {"answer": self.answer}
+        if not self.answer:
+            known = {**team_briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.both}
+        self.said, self.answer = await self.dev.ask(crew.task(self.task), **known), ""
 
-    def told_to_qa(self, crew: Crew) -> dict[str, Context]:
+    async def tests(self, crew: Crew) -> None:
+        """One turn of QA, if anybody plays it; what it leaves in its clone is not taken."""
+        if self.qa is None:
+            return
+        known: dict[str, Context] = {"answer": self.answer}
+        if not self.answer:
+            known = {**team_briefs.for_qa(crew, self.task, self._claims()), "last_failures": self.gaps}
+        self.tested, self.answer = await consulted(self.qa, crew.task(self.task), **known), ""
+
+    def _claims(self) -> list[str]:
         said = [getattr(self.said, "summary", ""), *getattr(self.said, "implemented", ())]
         said += [f"file: {one}" for one in getattr(self.said, "files", ())]
         said += [f"note: {one}" for one in getattr(self.said, "notes", ())]
-        return {**team_briefs.for_qa(crew, self.task, [one for one in said if one]), "last_failures": self.gaps}
+        return [one for one in said if one]
 
     async def joined(self, run: Run) -> tuple[Finding, ...]:
         """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from .desk import D, Desk, Q, asked_once, consulted, shortcomings
 from .documents.backlog import NAME as BACKLOG
-from .documents.backlog import BacklogTask, parse_backlog
+from .documents.backlog import BacklogTask, parse_backlog, put_away
 from .documents.backlog.edits import honoured
 from .documents.crew import Crew
 from .documents.flat_plan import ORIGINAL, is_flat_plan, migrated
@@ -164,7 +164,7 @@ async def as_edited(run: Run, crew: Crew) -> Crew:
     except BadInput as error:
         await run.note("edit not understood", path=path, why=str(error))
         return crew
-    backlog, said = honoured(before, after, crew.backlog)
+    backlog, said = honoured(before, after, put_away(crew.backlog))
     await run.note("edit honoured", path=path, said=list(said))
     return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
 

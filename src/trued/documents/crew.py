@@ -1,5 +1,6 @@
 """A team at work: what is to be done, how far it is, and what each of its members has to know."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from ..types import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
@@ -159,7 +160,10 @@ class Crew(Value):
 
     def wave(self, name: str, most: int) -> tuple[str, ...]:
         """Open tasks of a feature that wait for nothing, as many as may be worked on at the same time."""
-        return tuple(one.id for one in self.backlog.feature(name).tasks if self._is_ready(one))[:most]
+        states = {one.id: one.state for one in self.backlog.tasks}
+        opened = [one for one in self.backlog.feature(name).tasks if one.is_open]
+        free = [one.id for one in opened if all(states.get(each, "done") == "done" for each in one.depends_on)]
+        return tuple(free[:most])
 
     def is_open(self, task: str) -> bool:
         return self.backlog.task(task).is_open
@@ -176,10 +180,6 @@ class Crew(Value):
         name = self.backlog.feature(task).id
         others = [one for one in self.backlog.features if one.id != name]
         return (name, "plan") if all(one.status == "completed" for one in others) else (name,)
-
-    def _is_ready(self, task: BacklogTask) -> bool:
-        states = {one.id: one.state for one in self.backlog.tasks}
-        return task.is_open and all(states.get(name, "done") == "done" for name in task.depends_on)
 
     def is_whole(self, name: str) -> bool:
         """Every task of the feature is done."""
@@ -329,11 +329,11 @@ class Crew(Value):
 
 def _requirements(backlog: Backlog) -> Iterator[Requirement]:
     """Each criterion, with the line of the backlog that it stands on."""
-    lines = render(backlog).splitlines()
+    rows = enumerate(render(backlog).splitlines(), 1)
+    lines = {found[1]: number for number, text in rows if (found := re.match(r"- \*\*(F\d+-C\d+)\*\*", text))}
     for feature in backlog.features:
         for one in feature.criteria:
-            line = next((number for number, text in enumerate(lines, 1) if f"{one.id}*" in text), 1)
-            source = Source(file=f"{FOLDER}{NAME}", line=line)
+            source = Source(file=f"{FOLDER}{NAME}", line=lines.get(one.id, 1))
             yield Requirement(id=one.id, text=one.text, source=source, covers=(feature.id,))
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 
 from ..types import Plan, Task
+from .backlog.brief import brief_of
 from .crew import Crew
 from .team_files import FOLDER
 from .team_words import Query
@@ -32,11 +33,11 @@ def for_pm(crew: Crew) -> dict[str, str]:
 def for_fixes(crew: Crew, name: str) -> dict[str, str]:
     """After a validation that failed: the features, and of the one that was looked at the tasks."""
     known = {"goal": _goal(crew), "features": _features(crew)}
-    return {**known, "tasks": _tasks(crew, name)} if name else known
+    return {**known, "backlog": brief_of(crew.backlog, name, FOLDER)} if name else known
 
 
 def for_techlead(crew: Crew, name: str) -> dict[str, str]:
-    known = {"goal": _goal(crew), "project": _project(crew), "tasks": _tasks(crew, name)}
+    known = {"goal": _goal(crew), "project": _project(crew), "backlog": brief_of(crew.backlog, name, FOLDER)}
     return {**known, "earlier_decisions": _decisions(crew)}
 
 
@@ -45,7 +46,7 @@ def for_dev(crew: Crew, task: str) -> dict[str, str]:
     one, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
-    return {**known, "attempt": f"{one.attempts} of {one.limit}"}
+    return {**known, "backlog": brief_of(crew.backlog, task, FOLDER), "attempt": f"{one.attempts} of {one.limit}"}
 
 
 def for_qa(crew: Crew, task: str, said: Sequence[str]) -> dict[str, str]:
@@ -87,13 +88,6 @@ def _feature(crew: Crew, name: str) -> str:
 def _features(crew: Crew) -> str:
     every = crew.backlog.features
     return rows((f"{one.id}: {one.name} ({one.status}, UAT {one.uat})" for one in every), "feature-status.md")
-
-
-def _tasks(crew: Crew, name: str) -> str:
-    tasks = crew.backlog.feature(name).tasks
-    needs = {one.id: f", needs {', '.join(one.depends_on)}" if one.depends_on else "" for one in tasks}
-    listed = (f"{one.id} [{one.state}]: {one.description}{needs[one.id]}" for one in crew.backlog.feature(name).tasks)
-    return rows(listed, "backlog.md")
 
 
 def _decisions(crew: Crew) -> str:

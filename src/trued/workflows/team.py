@@ -56,12 +56,10 @@ async def specified(run: Run, crew: Crew, name: str) -> Crew:
 
 async def worked(run: Run, plan: Plan, crew: Crew, name: str) -> Crew:
     """A feature's tasks, those that wait for nothing side by side; what a person edits is heard in between."""
-    while True:
-        crew = await teaming.as_edited(run, crew)
-        wave = crew.wave(name, run.settings.parallel)
-        if not wave:
-            return crew
-        crew = await healed(run, plan, crew, wave)
+    crew = await teaming.as_edited(run, crew)
+    while wave := crew.wave(name, run.settings.parallel):
+        crew = await teaming.as_edited(run, await healed(run, plan, crew, wave))
+    return crew
 
 
 async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
@@ -80,18 +78,12 @@ async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Cre
 async def developed(run: Run, crew: Crew, desks: list[Desk[Developed, Tested]]) -> Crew:
     """All of them at once. Whoever asks waits for the answer, and goes on with it."""
     crew = await teaming.at_work(run, crew, [desk.task for desk in desks])
-    said = await run.together({one.task: one.dev.ask(crew.task(one.task), **one.told_to_dev(crew)) for one in desks})
+    await run.together({desk.task: desk.works(crew) for desk in desks})
     for _ in range(QUESTIONS):
-        answers = dict[str, str]()
-        for desk in desks:
-            if query := said[desk.task].asks:
-                crew, answers[desk.task] = await answered(desk.scope, crew, ("dev", desk.task), query)
-        asking = [one for one in desks if one.task in answers]
-        said |= await run.together(
-            {one.task: one.dev.ask(crew.task(one.task), answer=answers[one.task]) for one in asking}
-        )
-    for desk in desks:
-        desk.said = said[desk.task]
+        asking = [(desk, desk.said.asks) for desk in desks if desk.said and desk.said.asks]
+        for desk, query in asking:
+            crew, desk.answer = await answered(desk.scope, crew, ("dev", desk.task), query)
+        await run.together({desk.task: desk.works(crew) for desk, _ in asking})
     return crew
 
 
@@ -117,15 +109,13 @@ async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Test
 
 async def tested(run: Run, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
     """QA on the merge; it may ask the PM what a criterion means."""
-    context, qa = desk.told_to_qa(crew), desk.qa
-    for _ in range(QUESTIONS if qa else 0):
-        desk.tested = await teaming.consulted(qa, crew.task(desk.task), **context) if qa else None
+    for _ in range(QUESTIONS):
+        await desk.tests(crew)
         if not desk.tested or not desk.tested.asks:
             break
         desk.back(run)
         query = desk.tested.asks.model_copy(update={"to": "pm"})
-        crew, answer = await answered(desk.scope, crew, ("qa", desk.task), query)
-        context = {"answer": answer}
+        crew, desk.answer = await answered(desk.scope, crew, ("qa", desk.task), query)
         await desk.joined(run)
     return crew
 
