@@ -1,5 +1,6 @@
 """A run while it goes on: a live tree on a terminal, one line an event elsewhere."""
 
+import threading
 import time
 from typing import Protocol, Self
 
@@ -59,16 +60,34 @@ class Tree:
         self._last = ""
         self._alive: dict[str, None] = {}  # scopes with something to draw: few, however long the run is
         self._live = self._fresh()
+        self._turn = threading.RLock()  # who writes to the screen: two at once would draw over each other
+        self._over = threading.Event()
+        self._drawing = threading.Thread()
 
     def __enter__(self) -> Self:
         self._live.start()
+        self._over.clear()
+        self._drawing = threading.Thread(target=self._draw, daemon=True)
+        self._drawing.start()
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self._drawing.join()
         self._settle(everything=True)
         self._live.stop()
 
+    def _draw(self) -> None:
+        while not self._over.wait(1 / PER_SECOND):
+            with self._turn:
+                if self._live.is_started:
+                    self._live.refresh()
+
     def listen(self, event: Event) -> None:
+        with self._turn:
+            self._hear(event)
+
+    def _hear(self, event: Event) -> None:
         self._seen.tell(event)
         for scope in self._seen.touched:
             self._last = scope
@@ -78,16 +97,18 @@ class Tree:
         self._settle(everything=False)
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
-        self._settle(everything=True)
-        self._live.stop()
+        with self._turn:
+            self._settle(everything=True)
+            self._live.stop()
         try:
             return await asked(question)
         finally:
-            self._live = self._fresh()  # one that was stopped would draw over what was typed since
-            self._live.start()
+            with self._turn:
+                self._live = self._fresh()  # one that was stopped would draw over what was typed since
+                self._live.start()
 
     def _fresh(self) -> Live:
-        return Live(get_renderable=self._picture, console=self._console, refresh_per_second=PER_SECOND, transient=True)
+        return Live(get_renderable=self._picture, console=self._console, auto_refresh=False, transient=True)
 
     def _title(self, event: Event) -> None:
         self._run = self._run or self._seen.branch.removeprefix("trued/")
@@ -120,9 +141,8 @@ class Tree:
         before = self._printed.get(scope, 0)
         rows = [self._seen.rows[name] for name in names]
         called = self._seen.names.get(scope, "")
-        for one in scope_lines(scope, rows, time.time(), called=called, goes_on=before > 0):
-            for part in hung(one, self._console):
-                self._live.console.print(part)
+        lines = scope_lines(scope, rows, time.time(), called=called, goes_on=before > 0)
+        self._live.console.print(Group(*(part for one in lines for part in hung(one, self._console))))
         self._printed[scope] = before + len(names)
 
     def _picture(self) -> RenderableType:
