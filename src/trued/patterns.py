@@ -16,6 +16,7 @@ from .types import Status, Value
 
 TRIES = 2  # of one errand: the second goes to a fresh session
 ROUNDS = 3  # of checking: what two rounds of mending leave is for people to see
+NAMED = 20  # files that whoever tries again is told of
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ class Patterns(Parallel):
             session = Session(
                 self.steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
             )
-            told = {"undone": Undone(files=tuple(returned.undone))} if returned.undone else {}
+            told = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
             reply = await session.tolerant(errand.subject, **{**errand.context, **told})
             lefts = (*returned.lefts, session.left)
             returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1)
