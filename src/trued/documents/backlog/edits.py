@@ -22,8 +22,36 @@ def honoured(
         return now, ()
     if not after.features and now.features:
         return now, ("no feature is left in the file: taken for a slip, nothing was changed",)
-    merge = _Merge(before, after, now, sealed)
+    merge = _Merge(before, _unheard(before, after), now, sealed)
     return merge.backlog(), tuple(merge.said)
+
+
+def _unheard(before: Backlog, after: Backlog) -> Backlog:
+    """Without new lines that stood there before, too: they were heard then, and have an id by now."""
+    heard = {(one.id, words) for one in before.features for words in _new_lines(one)}
+    return after.changed(
+        features=tuple(_without(one, {words for of, words in heard if of == one.id}) for one in after.features)
+    )
+
+
+def _new_lines(feature: BacklogFeature) -> Iterable[str]:
+    yield from (f"task {one.description}" for one in feature.tasks if is_new(one.id))
+    yield from (f"criterion {one.text}" for one in feature.criteria if is_new(one.id))
+
+
+def _without(feature: BacklogFeature, heard: Collection[str]) -> BacklogFeature:
+    if not heard:
+        return feature
+
+    def stays(name: str, words: str) -> bool:
+        return not (is_new(name) and words in heard)
+
+    stories = tuple(
+        story.changed(tasks=tuple(one for one in story.tasks if stays(one.id, f"task {one.description}")))
+        for story in feature.stories
+    )
+    criteria = tuple(one for one in feature.criteria if stays(one.id, f"criterion {one.text}"))
+    return feature.changed(stories=stories, criteria=criteria)
 
 
 class _Merge:

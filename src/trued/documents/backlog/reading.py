@@ -21,7 +21,7 @@ from .items import (
     Progress,
     Story,
 )
-from .lines import BULLET, line, names, unescaped
+from .lines import BULLET, children, line, names, unescaped
 
 NAME = "backlog.md"
 _FEATURE = re.compile(r"(?i)(?:feature[ :]+)?(F\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
@@ -128,7 +128,7 @@ class _Reading:
             self.feature = self._begun(self.whole, BacklogFeature, feature, where) if feature else None
             self.area = "feature" if feature else "other" if self.whole.order else "title"
             self._section(home if not feature else None, where)
-        elif heading.level == 3 and self.feature:
+        elif heading.level == 3 and self.feature and words.rstrip(": ").casefold() != "tasks":
             self.story = None
             story = _STORY.fullmatch(words) or _new(_NEW_STORY, words, below, 3)
             if words.rstrip(": ").casefold() == "acceptance criteria":
@@ -139,7 +139,8 @@ class _Reading:
             else:
                 self.area = "other"
                 self._section(self.feature, where)
-        elif self.story and words.rstrip(": ").casefold() == "tasks":
+        elif self.feature and words.rstrip(": ").casefold() == "tasks":
+            self.story = self.story or self._child(self.feature, Story, "", heading.line)
             self._mark(self.story, "tasks", *self._around(*where))
             self.area = "story"
         elif self.area != "title":
@@ -307,6 +308,8 @@ def _value(draft: _Draft, kind: type[P]) -> P:
     fields, pieces = dict(draft.fields), []
     for one in draft.order:
         if isinstance(one, _Draft):
+            if one.kind is Story:
+                one.fields.setdefault("feature", fields["id"])
             name = held[one.kind]
             fields[name] = (*fields.get(name, ()), _value(one, one.kind))
             pieces.append(Piece(name=f"+{one.fields['id']}"))
@@ -314,7 +317,9 @@ def _value(draft: _Draft, kind: type[P]) -> P:
             pieces.append(Piece(name=one.name, lead=one.lead, head=one.head, tail=one.tail))
     value = kind(**fields)
     kept = [_plain(piece, line(value, piece.name)) for piece in pieces]
+    below = [piece for child in children(value).values() for piece in child.kept]
     plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
+    plain = plain and not any(piece.tail or piece.lead for piece in below)  # what comes later has to mind that
     return value if plain else kind(**{**fields, "kept": tuple(kept)})
 
 
