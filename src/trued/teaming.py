@@ -330,12 +330,14 @@ async def finished(run: Run, plan: Plan, crew: Crew) -> Outcome:
 
 
 def refused(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:
-    """Features that people rejected, with their words."""
-    features = {one.id for one in crew.backlog.features}
+    """Features that people rejected, with their words; "" where the words are about all of them."""
+    features, words = {one.id for one in crew.backlog.features}, dict[tuple[Finding, ...], list[str]]()
     for task in tasks:
-        words = run.open(task).gaps
-        if task.id in features and words:
-            yield task.id, words
+        said = run.open(task).gaps
+        if task.id in features and said:
+            words.setdefault(said, []).append(task.id)
+    for said, names in words.items():
+        yield names[0] if len(names) == 1 else "", said
 
 
 def _criterion(crew: Crew, feature: str) -> str:

@@ -284,3 +284,56 @@ async def test_an_old_list_of_tasks_is_migrated_once_with_its_settings_and_the_o
     assert one.page(record, "plan.md.original") + "\n" == OLD
     assert one.git("show", f"{record.branch}:plan.md") + "\n" == OLD
     assert len(events(engine, record, "migrated")) == 2
+
+
+# -- the goal's own words, and people ----------------------------------------------------------------------------------
+
+WRITTEN = """# Numbers
+
+Numbers can be multiplied.
+
+## Success criteria
+
+- double(x) returns twice its argument
+
+## Constraints
+
+- no dependency is added
+"""
+
+
+def honest_examiner(order: Order) -> dict[str, Any]:
+    words = {"ship-1": "double(x) returns twice its argument", "F1-C1": "double(x) returns twice its argument"}
+    listed = [
+        {"requirement": name, "cases": [{"call": "tiny:double", "args": [one], "returns": 2 * one, "quotes": quote}]}
+        for name, quote in words.items()
+        for one in (4, 9)
+    ]
+    return {"interface": ["tiny:double(x)"], "cases": listed}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-1", "TEAM-9", "LAW-12")
+async def test_success_criteria_and_constraints_of_a_goal_are_requirements_and_a_person_has_the_last_word(
+    one: Teams,
+) -> None:
+    one.write("goal.md", WRITTEN)
+    one.commit()
+    members = Members(planned("double")).play("examiner", honest_examiner)
+    engine = one.played(members)
+    record = await one.teamed(engine, str(one.repository / "goal.md"), required=False)
+    assert record.code == 3
+    contract = engine.contract(record.id)
+    assert contract
+    words = {each.id: each.text for each in contract.requirements}
+    assert words["ship-1"] == words["F1-C1"] == "double(x) returns twice its argument"
+    assert words["constraint-1"] == "no dependency is added"
+    assert words["text-1"] == "Numbers can be multiplied."
+    assert not [name for name in words if "-T" in name]
+    engine.reject(record.id, "F1-C1", who="ann", why="it is too slow")
+    before = len(members.asked)
+    again = await engine.resume(record.id)
+    assert again.code in (1, 3)
+    later = members.asked[before:]
+    assert [key for key in later if "pm" in key or "dev" in key] == ["pm#2", "feature F1/task F1-T2/dev#1"]
+    assert "it is too slow" in members.orders[before].brief

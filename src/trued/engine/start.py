@@ -10,6 +10,7 @@ from typing import Any
 
 from ..config import load_settings, user_config, user_home
 from ..documents.account import account
+from ..documents.crew import Crew
 from ..documents.feature_list import is_feature_list, parse_feature_list
 from ..documents.plan import parse_plan, read_plan
 from ..documents.requirements import load_requirements
@@ -152,7 +153,7 @@ def _understood(workflow: str, goal: Goal, requirements: Requirements | None, ti
     if ticket:
         account(plan_of(ticket), goal, requirements)
     elif workflow in WORDS:
-        account(None, goal, requirements)
+        account(Crew(goal=goal).plan() if workflow == "team" else None, goal, requirements)
     elif workflow == HANDOFF:
         if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
             parse_feature_list(goal.text, goal.source.file)
