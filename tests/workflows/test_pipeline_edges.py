@@ -10,6 +10,7 @@ import pytest
 
 from tests.workflows.conftest import events
 from tests.workflows.pipeline_agents import (
+    CRITERIA,
     ROOT,
     TASKS,
     Crew,
@@ -23,7 +24,7 @@ from tests.workflows.pipeline_agents import (
     leaves,
     task,
 )
-from trued.decide import CHECKERS, CRITICS
+from trued.decide import CHECKERS, CRITICS, REVIEWERS, VERIFIERS
 from trued.wire import Order
 
 
@@ -313,3 +314,27 @@ async def test_a_task_that_nobody_finishes_stays_open_and_verification_finds_it(
     assert crew.asked.index("implementer-T02") < crew.asked.index("v-build")  # no threshold in waves
     assert decided(engine, record)[2][1] in ("NEEDS_REVISION", "ERROR")
     assert "T01 is open" in crew.briefs("implementer-T01")[2]
+
+
+def succeeds(order: Order) -> dict[str, Any]:
+    """Whoever it is: all is done, and nothing is left behind."""
+    said: dict[str, dict[str, Any]] = {
+        "spec": {"criteria": CRITERIA},
+        "planner": {"tasks": TASKS},
+        "examiner": {"cases": [], "interface": []},
+    }
+    return said.get(order.role, {})
+
+
+@pytest.mark.slow
+@pytest.mark.spec("PIPE-14", "LAW-2")
+@pytest.mark.parametrize("required", [True, False])
+async def test_a_crew_that_only_says_that_all_is_done_is_never_done(line: Line, required: bool) -> None:
+    crew = Crew(**dict.fromkeys(("researcher", "spec", "designer", "planner", "implementer", "examiner"), succeeds))
+    crew.acts |= dict.fromkeys((*CRITICS, *VERIFIERS, *REVIEWERS), succeeds)
+    engine = line.played(crew)
+    record = await line.piped(engine, required=required)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert "the diff is empty" in record.why
+    assert "research/impact.md" not in line.files(record)
+    assert f"{ROOT}research/impact.md: researcher-impact left no document" in crew.briefs("spec")[0]
