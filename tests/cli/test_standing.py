@@ -51,6 +51,13 @@ def test_of_a_cluster_at_work_those_who_have_ended_are_counted() -> None:
     assert "● verify 2/4" in steps_line(seen).plain
 
 
+@pytest.mark.spec("USE-4")
+def test_a_step_that_was_broken_off_is_neither_done_nor_at_work() -> None:
+    seen = until(pipeline(), "merged", 1)
+    seen.tell(Recorder().event("ended", state="interrupted", code=130))
+    assert "… implement 1/2  · verify" in steps_line(seen).plain
+
+
 @pytest.mark.spec("TEAM-10")
 def test_the_foot_of_the_tree_says_what_a_team_works_on_and_how_much_is_left() -> None:
     seen = until(team(), "team", 7)

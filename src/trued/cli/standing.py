@@ -11,6 +11,7 @@ from .words import counted, duration, line, money, tokens
 LONG = 160  # characters of a line about features and tasks
 MARKS = {  # by the state of a step, or its result once it has one
     "running": ("●", "bold cyan"),
+    "unfinished": ("…", "yellow"),
     "DONE": ("✓", "green"),
     "NEEDS_REVISION": ("↻", "yellow"),
     "ERROR": ("✗", "bold red"),
@@ -36,7 +37,7 @@ def steps_line(seen: Progress) -> Text:
     for stage in list(seen.stages.all.values()):  # a copy: a screen draws meanwhile
         if stage.number == "0":
             continue
-        mark, style = MARKS.get(_how(stage), ("·", "dim"))
+        mark, style = MARKS.get(_how(stage, seen), ("·", "dim"))
         text.append("  " if text.plain else "")
         text.append(f"{mark} ", style)
         name = line(SHORT.get(stage.name, stage.name), 24)
@@ -44,8 +45,11 @@ def steps_line(seen: Progress) -> Text:
     return text
 
 
-def _how(stage: Stage) -> str:
-    return "running" if stage.state == "running" else stage.result
+def _how(stage: Stage, seen: Progress) -> str:
+    """A step that was at work when the run was broken off has not ended."""
+    if stage.state == "running":
+        return "running" if seen.state == "running" else "unfinished"
+    return stage.result
 
 
 def _part(stage: Stage, seen: Progress) -> str:
