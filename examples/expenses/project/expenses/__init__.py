@@ -1,0 +1,1 @@
+"""Shared expenses, and a program that shows them."""
