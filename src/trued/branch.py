@@ -1,6 +1,6 @@
 """Branch: what a run puts on its branch: files that the engine owns, work that is accepted, work that is set aside."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -125,25 +125,22 @@ class Branch:
 
     async def edited(self, path: str) -> Edit | None:
         """What a person wrote into the live copy since the engine put it there; heard once, and recorded."""
-        place, known = self._place(path), self.line.copies.setdefault(path, set())
+        place = self._place(path)
 
         async def step() -> str:
             now = place.read_bytes() if place.is_file() else None
-            if now is None or content_hash(now) in known:
+            if now is None or content_hash(now) in (versions := self._versions(path)):
                 return ""
-            before = self._put(path)
-            words = before.read_bytes() if before.is_file() else b""
+            words = now.decode(errors="replace")
             self.steps.tell("edited")("edited", path=path)
-            edit = Edit(
-                before=words.decode(errors="replace"), after=now.decode(errors="replace"), sha256=content_hash(now)
-            )
+            edit = Edit(before=_closest(versions.values(), words), after=words, sha256=content_hash(now))
             return str(self.kit.redact(edit.model_dump_json()))
 
         found = await self.steps.once(self.steps.key(f"edited {path}"), digest(path), step)
         if not found:
             return None
         edit = Edit.model_validate_json(found)
-        known.add(edit.sha256)
+        self.line.copies[path] = (edit.sha256, edit.after)
         return edit
 
     async def remember(self, section: Section) -> None:
@@ -217,25 +214,47 @@ class Branch:
         durable.write(place, text, sync=False)
 
     def _shared_copy(self, path: str, text: bytes) -> None:
-        """The same, for a file in which a person may write, too: what they wrote and nobody heard yet stays."""
-        known = self.line.copies.setdefault(path, set())
-        known.add(content_hash(text))
-        place = self._place(path)
-        if place.is_file() and (not self.line.live or content_hash(place.read_bytes()) not in known):
-            return  # remembered only: what is there came after it, or is a person's
-        before = self._put(path)
-        before.parent.mkdir(parents=True, exist_ok=True)
-        durable.write(before, text, sync=False)
+        """The same, for a file in which a person may write, too: what they wrote and nobody heard yet stays. Killed
+        before it is in place, it is put there by whoever resumes; what is in place already is left alone."""
+        self.line.seen[f"copy {path}"] += 1
+        number, there, place = self.line.seen[f"copy {path}"], self._put(path), self._place(path)
+        if there and (max(there) > number or [*there] == [number]):
+            return
+        if place.is_file() and content_hash(place.read_bytes()) not in self._versions(path):
+            return
+        kept = self._kept(path)
+        kept.mkdir(parents=True, exist_ok=True)
+        durable.write(kept / str(number), text, sync=False)
         self._live_copy(self._copied(path), text)
+        for older in there:
+            if older != number:
+                (kept / str(older)).unlink()
+
+    def _versions(self, path: str) -> dict[str, str]:
+        """All that may stand in the live copy without anybody's edit, by hash: what the engine put there, what it was
+        about to put there when it was killed, and what a person wrote and was heard."""
+        own = {content_hash(one): one.decode(errors="replace") for one in self._put(path).values()}
+        return own | dict([self.line.copies[path]] if path in self.line.copies else [])
+
+    def _put(self, path: str) -> dict[int, bytes]:
+        """What the engine put into the live copy, by number: the last, and the one before where it was killed then."""
+        kept = self._kept(path)
+        numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
+        return {number: (kept / str(number)).read_bytes() for number in numbers}
+
+    def _kept(self, path: str) -> Path:
+        return self.kit.folder / "put" / folder_name(path)
 
     def _place(self, path: str) -> Path:
         return self.kit.folder / "files" / self._copied(path)
-
-    def _put(self, path: str) -> Path:
-        """What the engine last put into the live copy."""
-        return self.kit.folder / "put" / folder_name(path)
 
     def _copied(self, path: str) -> str:
         """A file of a folder that is the engine's keeps its place in it; any other goes by its name."""
         inside = [one for one in self.line.owned if one.endswith("/") and path.startswith(one)]
         return path.removeprefix(inside[0]) if inside else path.rpartition("/")[2]
+
+
+def _closest(versions: Iterable[str], words: str) -> str:
+    """The version that somebody had before them when they wrote this."""
+    lines = {*words.splitlines()}
+    return min(versions, key=lambda one: len(lines ^ {*one.splitlines()}), default="")
