@@ -170,6 +170,11 @@ def test_the_engine_changes_its_own_words_and_leaves_the_persons() -> None:
             "backlog.md:27: F1-T1 is there twice, first on line 25 (take the id away from the new one)",
         ),
         ("[ ] **F1-T2**", "[y] **F1-T2**", "backlog.md:27: [y] is no mark of a task (write [ ], [x] or [!])"),
+        (
+            "- **F1-C2**",
+            "- [x] **F1-T9**: done\n- **F1-C2**",
+            "backlog.md:16: F1-T9 stands among criteria (put it below a story)",
+        ),
         ("0/10", "many", 'backlog.md:27: "(attempts: many)" counts nothing (write it as (attempts: 3/10))'),
         (
             "\n## F1",

@@ -194,6 +194,8 @@ class _Reading:
             return
         box = _box(item)
         if self.area == "criteria":
+            if box is not None and (task := _split_name(box[1], "T")[0]):
+                raise self._bad(f"{task} stands among criteria", item.line, "put it below a story")
             if item.words.raw:
                 self._criterion(item, lead[0])
         elif box is not None:
