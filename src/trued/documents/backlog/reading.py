@@ -118,6 +118,8 @@ class _Reading:
         words, where = heading.words.raw, (heading.line, heading.end)
         if heading.end > heading.line and _FEATURE.fullmatch(words):
             raise self._bad(f'"{words[:40]}" is underlined', heading.line, "write it as `## F1: name`")
+        if heading.end > heading.line and self.feature and self._line(heading.line - 1).strip():
+            raise self._bad(f'"{words[:40]}" stands close below another line', heading.line, "leave an empty line")
         if heading.level <= 2:
             home, self.story = self.feature, None
             feature = (
