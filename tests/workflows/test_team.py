@@ -65,6 +65,7 @@ async def test_a_goal_in_words_becomes_features_that_are_built_validated_and_pro
     assert (await engine.resume(record.id)).head == record.head
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-11", "LAW-11")
 async def test_a_role_that_is_off_is_skipped_and_what_nobody_checked_is_said(one: Teams) -> None:
     members = Members(planned("double"))
@@ -99,6 +100,7 @@ def builds(factor: int | None = None) -> Act:
     return act
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-5", "TEAM-10")
 async def test_what_qa_finds_goes_back_to_the_developer_until_it_passes(one: Teams) -> None:
     case = {"call": "tiny:double", "args": [3], "returns": 6}
@@ -126,6 +128,7 @@ async def test_what_qa_finds_goes_back_to_the_developer_until_it_passes(one: Tea
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-5", "TEAM-9")
 async def test_after_the_last_attempt_a_task_is_failed_what_needs_it_is_skipped_and_the_rest_goes_on(
     one: Teams,
@@ -196,6 +199,25 @@ async def test_what_uat_rejects_becomes_fix_tasks_of_the_pm_for_a_feature_and_fo
     assert "still slow" in fixes[0]  # asked once more with the evidence, it kept that
 
 
+@pytest.mark.spec("TEAM-7", "TEAM-8", "TEAM-9")
+async def test_a_goal_that_is_not_accepted_as_a_whole_is_not_achieved_though_every_check_holds(one: Teams) -> None:
+    members = Members(planned("double")).play("uat", accepting, rejecting("it is slow", expected="fast", actual="slow"))
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE, team={"cycles": 1})
+    assert (record.state, record.code) == ("not proven", 1)
+    assert [(each.status, each.uat) for each in one.backlog(record).features] == [("completed", "passed")]
+    assert "F1: passed" in one.page(record, "uat/results.md")
+    found = one.page(record, "uat/integration-uat.md")
+    assert all(
+        words in found for words in ("All features: failed", "used it", "it is slow", "expected: fast", "all of it")
+    )
+    assert "integration UAT failed: it is slow" in record.why
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert all("disputed by" in " ".join(each.why) for each in verdict.requirements)
+
+
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-7", "TEAM-9")
 async def test_a_feature_that_no_user_accepts_is_failed_after_its_cycles_though_every_check_holds(one: Teams) -> None:
     members = Members(planned("double")).play("uat", rejecting("it is slow")).play("dev", builds())
@@ -266,7 +288,7 @@ OLD = """# Numbers
 """
 
 
-@pytest.mark.spec("TEAM-12")
+@pytest.mark.spec("TEAM-11", "TEAM-12")
 async def test_an_old_list_of_tasks_is_migrated_once_with_its_settings_and_the_original_is_kept(one: Teams) -> None:
     one.write("plan.md", OLD)
     (one.repository / ".sheen").mkdir()
@@ -284,6 +306,9 @@ async def test_an_old_list_of_tasks_is_migrated_once_with_its_settings_and_the_o
     assert one.page(record, "plan.md.original") + "\n" == OLD
     assert one.git("show", f"{record.branch}:plan.md") + "\n" == OLD
     assert len(events(engine, record, "migrated")) == 2
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert "no integration UAT: nobody looks at all features together" in verdict.undecided
 
 
 # -- the goal's own words, and people ----------------------------------------------------------------------------------

@@ -141,6 +141,7 @@ def edited(engine: Engine, home: Path, old: str, new: str) -> None:
     file.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 @pytest.mark.spec("TEAM-3")
 async def test_what_a_person_changes_in_the_backlog_is_honoured_at_the_next_task_and_on_record(one: Teams) -> None:
     members = Members(two_tasks())
@@ -164,7 +165,7 @@ class Killed(RuntimeError):
     """As if the machine had gone: nobody handles it."""
 
 
-@pytest.mark.spec("TEAM-5", "RUN-2")
+@pytest.mark.spec("TEAM-3", "TEAM-5", "RUN-2")
 async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
     """Seven of ten stay seven of ten; nobody who answered is asked again; an edit made meanwhile is heard."""
     members = Members(two_tasks(depends_on=["a"]))
