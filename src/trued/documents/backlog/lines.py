@@ -173,10 +173,16 @@ def written(part: "Part", indent: int = 0) -> str:
             text += written(inner[name], far) if name in inner else line(part, name, _lead(part, name, far))
         else:
             said = written(inner[name]) if name in inner else piece.head or line(part, name, piece.lead)
-            apart = put and name == "section" and not said.startswith("\n")
-            text, below = f"{text}{chr(10) * apart}{said}", piece.tail
+            text += _gap(text, said, put) if name == "section" else ""
+            text, below = text + said, piece.tail
         put = piece is None
     return _ended(text) + below if below else text
+
+
+def _gap(text: str, section: str, put: bool) -> str:
+    """An underlined heading would become a part of what stands close above it."""
+    blank = text.endswith(("\n\n", "\n\r\n")) or section.startswith(("\n", "\r\n"))
+    return "" if blank or not (put or not section.lstrip(" ").startswith("#")) else "\n"
 
 
 def _ended(text: str) -> str:
