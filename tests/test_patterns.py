@@ -124,7 +124,7 @@ class Found:
     ],
 )
 async def test_rounds_end_when_nothing_is_left_when_nothing_can_be_done_or_after_three(
-    stage: Stage, settled_in: int, mends: bool, story: str
+    settled_in: int, mends: bool, story: str
 ) -> None:
     told: list[str] = []
 

@@ -109,7 +109,7 @@ def hides(order: Order) -> dict[str, Any]:
         (crashes, 2, "r-security gave no answer"),
         (forges, 2, "r-security gave no answer"),
         (blocks, 1, "the key is in the code"),
-        (hides, 1, "anybody may log in"),
+        pytest.param(hides, 1, "anybody may log in", marks=pytest.mark.slow),
     ],
 )
 async def test_a_security_review_that_is_missing_or_finds_a_blocker_stops_the_run_whatever_files_say(

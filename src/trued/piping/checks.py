@@ -15,10 +15,11 @@ from ..patterns import Returned
 from ..types import Finding, Plan, Severity, Status, TestsCheck
 from .desk import Desk, unfinished, worst
 
-TESTS = "v-tests"
+TESTS, TASKS = "v-tests", "v-tasks"
 COMMANDS = 8  # that a plan names for its tests, and the engine runs
 SHOWN = 20  # gaps in a brief: the verification files have them all
 LINE = 300
+GRAVE = ("fail", "Major", "Blocker", "Critical")
 RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
@@ -129,9 +130,10 @@ async def verified(
     desk: Desk, returned: Mapping[str, Returned[Any]], build: Built | None, gaps: tuple[Finding, ...]
 ) -> Checked:
     """The table's word on what they say, or on what the engine saw where that is worse."""
-    counted_gaps = await counted(desk) if len(returned) > 1 else ()
+    counted_gaps, unfinished_ones = await counted(desk) if len(returned) > 1 else (), open_tasks(desk)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
     said = {name: None for name in VERIFIERS} | desk.memories(returned)
+    _heard(desk, said)
     seen = dict(said)
     if build is not None and not build.ok:
         why = f"the engine's own build ends with {build.outcome}"
@@ -141,6 +143,10 @@ async def verified(
     if gaps and len(returned) > 1:
         lines = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps)
         seen[TESTS] = overruled(said[TESTS], TESTS, Status.NEEDS_REVISION, lines)
+    if unfinished_ones:
+        lines = tuple(f"the engine knows: {one.what}" for one in unfinished_ones)
+        seen[TASKS] = overruled(said[TASKS], TASKS, Status.NEEDS_REVISION, lines)
+        gaps, beyond = (*gaps, *unfinished_ones), (*beyond, *unfinished_ones)
     asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
     await desk.filed("verification", returned, asked)
     decision = max(map(decide.verification, (seen, said)), key=lambda one: RANK.index(one.status))
@@ -150,6 +156,7 @@ async def verified(
 
 async def reviewed(desk: Desk, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]) -> Checked:
     memories = await desk.filed("review", returned)
+    _heard(desk, memories)
     decision = decide.review(memories)
     if gaps and decision.status is Status.DONE:  # a reviewer's case was run, and it fails
         why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
@@ -176,11 +183,12 @@ async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
     """What nobody settled stands when the run is finished, by whose word it is; what was settled stands no more."""
     desk.run.dispute("the engine", verification.beyond)
     for name in VERIFIERS:
-        desk.run.dispute(name, _standing(name, verification) if not verification.settled else ())
+        stands = _standing(name, verification) if not verification.settled else ()
+        desk.run.dispute(name, stands or _said_before(desk, name, verification))
     named = {line.partition(":")[0] for line in review.decision.why}
     for name in REVIEWERS:
-        stands = not review.settled and name in named
-        desk.run.dispute(name, _standing(name, review) if stands else ())
+        stands = _standing(name, review) if not review.settled and name in named else ()
+        desk.run.dispute(name, stands or _said_before(desk, name, review))
     again = verification.repeated() | review.repeated()
     looked = verification.returned.get("v-feature") or review.decision.status is not Status.ERROR
     left = {name: one for name, one in desk.critiques.items() if name in again or not looked}
@@ -201,11 +209,33 @@ def _standing(name: str, checked: Checked) -> tuple[Finding, ...]:
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)
 
 
-def critiques(returned: Mapping[str, Returned[Any]]) -> dict[str, Finding]:
-    """What is still High or worse after the revision, by an id that others can name."""
+def _heard(desk: Desk, said: Mapping[str, Memory | None]) -> None:
+    """Whoever objected takes it back itself: falling silent, or failing, is no yes."""
+    for name, memory in said.items():
+        if memory is None or memory.status is Status.ERROR or name == decide.KNOWLEDGE:
+            continue
+        desk.objecting.pop(name, None)
+        if memory.status is Status.NEEDS_REVISION or memory.severity in GRAVE:
+            desk.objecting[name] = memory
+
+
+def _said_before(desk: Desk, name: str, checked: Checked) -> tuple[Finding, ...]:
+    now, before = checked.said.get(name), desk.objecting.get(name)
+    if before is None or (now is not None and now.status is not Status.ERROR):
+        return ()
+    words = before.findings or (f"{name}: {before.status}",)
+    return tuple(Finding(what=f"{line} (said before the last change; {name} gave no answer since)") for line in words)
+
+
+def critiques(
+    returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None
+) -> dict[str, Finding]:
+    """What is still High or worse after the revision, by an id that others can name. Of a critic that did not look
+    again, what it said `before` stands."""
     found = list[Finding]()
-    for name, back in returned.items():
-        if back.reply is None or worst(name, back.reply) not in ("High", "Critical"):
+    for name, now in returned.items():
+        back = now if now.good or not before else before[name]
+        if back.reply is None or not _is_grave(worst(name, back.reply), back.reply.status):
             continue
         grave = [one for one in back.reply.findings if one.severity >= Severity.HIGH] or [*back.reply.findings]
         words = (
@@ -213,6 +243,11 @@ def critiques(returned: Mapping[str, Returned[Any]]) -> dict[str, Finding]:
         )
         found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in words]
     return {f"C{number}": one for number, one in enumerate(found, 1)}
+
+
+def _is_grave(severity: str, status: Status) -> bool:
+    """Who asks for a revision and does not say how badly, means it."""
+    return severity in ("High", "Critical") or (not severity and status is Status.NEEDS_REVISION)
 
 
 # -- which tasks are to be mended --------------------------------------------------------------------------------------
@@ -234,10 +269,8 @@ def to_mend(
     for one in desk.works if before else ():
         if one not in before:
             found.setdefault(one.id, [])
-    for task in sorted(desk.failed & known):
-        found.setdefault(task, []).append(Finding(what=f"{task} is open: nobody has finished it"))
-    left = list[Finding]()
-    for finding in findings:
+    findings, left = tuple(findings), list[Finding]()
+    for finding in (*(one for one in open_tasks(desk) if one not in findings), *findings):
         served = [work.id for work in desk.works if _concerns(work, finding)]
         left += [finding] if not served else []
         for task in served:
@@ -247,8 +280,12 @@ def to_mend(
     return {task: gaps[:SHOWN] for task, gaps in found.items()}
 
 
+def open_tasks(desk: Desk) -> tuple[Finding, ...]:
+    """Tasks that nobody has finished: the engine knows that itself, whatever those who verify say."""
+    ids = (one.id for one in desk.works if one.id in desk.failed)
+    return tuple(Finding(what=f"{one} is open: nobody has finished it") for one in ids)
+
+
 def _concerns(work: Work, one: Finding) -> bool:
-    where = one.where.partition(":")[0].removeprefix("./")
-    return (
-        one.requirement in work.criteria or (bool(where) and where in work.files) or one.what.startswith(f"{work.id}:")
-    )
+    where, named = one.where.partition(":")[0].removeprefix("./"), (f"{work.id}:", f"{work.id} is open")
+    return one.requirement in work.criteria or (bool(where) and where in work.files) or one.what.startswith(named)

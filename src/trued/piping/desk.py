@@ -72,6 +72,7 @@ class Desk:
     failed: set[str] = field(default_factory=set)  # tasks that are open
     disputes: list[Finding] = field(default_factory=list)  # of implementers, about cases that they cannot see
     objected: tuple[Finding, ...] = ()  # of those who check, on the work as it is now
+    objecting: dict[str, Memory] = field(default_factory=dict)  # who checks, and has not taken back what it said
     meddled: dict[str, tuple[str, ...]] = field(default_factory=dict)  # agent → files that were not its to write
     wave: int = 0
 

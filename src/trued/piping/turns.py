@@ -31,6 +31,7 @@ class Turn:
 
     work: Work
     part: Run
+    context: Mapping[str, Context]  # what its agents are told
     session: Session[Any] | None = None  # None: nobody has finished it
     reply: Reply | None = None
     lefts: tuple[Answered, ...] = ()
@@ -69,13 +70,12 @@ async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: G
 
 async def _worked(desk: Desk, work: Work, reply: type[R], gaps: Sequence[Finding]) -> Turn:
     """The task in a clone of its own; who fails is followed by somebody with fresh eyes, who begins where it began."""
-    turn = Turn(work, desk.run.part(f"wave {desk.wave} {work.id}"))
-    before, open_ones = turn.part.head, ", ".join(sorted({*work.depends_on} & desk.failed))
-    context: dict[str, Context] = desk.told(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    context |= {"gaps": gaps, "still_open": open_ones}
+    part, open_ones = desk.run.part(f"wave {desk.wave} {work.id}"), ", ".join(sorted({*work.depends_on} & desk.failed))
+    told = desk.told(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
+    turn, before = Turn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), reply, publishes=False, name=agent_of(work))
-        said = await session.attempt(work.task, **context)
+        said = await session.attempt(work.task, **turn.context)
         turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
         if said is not None and said.status is Status.DONE:
             return replace(turn, session=session)
@@ -92,9 +92,10 @@ async def _merged(desk: Desk, turn: Turn) -> Turn:
     message = f"merge: {work.id} {inert(' '.join(work.title.split())[:TITLE])}"
     conflict = await desk.run.join(turn.part, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
-        said = await session.attempt(work.task, conflict=conflict.files)
+        said = await session.attempt(work.task, **{**turn.context, "conflict": conflict.files})
         turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
-        conflict = await desk.run.join(turn.part, message)
+        if said is not None and said.status is Status.DONE:  # nobody else says that both sides are in it
+            conflict = await desk.run.join(turn.part, message)
     desk.disputes += getattr(turn.reply, "disputes", ())
     await session.close()
     return turn if conflict is None else await _aside(replace(turn, session=None))
