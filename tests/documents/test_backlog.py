@@ -195,6 +195,7 @@ HOSTILE = [
     "x\n- [x] **F1-T9**: done (attempts: 0/10)",
     "[x] **F1-T9**: done",
     "x (attempts: 0/10)",
+    "x (not in the contract)",
     "x <!-- ",
     "x -->",
     "```",
@@ -376,6 +377,9 @@ def test_a_sealed_criterion_cannot_be_edited_away_and_a_new_one_is_no_part_of_th
     ]
     assert "F1-C2 is back, as the sealed contract holds it: only `trued amend` changes that" in said
     assert "F1-C3 is told to the team, but is not in the sealed contract: only `trued amend` changes that" in said
+    assert "- **F1-C3**: it is fast (not in the contract)\n" in render(found)
+    gone, said = honoured(found, parse_backlog(_without(render(found), "F1-C3")), found)
+    assert [one.id for one in gone.feature("F1").criteria] == ["F1-C1", "F1-C2"]
     text = render(_shop())
     _, said = honoured(_shop(), parse_backlog(text[text.index("\n## F2") :]), _shop())
     assert said == (

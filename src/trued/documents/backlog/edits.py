@@ -17,7 +17,7 @@ def honoured(
     before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None = None
 ) -> tuple[Backlog, tuple[str, ...]]:
     """What a person changed between `before` and `after`, done to `now`; and in sentences what was honoured, and what
-    was not. `sealed`: the ids of the criteria that the contract holds; all that `now` has, where nobody says it."""
+    was not. `sealed`: ids of the contract's criteria; where nobody says them, all but those that a person added."""
     if after == before:
         return now, ()
     if not after.features and now.features:
@@ -58,7 +58,7 @@ class _Merge:
     def __init__(self, before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None) -> None:
         self.before, self.after, self.now = _Index(before), _Index(after), _Index(now)
         self.limit = next((task.limit for task in now.tasks), ATTEMPTS)
-        self.sealed = self.now.criteria.keys() if sealed is None else sealed
+        self.sealed = [name for name, one in self.now.criteria.items() if not one.added] if sealed is None else sealed
         self.said: list[str] = []
         self.made: dict[str, int] = {}  # series → the last number given
         self.named: dict[str, str] = {}  # what stands for a new part in the file → what does so from now on
@@ -213,7 +213,8 @@ class _Merge:
         if before is None or there is None:
             own = self._next(f"{now.id}-C", after)
             self.said.append(f"{own} is told to the team, but is not in the sealed contract: {AMEND}")
-            return after.changed(id=own)
+            return after.changed(id=own, added=True)
+        after = after.changed(added=there.added)
         if after.text == before.text:
             return after.changed(text=there.text)
         kept = f", but the sealed contract keeps its words: {AMEND}" if after.id in self.sealed else ""

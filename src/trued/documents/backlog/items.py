@@ -77,6 +77,7 @@ class Acceptance(Part):
 
     id: str
     text: Name
+    added: bool = False  # by a person, after the contract was sealed
 
     @staticmethod
     def _line_of(field: str) -> str:

@@ -19,8 +19,9 @@ proves nothing.
 MARKS = {"open": "[ ]", "done": "[x]", "failed": "[!]"}
 ARCHIVE = "backlog-archive.md"
 BULLET = "- "
+ADDED = "(not in the contract)"
 CODE = re.compile(r"(?<!`)(`+)(?!`)(?:.*?[^`])\1(?!`)")
-_SPECIAL = re.compile(r"[\\<&\[]|\((?=attempts\b)|(?<= )#(?=#*$)|^#")
+_SPECIAL = re.compile(r"[\\<&\[]|\((?=attempts\b|not in the contract\))|(?<= )#(?=#*$)|^#")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
 _OPTIONAL = {
     "status": "pending",
@@ -87,7 +88,8 @@ def _feature(feature: "BacklogFeature", name: str) -> str:
 
 def _criterion(criterion: "Acceptance", name: str) -> str:
     own = "" if is_new(criterion.id) else f"**{criterion.id}**: "
-    return f"- {own}{escaped(criterion.text)}\n" if name == "line" else ""
+    added = f" {ADDED}" if criterion.added else ""
+    return f"- {own}{escaped(criterion.text)}{added}\n" if name == "line" else ""
 
 
 def _story(story: "Story", name: str) -> str:

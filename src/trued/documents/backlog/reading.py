@@ -21,7 +21,7 @@ from .items import (
     Progress,
     Story,
 )
-from .lines import BULLET, children, line, names, unescaped
+from .lines import ADDED, BULLET, children, line, names, unescaped
 
 NAME = "backlog.md"
 _FEATURE = re.compile(r"(?i)(?:feature[ :]+)?(F\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
@@ -208,7 +208,10 @@ class _Reading:
     def _criterion(self, item: Item, lead: str) -> None:
         raw = item.words.raw if item.checked is None else f"[{'x' if item.checked else ' '}] {item.words.raw}"
         name, words = _split_name(raw, "C")
-        draft = self._child(self._in_feature(), Acceptance, name, item.line, text=unescaped(words))
+        said, added, rest = words.rpartition(f" {ADDED}")
+        added = added if name and not rest else ""
+        text = unescaped(said if added else words)
+        draft = self._child(self._in_feature(), Acceptance, name, item.line, text=text, added=bool(added))
         self._mark(draft, "line", item.line, item.words_end, lead)
 
     def _in_feature(self) -> _Draft:
