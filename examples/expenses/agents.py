@@ -1,7 +1,7 @@
 """Scripted agents for the flat's expenses, not a model: what they write and say is written down here.
 
-A developer takes too many decimals, and QA finds it; debts in both directions are not set off, QA overlooks that, and the
-engine finds it; a user types blanks between names, UAT rejects the feature, and the PM makes a task of it.
+A developer takes too many decimals, and QA finds it; a user types blanks between names, UAT rejects the feature, and
+the PM makes a task of it; debts in both directions are not set off, QA overlooks that, and the engine finds it.
 """
 
 import json
@@ -218,12 +218,12 @@ def qa(order: Order, folder: Path) -> dict[str, Any]:
     for amount in ("12.50", "0", "-3", "ten", "1.005") if task == "F1-T2" else ("7",) if "F1" in task else ():
         words = ["add", "{files}/book.json", "Dora", amount, "Dora,Emil"]
         code, said = used(folder, *words)
-        tried.append(f"{told(words)}: exit code {code}, {said!r}")
+        tried.append(f"{told(words)}: exit code {code}, {shown(said)}")
         if code == 0 and amount in ("0", "-3", "ten", "1.005"):
             failures.append(refusal(words, said))
     if task == "F2-T2":
         code, said = used(folder, "owes", "{files}/book.json", book=BOOK)
-        tried.append(f"owes, with one expense: exit code {code}, {said!r}")
+        tried.append(f"owes, with one expense: exit code {code}, {shown(said)}")
     if not tried:
         tried.append("read it: nothing calls it yet")
     return {"result": "FAIL" if failures else "PASS", "tried": tried, "failures": failures}
@@ -234,7 +234,7 @@ def refusal(words: list[str], said: str) -> dict[str, Any]:
         "what": f"{words[3]} is taken as an amount",
         "reproduction": [told(words)],
         "expected": "exit code 2, and nothing is written down",
-        "actual": f"exit code 0: {said.strip()}",
+        "actual": f"exit code 0, {shown(said)}",
         "case": {"run": ["python", "-m", "expenses", *words], "stdout": "", "exit": 2},
     }
 
@@ -242,13 +242,13 @@ def refusal(words: list[str], said: str) -> dict[str, Any]:
 def uat(order: Order, folder: Path) -> dict[str, Any]:
     """As the people of the flat would: with blanks after commas, and with several expenses."""
     tried, issues = list[str](), list[dict[str, Any]]()
-    words = ["add", "{files}/book.json", "Dora", "3.00", "Dora, Emil"]
+    words = ["add", "{files}/book.json", "Dora", "3.00", "Dora , Emil"]
     code, said = used(folder, *words)
-    tried.append(f"{told(words)}: exit code {code}, {said!r}")
+    tried.append(f"{told(words)}: exit code {code}, {shown(said)}")
     if said != (expected := "Dora paid 3.00 for Dora, Emil\n"):
         issues.append(
             {
-                "what": "a blank after a comma makes another person of Emil",
+                "what": "with a blank behind her name Dora is somebody else",
                 "reproduction": [told(words)],
                 "expected": expected.strip(),
                 "actual": said.strip(),
@@ -257,7 +257,7 @@ def uat(order: Order, folder: Path) -> dict[str, Any]:
         )
     if "F1" not in place(order):
         code, said = used(folder, "owes", "{files}/book.json", book=[*BOOK, {**BOOK[0], "payer": "Dora"}])
-        tried.append(f"owes, after both had paid: exit code {code}, {said!r}")
+        tried.append(f"owes, after both had paid: exit code {code}, {shown(said)}")
     return {"decision": "failed" if issues else "passed", "tried": tried, "issues": issues}
 
 
@@ -269,6 +269,10 @@ def used(folder: Path, *words: str, book: list[dict[str, Any]] | None = None) ->
         line = [sys.executable, "-B", "-m", "expenses", *(one.replace("{files}", own) for one in words)]
         done = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
     return done.returncode, done.stdout
+
+
+def shown(said: str) -> str:
+    return " / ".join(said.splitlines()) or "nothing"
 
 
 def told(words: list[str]) -> str:

@@ -183,12 +183,16 @@ async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 async def asks(run: Run, crew: Crew, who: tuple[str, str], role: str, query: Query) -> Crew:
     """A question in the inbox of the role that it goes to: it waits there until it is answered."""
     sender = f"{who[0]}, {who[1]}"
+    await run.note("team asks", who=sender, to=role, text=run.kit.redact(query.text))
     crew = crew.recorded(crew.records.told(role, sender, query.text, run.when, priority=query.priority))
+    await run.note("team asks", who=sender, to=role, text=query.text)
     return await noted(run, crew, f"docs: {who[0]} asks the {role} ({who[1]})")
 
 
 async def answers(run: Run, crew: Crew, role: str, about: str, said: tuple[str, Sequence[str]]) -> Crew:
+    await run.note("team answers", role=role, text=run.kit.redact(said[0]))
     records = crew.records.answered(role, said[0], run.when).decided(role, about, said[1], run.when)
+    await run.note("team answers", role=role, text=said[0])
     return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})")
 
 
@@ -206,10 +210,19 @@ async def attempted(run: Run, crew: Crew, desk: Desk[D, Q], gaps: Sequence[Findi
     words = tuple(one.what for one in gaps) + (
         ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     )
-    await told(run, crew, "task", task=desk.task, qa="failed" if gaps else "passed", why=words)
+    await told(run, crew, "task", task=desk.task, qa=_qa(desk), why=words)
     if task.state == "failed":
         await run.set_aside(desk.task, back_to=run.head, work=desk.part.head)
     return await noted(run, crew, f"docs: {desk.task} {task.state}")
+
+
+def _qa(desk: Desk[D, Q]) -> str:
+    """QA's own word, and whether the engine's evidence says something else."""
+    if not desk.tested:
+        return "skipped"
+    refused = bool(getattr(desk.tested, "objections", ()))
+    word = "failed" if refused else "passed"
+    return word if refused == bool(desk.gaps) else f"{word}, overruled by evidence"
 
 
 def _tested(crew: Crew, desk: Desk[D, Q], task: BacklogTask, when: float) -> Records:
@@ -221,7 +234,7 @@ def _tested(crew: Crew, desk: Desk[D, Q], task: BacklogTask, when: float) -> Rec
     if desk.qa and desk.tested:
         said = getattr(desk.said, "summary", "") or task.description
         records = records.told("qa", f"dev, {task.id}", f"Test {task.id}: {said}", when, kind="request")
-        records = records.answered("qa", "failed" if failures else "passed", when)
+        records = records.answered("qa", _qa(desk), when)
     records = records.tested(
         task.id, (task.attempts, task.limit), failures, when, tried=tried, ended=task.state == "failed"
     )
@@ -257,6 +270,7 @@ async def fixing(run: Run, crew: Crew, name: str, said: Reply, issues: Sequence[
     """Fix tasks of the PM, after UAT asked for them."""
     about, tasks = name or "all features", getattr(said, "tasks", ())
     crew = crew.with_fixes(name, tasks, issues)
+    await run.note("fix tasks", about=about, tasks=[one.title for one in tasks])
     wanted = "\n".join(one.what for one in issues)
     records = crew.records.told("pm", "uat", f"{about} failed:\n{wanted}", run.when, kind="request", priority="high")
     records = records.answered("pm", f"{len(tasks)} fix tasks", run.when)

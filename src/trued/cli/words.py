@@ -105,6 +105,7 @@ def told(event: Event) -> str:
         return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(waits_for(event.data))}; {why}"
     facts = _FACTS.get(event.kind, _all_facts)(event.data)
     key = scope_of(event.key) if label_of(event.key) == event.kind else event.key  # "step: …" says it once
+    key = "" if event.kind == "team" and event.data.get("feature") else key  # its words begin with the feature
     where = f" {line(key)}" if key else ""
     return f"{clock(event.at)} {event.kind}{where}{f': {facts}' if facts else ''}"
 
@@ -209,6 +210,12 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
         f"{data.get('cluster')} {data.get('result')}: {sentence(data.get('why'))}".removesuffix(": "), 300
     ),
     "team": lambda data: line(told_team(data), 300),
+    "team asks": lambda data: line(f"{data.get('who')} asks the {data.get('to')}: {data.get('text')}", 300),
+    "team answers": lambda data: line(f"the {data.get('role')}: {data.get('text')}", 300),
+    "fix tasks": lambda data: line(f"for {data.get('about')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),
+    "objection": lambda data: (
+        f"{'its case passes' if data.get('passed') else 'its own case fails'}: {line(data.get('what'), 300)}"
+    ),
     "agents found": lambda data: f"nobody named one; {line(data.get('says'))}",
     "waited": lambda data: duration(float(data.get("seconds") or 0.0)),
 }

@@ -246,7 +246,8 @@ def _worked(team: Team, data: Mapping[str, Any]) -> _Lines:
     if not qa:
         team.at_work[name] = None
     if qa and (qa, attempt) != (before.qa, before.attempt):
-        yield f"QA {qa}{f', attempt {attempt}/{most}' if attempt and most else ''}{_why(data)}", qa == "failed"
+        tried = f", attempt {attempt}/{most}" if attempt and most else ""
+        yield f"QA {qa}{tried}{_why(data)}", qa == "failed" or bool(data.get("why"))
     if task.state == "failed" and before.state != "failed":
         yield f"task {_called(name, words)} failed at attempt {attempt}/{most}; what QA found: {RESULTS}", True
 
