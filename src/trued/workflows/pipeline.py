@@ -44,11 +44,11 @@ async def designed(desk: Desk) -> None:
     """A design and its critics; what they call High is revised once, and what stays High is told to all who follow."""
     reads = (*RESEARCH, FEATURE)
     await desk.one("design", desk.errand("designer", Designed, reads))
-    decision, _ = await criticized(desk)
+    decision, before = await criticized(desk)
     if decision is Status.NEEDS_REVISION:
         await desk.one("design", desk.errand("designer", Designed, (*reads, DESIGN, *CRITIQUES)))
-        decision, returned = await criticized(desk)
-        desk.critiques = piping.critiques(returned) if decision is Status.NEEDS_REVISION else {}
+        _, returned = await criticized(desk)
+        desk.critiques = piping.critiques(returned, before)
 
 
 async def criticized(desk: Desk) -> tuple[Status, dict[str, Returned[Critique]]]:
