@@ -250,7 +250,7 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
     task = asyncio.create_task(go_on(engine, made, engine.resume))
     await asyncio.wait_for(at_work.wait(), 60)
     task.cancel()
-    ended = await task
+    ended = await asyncio.wait_for(task, 60)
     assert [one.code for one in ended] == [130]
     assert [one["state"] for one in of(engine, made)["runs"]] == ["interrupted", "interrupted"]
     again, runtime = ground.engine(failing("nobody"))

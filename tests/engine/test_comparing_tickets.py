@@ -75,6 +75,16 @@ def test_a_plan_stays_a_plan_whoever_else_reads_it(ground: Ground) -> None:
 
 
 @pytest.mark.spec("USE-8")
+def test_nothing_that_an_earlier_run_left_is_gone_on_from(ground: Ground) -> None:
+    (ground.folder / "spec.md").write_text("# Numbers\n\n`double(x)` returns twice its argument.\n")
+    engine, _ = ground.engine(everybody)
+    more = {"goal": str(ground.folder / "spec.md"), "required": False, "branch": "trued/r-gone"}
+    found = ready(engine, ways(ground, "handoff", "solo", **more))
+    assert [(one.inputs.start, one.inputs.base, one.inputs.branch) for one in found] == [("", "", "")] * 2
+    assert found[1].inputs.goal.source.file == ""  # a specification is no plan: solo is given its words
+
+
+@pytest.mark.spec("USE-8")
 def test_a_trackers_ticket_is_fetched_for_those_who_would_not_look_there(ground: Ground, github: GitHub) -> None:
     engine, flags = on(ground, github)
     found = ready(engine, ways(ground, "solo", "ticket", goal="#12", flags=flags))
