@@ -9,6 +9,7 @@ from .wire import Price, Spend
 
 Range: TypeAlias = tuple[float, float]
 
+TEAM_TASKS = 12  # of a feature, where nobody has counted them
 KNOWN = 3  # earlier calls of a role by an agent: then their own figures are taken
 # One call of an agent that nobody knows yet: requests to the model, context beyond prompt and brief, words said, time.
 REQUESTS: Range = (6, 40)
@@ -83,6 +84,10 @@ def calls_of(workflow: str, *, tasks: int, rounds: int) -> Mapping[str, tuple[in
     if workflow == "ticket":
         verified = {"verify-agent": (1, rounds), "fix-agent": (0, rounds - 1)}
         return {"impl-agent": (1, 1), **verified, "pr-agent": (0, 1)}
+    if workflow == "team":  # of a dozen tasks in each feature; three cycles of UAT, each with fixes by the PM
+        looks = 1 + -(-tasks // TEAM_TASKS)
+        whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
+        return {**whole, "dev": (tasks, tasks * rounds), "qa": (tasks, tasks * rounds)}
     return {
         "purple-team-a": (tasks, tasks * rounds),
         "purple-team-b": (tasks, tasks * rounds * 2),  # it is asked once more about what cannot be run

@@ -20,6 +20,8 @@ def past(*usd: float) -> list[Spend]:
 @pytest.mark.spec("USE-10")
 def test_the_fewest_and_the_most_calls_follow_from_the_workflow() -> None:
     assert calls_of("solo", tasks=9, rounds=3) == {"solo": (1, 2)}
+    team = {"pm": (0, 6), "techlead": (1, 4), "uat": (2, 6), "dev": (3, 30), "qa": (3, 30)}
+    assert calls_of("team", tasks=3, rounds=10) == team
     assert calls_of("purple", tasks=2, rounds=3) == {"purple-team-a": (2, 6), "purple-team-b": (2, 12)}
 
 

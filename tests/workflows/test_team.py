@@ -9,6 +9,7 @@ import pytest
 
 from tests.workflows.conftest import events
 from tests.workflows.team_agents import Act, Members, Teams, planned, task_of, told, wrote
+from trued.engine.handing import estimated
 from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."
@@ -362,3 +363,15 @@ async def test_success_criteria_and_constraints_of_a_goal_are_requirements_and_a
     later = members.asked[before:]
     assert [key for key in later if "pm" in key or "dev" in key] == ["pm#2", "feature F1/task F1-T2/dev#1"]
     assert "it is too slow" in members.orders[before].brief
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-1", "USE-10")
+async def test_a_plan_can_be_seen_with_what_it_will_take_before_anybody_works(one: Teams) -> None:
+    members = Members(planned("double"), planned("triple"))
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE, plan_only=True)
+    assert (record.state, record.code) == ("planned", 0)
+    assert [key for key in members.asked if "examiner" not in key] == ["pm#1"]
+    calls = {part.role: part.calls for part in estimated(engine, record.id).parts}
+    assert calls["dev"] == calls["qa"] == (2, 20)

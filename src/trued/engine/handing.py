@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 HALTED = ("limited", "not proven", "waiting", "stopped")
 PLANNER, INITIALIZER = "planner#", "initializer#"
+TEAM = "team"
 
 
 def handed_over(engine: "Engine", record: RunRecord) -> str:
@@ -105,11 +106,12 @@ def estimated(engine: "Engine", run_id: str) -> Estimate:
     """What the work will take that a planned run has before it."""
     inputs = engine.inputs(run_id)
     settings, price = inputs.settings, limits.prices(inputs.settings)
-    wanted = calls_of(settings.workflow, tasks=_tasks(engine, run_id), rounds=settings.rounds)
+    rounds = settings.team.attempts if settings.workflow == TEAM else settings.rounds
+    wanted = calls_of(settings.workflow, tasks=_tasks(engine, run_id), rounds=rounds)
     cast = [
         Cast(role, agent, fewest, most, price(agent, _model(engine, run_id, role)), len(inputs.goal.text))
         for role, (fewest, most) in wanted.items()
-        if (agent := settings.agents.get(role) or settings.agents.get("*", ""))
+        if (agent := settings.agents.get(role) or settings.agents.get("*", "")) and role not in settings.team.off
     ]
     return estimate(cast, engine.journal.past, limits.in_force(engine, run_id))
 
@@ -126,6 +128,9 @@ def _tasks(engine: "Engine", run_id: str) -> int:
         return _features(engine, run_id, goal)
     if inputs.settings.workflow == "ticket":
         return 1
+    if inputs.settings.workflow == TEAM:
+        told = [one.data for one in engine.journal.events(run_id) if one.kind == TEAM]
+        return int(told[-1]["tasks"]) if told else 1
     if goal.source.file:
         return len(parse_plan(goal.text, goal.source.file).tasks)
     return _replied(engine, run_id, PLANNER, "tasks")
