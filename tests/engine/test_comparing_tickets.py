@@ -78,7 +78,7 @@ def test_a_plan_stays_a_plan_whoever_else_reads_it(ground: Ground) -> None:
 def test_nothing_that_an_earlier_run_left_is_gone_on_from(ground: Ground) -> None:
     (ground.folder / "spec.md").write_text("# Numbers\n\n`double(x)` returns twice its argument.\n")
     engine, _ = ground.engine(everybody)
-    more = {"goal": str(ground.folder / "spec.md"), "required": False, "branch": "trued/r-gone"}
+    more: dict[str, Any] = {"goal": str(ground.folder / "spec.md"), "required": False, "branch": "trued/r-gone"}
     found = ready(engine, ways(ground, "handoff", "solo", **more))
     assert [(one.inputs.start, one.inputs.base, one.inputs.branch) for one in found] == [("", "", "")] * 2
     assert found[1].inputs.goal.source.file == ""  # a specification is no plan: solo is given its words
