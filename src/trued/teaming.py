@@ -185,14 +185,12 @@ async def asks(run: Run, crew: Crew, who: tuple[str, str], role: str, query: Que
     sender = f"{who[0]}, {who[1]}"
     await run.note("team asks", who=sender, to=role, text=run.kit.redact(query.text))
     crew = crew.recorded(crew.records.told(role, sender, query.text, run.when, priority=query.priority))
-    await run.note("team asks", who=sender, to=role, text=query.text)
     return await noted(run, crew, f"docs: {who[0]} asks the {role} ({who[1]})")
 
 
 async def answers(run: Run, crew: Crew, role: str, about: str, said: tuple[str, Sequence[str]]) -> Crew:
     await run.note("team answers", role=role, text=run.kit.redact(said[0]))
     records = crew.records.answered(role, said[0], run.when).decided(role, about, said[1], run.when)
-    await run.note("team answers", role=role, text=said[0])
     return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})")
 
 
