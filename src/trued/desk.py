@@ -13,6 +13,8 @@ from .run import Run
 from .session import Context, Session, Subject
 from .types import Finding, Judged, Plan, Reply, Task, TestsCheck, Verdict
 
+SAID = 1_500  # characters of what failing tests say
+
 D = TypeVar("D", bound=Reply)
 Q = TypeVar("Q", bound=Reply)
 R = TypeVar("R", bound=Reply)
@@ -117,10 +119,14 @@ def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
 async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     """Tests that the tech lead named, run by the engine on the newest commit: they can hold a task up, no more."""
     found = await run.figures(TestsCheck(command=command))
-    if found.good or (not found.total and recognised(command) is None):
+    if found.good:
+        return ()
+    if not found.total and recognised(command) is None:  # no developer could mend a command that is none of tests
+        await run.note("tests not counted", command=command, why=found.why or "nothing was counted")
         return ()
     what = f"{found.passing} of {found.total} tests pass" if found.total else await _why(run, command, found)
-    return (Finding(what=f"`{command}`: {what}", where="run by the engine"),)
+    said = f":\n{found.said[:SAID]}" if found.said else ""
+    return (Finding(what=f"`{command}`: {what}", where=f"run by the engine{said}"),)
 
 
 async def _why(run: Run, command: str, found: Figures) -> str:
