@@ -148,3 +148,23 @@ def test_an_edit_of_a_copy_that_was_about_to_be_renewed_and_one_on_top_of_it_are
         "F1-T3": "write more notes: done 1/10",
     }
     assert honoured(world) == [['F1-T2 is new: "write notes"'], ['F1-T3 is new: "write more notes"']]
+
+
+@pytest.mark.timeout(7200)
+@pytest.mark.spec("TEAM-3")
+@pytest.mark.slow
+def test_an_edit_after_a_kill_at_any_write_is_heard_once(tmp_path: Path, all_kills: bool) -> None:
+    world = Healing(tmp_path / "unkilled").make(attempts=2)
+    assert run_through(world, {}) == 0
+    writes = writes_of(world)
+    first = writes.index("file backlog.md | after note#1 | 1")
+    last = writes.index(f"journal | feature F1/edited {BACKLOG}#2 | 1")
+    points = list(enumerate(writes[first : last + 1]))
+    for number, name in points if all_kills else points[1::12]:
+        when = "after" if name == writes[first] or (number % 2 and name != writes[last]) else "before"
+        world = Healing(tmp_path / f"killed{number}").make(attempts=2)
+        assert run_through(world, {name: when}) == DEAD, name
+        world.adds()
+        assert run_through(world, {}) == 0, name
+        assert world.tasks() == {"F1-T1": "write double: done 2/10", "F1-T2": "write notes: done 1/10"}, (name, when)
+        assert honoured(world) == [['F1-T2 is new: "write notes"']], (name, when)
