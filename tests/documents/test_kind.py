@@ -352,6 +352,8 @@ def test_a_text_that_cannot_be_had_breaks_nothing(shape: str) -> None:
 @pytest.mark.spec("TEAM-15")
 def test_of_a_thousand_tests_few_are_read() -> None:
     assert len(to_read([f"tests/test_{number}.py" for number in range(1000)])) == 8
+    nested = [f"part{number}/inner/test_{each}.py" for number in range(300) for each in range(3)]
+    assert len(to_read([*nested, "part7/inner/pyproject.toml"])) == 8 + 3 + 1
 
 
 @pytest.mark.spec("TEAM-13")

@@ -75,9 +75,14 @@ def to_read(paths: Collection[str]) -> tuple[str, ...]:
 
 
 def _telling(folder: str, names: set[str]) -> Iterator[str]:
-    tests = python_commands.tests_in(names)[: python_commands.LOOKED] + _node_tests(names)[: python_commands.LOOKED]
-    manifests = (*python_commands.TOLD, *python_commands.STARTED, *toolchains.READ, *MAKEFILES)
-    for name in (*(one for one in manifests if one in names), *(one for one in names if is_read(one)), *tests):
+    manifests = [one for one in (*python_commands.TOLD, *toolchains.READ) if one in names]
+    manifests += [one for one in names if is_read(one)]
+    tests = list[str]()
+    if folder == "." or manifests:  # elsewhere nobody looks for a project
+        started = [one for one in (*python_commands.STARTED, *MAKEFILES) if one in names]
+        most = python_commands.LOOKED
+        tests = [*started, *python_commands.tests_in(names)[:most], *_node_tests(names)[:most]]
+    for name in (*manifests, *tests):
         yield name if folder == "." else f"{folder}/{name}"
 
 
