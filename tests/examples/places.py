@@ -59,6 +59,12 @@ class Place:
         """What a command tells as one JSON document a line."""
         return [json.loads(line) for line in self.trued(*words, "--json").stdout.splitlines()]
 
+    def events(self, kind: str) -> list[dict[str, Any]]:
+        return [one["data"] for one in self.lines("logs") if one["kind"] == kind]
+
+    def file(self, branch: str, path: str) -> str:
+        return git(self.repository, "show", f"{branch}:{path}")
+
     def commit(self, message: str) -> str:
         git(self.repository, "add", ".")
         git(self.repository, "commit", "-q", "--allow-empty", "-m", message)

@@ -6,21 +6,24 @@ from pathlib import Path
 
 import pytest
 
+from examples.expenses import agents as expenses
+from examples.reading import agents as reading
 from examples.service import agents as service
 from examples.shop import agents as shop
 from tests.cli.conftest import git
-from tests.examples.places import EXAMPLES, begun, started
+from tests.examples.places import EXAMPLES, Place, begun, started
 from trued.documents.feature_list import parse_feature_list, upcoming
 from trued.documents.requirements import load_requirements
 
 
-@pytest.mark.parametrize("name", ["shop", "service"])
+@pytest.mark.parametrize("name", ["shop", "service", "reading", "expenses"])
 def test_start_makes_a_repository_once_and_keeps_the_users_requirements_out_of_it(name: str, tmp_path: Path) -> None:
     place = begun(name, tmp_path)
     assert git(place.repository, "status", "--short") == ""
     assert git(place.repository, "branch", "--show-current") == "main"
     assert "requirements.yaml" not in git(place.repository, "ls-files")
-    assert load_requirements(place.requirements).serve is not None
+    asked = load_requirements(place.requirements)
+    assert (asked.serve is not None) == (name in ("shop", "service"))
     again = started(name, place.folder)
     assert (again.returncode, again.stderr) == (
         1,
@@ -43,10 +46,40 @@ def test_every_feature_of_the_service_is_built_with_tests_that_pass(tmp_path: Pa
     place = begun("service", tmp_path)
     for name in service.FILES:
         service.coder({"key": f"feature {name}/coder#1"}, place.repository)
-    words = [sys.executable, "-B", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--ignore=tests/e2e"]
-    done = subprocess.run(words, cwd=place.repository, capture_output=True, text=True, timeout=60, check=False)
     counted = sum(number for name, number in service.TESTS.items() if name != "page")
-    assert f"{counted} passed" in done.stdout, done.stdout
+    assert f"{counted} passed" in ran(place, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--ignore=tests/e2e")
+
+
+def test_the_reading_lists_own_test_is_green_before_and_after_and_both_forms_are_there(tmp_path: Path) -> None:
+    place = begun("reading", tmp_path)
+    assert "1 passed" in ran(place, *PYTEST)
+    for key in ("wave 1 T01/implementer-T01#1", "wave 1 T02/implementer-T02#1", "wave 3 T01/implementer-T01#1"):
+        reading.implementer({"key": key}, place.repository)
+    reading.documentation_writer({"key": "wave 2 T03/documentation-writer-T03#1"}, place.repository)
+    assert "1 passed" in ran(place, *PYTEST)
+    assert "- **Invisible Cities** by Italo Calvino (1972)" in ran(place, "-m", "reading", "markdown", "books.json")
+    assert "Invisible Cities,Italo Calvino,1972" in ran(place, "-m", "reading", "csv", "books.json")
+
+
+def test_the_expenses_own_tests_are_green_before_and_after_and_it_says_who_owes_whom(tmp_path: Path) -> None:
+    place = begun("expenses", tmp_path)
+    assert "1 passed" in ran(place, *PYTEST)
+    for name in ("F1-T1/dev#1", "F1-T2/dev#2", "F1-T3/dev#1", "F2-T1/dev#2", "F2-T2/dev#2"):
+        feature = name.partition("-")[0]
+        expenses.dev({"key": f"feature {feature}/task {name}", "brief": ""}, place.repository)
+    assert "3 passed" in ran(place, *PYTEST)
+    assert ran(place, "-m", "expenses", "owes", "flat.json") == "Ben owes Ann 6.00\nCem owes Ann 10.00\n"
+    assert "Ben paid 1.00 for Ann, Cem" in ran(place, "-m", "expenses", "add", "flat.json", "Ben", "1", "Ann , Cem")
+
+
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider")
+
+
+def ran(place: Place, *words: str) -> str:
+    line = [sys.executable, "-B", *words]
+    done = subprocess.run(line, cwd=place.repository, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
 
 
 @pytest.mark.spec("HAND-2")

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from tests.views.recorded import Recorder
+from trued.cli import words
 from trued.piping.desk import Decided, Stepped, Wave
 from trued.teaming import Told
 from trued.types import Event, Status, Value
@@ -45,6 +47,29 @@ def test_what_a_team_tells_is_understood() -> None:
     ]
     data = team_of(seen.team)
     assert (data["features_all"], data["tasks_all"], [one["id"] for one in data["failed"]]) == (2, 3, ["F1-T1"])
+
+
+@pytest.mark.spec("TEAM-5", "TEAM-6", "TEAM-10")
+def test_a_pleased_qa_that_evidence_overrules_is_told_as_that_and_questions_have_lines() -> None:
+    at: dict[str, Any] = {"feature": "F1", "task": "F1-T1", "attempt": 1, "attempts": 10, **COUNTS}
+    tape = Recorder()
+    qa = tape.event("team", "feature F1/team", kind="task", qa="passed, overruled by evidence", why=["1 fails"], **at)
+    asks = tape.event("team asks", "feature F1/task F1-T1/team asks", who="dev, F1-T1", to="techlead", text="How?")
+    tells = tape.event("team answers", "feature F1/task F1-T1/team answers", role="techlead", text="So.")
+    fixes = tape.event("fix tasks", "feature F1/fix tasks", about="F1", tasks=["mend it", "show it"])
+    seen = Progress([asks, tells, qa, fixes])
+    rows = [(row.text, row.warning) for row in seen.rows.values() if isinstance(row, Remark)]
+    assert rows == [
+        ("dev, F1-T1 asks the techlead: How?", False),
+        ("the techlead answers: So.", False),
+        ("QA passed, overruled by evidence, attempt 1/10: 1 fails", True),
+        ("the PM makes fix tasks for F1: mend it, show it", False),
+    ]
+    lines = [words.told(one).partition(" ")[2] for one in (asks, tells, qa, fixes)]
+    assert lines[0] == "team asks feature F1/task F1-T1: dev, F1-T1 asks the techlead: How?"
+    assert lines[1] == "team answers feature F1/task F1-T1: the techlead: So."
+    assert lines[2].startswith("team: feature F1 · task F1-T1 · attempt 1/10 · QA passed, overruled by evidence · ")
+    assert lines[3] == "fix tasks feature F1: for F1: mend it, show it"
 
 
 @pytest.mark.spec("PIPE-4", "USE-4")

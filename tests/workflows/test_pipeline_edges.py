@@ -124,9 +124,13 @@ async def test_a_plan_that_is_none_is_told_to_its_planner_once(line: Line) -> No
     assert "these tasks wait for each other: T01, T02" in second
     assert "T02 depends on 'T09', and there is no such task" in second
     crew = Crew(planner=circle)
-    record = await line.piped(line.played(crew))
+    engine = line.played(crew)
+    record = await line.piped(engine)
     assert (record.state, record.code) == ("failed", 5)
     assert "the plan cannot be used" in record.why
+    ended = events(engine, record, "step")[-1].data
+    assert (ended["step"], ended["result"]) == ("plan", "ERROR")
+    assert "these tasks wait for each other: T01, T02" in ended["why"]
     assert crew.asked.count("planner") == 2
     assert "implementer-T01" not in crew.asked
 

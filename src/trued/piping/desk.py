@@ -1,6 +1,6 @@
 """The orchestrator's desk: artifacts collected, memories merged, gaps told; nobody else writes memory.md."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -232,11 +232,16 @@ class Desk:
         return await self._answered(step, returned[errand.name])
 
     async def _answered(self, step: str, one: Returned[R]) -> R:
-        status = Status.DONE if one.good else Status.ERROR
-        await self.run.told("step", Stepped(step=step, agents=(one.name,), result=str(status)))
+        await self._ended(step, one)
         if one.reply is None or not one.good:
             raise AgentFailed(f"{step}: {one.name} failed {one.tries} times: {_why(one)}")
         return one.reply
+
+    async def _ended(self, step: str, one: Returned[R], wrong: Sequence[str] = ()) -> None:
+        """An answer that cannot be used is as good as none."""
+        why = tuple(wrong) if one.good else (_why(one),)
+        status = Status.ERROR if why else Status.DONE
+        await self.run.told("step", Stepped(step=step, agents=(one.name,), result=str(status), why=why))
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -259,10 +264,13 @@ class Desk:
             await self.filed(step, {one.name: one}, files=self._plan_files())
             return await self._answered(step, one)
         await self.filed(step, {one.name: one})
+        if not again and not one.good:
+            return await self._answered(step, one)
+        why = [each.what for each in wrong[:5]]
+        await self._ended(step, one, why)
         if again:
             return None
-        await self._answered(step, one)
-        raise AgentFailed(f"{step}: the plan cannot be used: {'; '.join(each.what for each in wrong[:5])}")
+        raise AgentFailed(f"{step}: the plan cannot be used: {'; '.join(why)}")
 
     def _with(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
         """Known tasks keep their place; what a replan says of one replaces it."""
