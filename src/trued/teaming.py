@@ -88,6 +88,8 @@ async def kind_of(run: Run) -> Kind:
 
 async def laid_down(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
     """The files as they are before anybody works: on top of the user's commit, which stays the base."""
+    sealed = tuple(one.id for feature in crew.backlog.features for one in feature.criteria)
+    crew = crew.model_copy(update={"sealed": sealed})
     crew = crew.recorded(crew.records.planned(crew.backlog, decisions, run.when))
     crew = await noted(run, crew, "docs: what the team has to do")
     features = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
@@ -164,7 +166,7 @@ async def as_edited(run: Run, crew: Crew) -> Crew:
     except BadInput as error:
         await run.note("edit not understood", path=path, why=str(error))
         return crew
-    backlog, said = honoured(before, after, put_away(crew.backlog))
+    backlog, said = honoured(before, after, put_away(crew.backlog), crew.sealed)
     await run.note("edit honoured", path=path, said=list(said))
     return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
 
@@ -328,6 +330,8 @@ def _name(subject: Task | Plan) -> str:
 
 async def closed(run: Run, crew: Crew, name: str) -> Crew:
     crew = crew.closed(name)
+    if not crew.backlog.holds(name):
+        return crew
     await told(run, crew, "feature", feature=name)
     return await noted(run, crew, f"docs: {name} {crew.backlog.feature(name).status}")
 

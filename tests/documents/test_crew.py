@@ -151,3 +151,13 @@ def test_the_contract_has_every_word_of_the_goal_and_every_criterion_and_no_task
     assert plan.requirements[0].source.line > 1
     assert [one.id for one in plan.tasks] == ["F1", "F1-T1", "F1-T2"]
     assert plan.author == "pm"
+
+
+@pytest.mark.spec("TEAM-3")
+def test_a_feature_that_a_person_takes_away_is_not_gone_on_with() -> None:
+    team = crew(feature("one"), feature("two"))
+    left = team.edited(team.backlog.model_copy(update={"features": team.backlog.features[1:]}))
+    assert left.wave("F1", 1) == ()
+    assert not left.is_whole("F1")
+    assert left.closed("F1") == left
+    assert left.upcoming == "F2"

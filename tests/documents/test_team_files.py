@@ -6,7 +6,7 @@ import tomllib
 import pytest
 from markdown_it import MarkdownIt
 
-from trued.documents.backlog import Backlog, parse_backlog, put_away, render, with_archive
+from trued.documents.backlog import Backlog, honoured, parse_backlog, put_away, render, with_archive
 from trued.documents.log import PAGE
 from trued.documents.team_files import FOLDER, Records, changed, feature_status
 from trued.documents.team_words import Failure
@@ -145,3 +145,18 @@ def test_what_has_passed_leaves_a_long_backlog_and_comes_back_from_the_archive()
     assert away.counts == backlog.counts
     assert put_away(_shop()) == _shop()
     assert "- **Archived**: 0 of 10 tasks are done, see backlog-archive.md\n" in render(away)
+
+
+@pytest.mark.spec("TEAM-15", "TEAM-3")
+def test_an_edit_of_a_long_backlog_leaves_what_was_put_away() -> None:
+    backlog = _shop(30, 10)
+    for number in range(1, 21):
+        backlog = backlog.with_feature(f"F{number}", status="completed", uat="passed")
+    before = put_away(backlog)
+    text = render(before)
+    edited = text.replace("## F1: Feature 1\n\n- **Status**: completed", "## F1: First\n\n- **Status**: pending", 1)
+    found, said = honoured(parse_backlog(text), parse_backlog(edited), before)
+    assert [task.id for task in found.tasks] == [task.id for task in backlog.tasks]
+    assert said == ("F1 has your name now", "F1 is open again, as you wrote pending")
+    assert "### F1-S1: Story" in render(put_away(found))
+    assert "### F2-S1: Story" not in render(put_away(found))

@@ -25,6 +25,7 @@ class Crew(Value):
     kind: Kind = Kind()
     specs: dict[str, str] = {}  # noqa: RUF012  feature → how it is built
     tests: dict[str, tuple[NamedTests, ...]] = {}  # noqa: RUF012  feature → tests that its tech lead names
+    sealed: tuple[str, ...] = ()  # criteria that the contract holds
     held: tuple[str, ...] = ()  # requirements that held on the last accepted commit
     proven: tuple[str, ...] = ()  # features whose criteria were due and held; "plan": the whole goal
     recoveries: int = 0  # tasks that passed after a failure
@@ -160,6 +161,8 @@ class Crew(Value):
 
     def wave(self, name: str, most: int) -> tuple[str, ...]:
         """Open tasks of a feature that wait for nothing, as many as may be worked on at the same time."""
+        if not self.backlog.holds(name):  # a person took it away
+            return ()
         states = {one.id: one.state for one in self.backlog.tasks}
         opened = [one for one in self.backlog.feature(name).tasks if one.is_open]
         free = [one.id for one in opened if all(states.get(each, "done") == "done" for each in one.depends_on)]
@@ -183,7 +186,7 @@ class Crew(Value):
 
     def is_whole(self, name: str) -> bool:
         """Every task of the feature is done."""
-        return all(one.state == "done" for one in self.backlog.feature(name).tasks)
+        return self.backlog.holds(name) and all(one.state == "done" for one in self.backlog.feature(name).tasks)
 
     @property
     def is_completed(self) -> bool:
@@ -262,6 +265,8 @@ class Crew(Value):
 
     def closed(self, name: str) -> "Crew":
         """Completed where its tasks are done, its criteria held, and UAT, if anybody plays it, has passed."""
+        if not self.backlog.holds(name):
+            return self
         accepted = self.backlog.feature(name).uat == "passed" or not self.validates(self.feature_task(name))
         good = self.is_whole(name) and accepted and name in self.proven
         return self.with_feature(name, status="completed" if good else "failed")

@@ -52,7 +52,9 @@ def archive(backlog: Backlog) -> str:
 def put_away(backlog: Backlog) -> Backlog:
     """What has passed leaves the file once that is too long to read: its tasks stand in the archive from then on."""
     every = backlog.counts[2]
-    features = list(backlog.features)
+    features = [
+        one.changed(archived=False) if one.archived and one.status != "completed" else one for one in backlog.features
+    ]
     for at, feature in enumerate(features if every > LONG else ()):
         if every > LONG and feature.status == "completed":
             every -= feature.counts[2]
