@@ -92,7 +92,7 @@ class Desk(Generic[D, Q]):
             beside=[crew.feature_task(one.id) for one in crew.backlog.features],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
-        counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(run, one)]
+        counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(self.scope, one)]
         return (*shortcomings(verdict), *crew.worse(verdict.beside), *counted)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
