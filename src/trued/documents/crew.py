@@ -239,7 +239,8 @@ class Crew(Value):
         """With what the newest accepted commit was found to meet."""
         found = {one.id: one.holds for one in judged}
         held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
-        return self.model_copy(update={"held": tuple(sorted(held))})
+        left = tuple(one for one in self.proven if one != "plan")  # the whole has to be looked at again
+        return self.model_copy(update={"held": tuple(sorted(held)), "proven": left})
 
     def worse(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
         """What held before this work, and does not any more."""
@@ -272,9 +273,8 @@ class Crew(Value):
         return self.with_feature(name, status="completed" if good else "failed")
 
     def with_proven(self, *names: str) -> "Crew":
-        """What held when it was due; on another commit the whole goal has to be looked at again."""
-        kept = {*self.proven, *names} - ({"plan"} if "plan" not in names else set())
-        return self.model_copy(update={"proven": tuple(sorted(kept))})
+        """With what held when it was due."""
+        return self.model_copy(update={"proven": tuple(sorted({*self.proven, *names}))})
 
     # -- the files -----------------------------------------------------------------------------------------------------
 
