@@ -3,6 +3,7 @@
 import re
 import time
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -120,6 +121,24 @@ def test_who_named_gaps_is_not_shown_as_refuted() -> None:
     events = [one for one in material().events if one.key != "chunk 1B/purple-team-b#1"]
     one = replace(material(), events=[*events, *call("chunk 1B/purple-team-b#1", 11.9, 1.4, honest)])
     assert [call.key for call in calls(one) if call.refuted] == ["chunk 1B/purple-team-a#1"]
+
+
+@pytest.mark.parametrize(
+    ("role", "reply", "falls"),
+    [
+        ("uat", {"decision": "failed"}, False),
+        ("uat", {"decision": "passed"}, True),
+        ("dev", {"status": "DONE"}, True),
+        ("dev", {"status": "DONE", "asks": {"to": "techlead", "text": "how?"}}, False),
+        ("techlead", {"status": "DONE"}, False),
+        ("v-tests", {"status": "DONE"}, True),
+        ("planner", {"status": "DONE"}, False),
+    ],
+)
+def test_only_a_claim_that_the_work_is_good_can_fall(role: str, reply: dict[str, Any], falls: bool) -> None:
+    events = [one for one in material().events if one.key != "chunk 1B/purple-team-b#1"]
+    one = replace(material(), events=[*events, *call(f"chunk 1B/{role}#1", 11.9, 1.4, reply)])
+    assert (f"chunk 1B/{role}#1" in [call.key for call in calls(one) if call.refuted]) == falls
 
 
 @pytest.mark.spec("RUN-2")

@@ -13,6 +13,13 @@ from .words import agent_name, clock, cut, moment
 
 TRANSCRIPTS = 6_000_000  # characters of all transcripts together: the page has to open at once
 FIRST = ("impl-agent",)  # builds before the first round that looks at it
+ADVISERS = (
+    frozenset(  # say what is to be done, or look at something else than what is checked: no claim of theirs can fall
+        {"pm", "techlead", "researcher", "spec", "designer", "planner", "v-build", "r-knowledge"}
+        | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}
+    )
+)
+DONE = ("", "DONE", "PASS", "passed")  # words that claim that all is well
 LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
 LOST = {  # what happened to a call that its own report does not tell
     "adopted": "the engine died; this call went on by itself and was adopted",
@@ -127,10 +134,11 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
     reply: Mapping[str, Any] = data.get("reply") or {}
     ended = float(data.get("ended") or (answered.at if answered else material.now))
     spooled = material.spool(key, max(5, room // 400))
-    claim = str(reply.get("result") or reply.get("status") or "")
+    claim = str(reply.get("result") or reply.get("decision") or reply.get("status") or "")
     if isinstance(passed := reply.get("passes", reply.get("passed")), bool):
         claim = "PASS" if passed else "not yet"
-    state = str(data.get("state") or "at work")
+    state, role = str(data.get("state") or "at work"), str(asked.data.get("role", ""))
+    claims_done = state == "done" and claim in DONE and role not in ADVISERS and not reply.get("asks")
     waits = tuple(_waits(events, ended))
     started = _started(
         events, asked.at
@@ -138,14 +146,14 @@ def _call(material: Material, key: str, events: Sequence[Event], anchor: str, ro
     return Call(
         key=key,
         anchor=anchor,
-        role=str(asked.data.get("role", "")),
+        role=role,
         agent=str(asked.data.get("agent", "")),
         asked=asked.at,
         began=min(ended, max(asked.at, started if waits else float(data.get("began") or started))),
         ended=max(asked.at, ended),
         state=state,
         claim=claim,
-        claims_done=state == "done" and claim in ("", "DONE", "PASS"),
+        claims_done=claims_done,
         summary=cut(str(reply.get("summary") or ""), 600)[0],
         why=cut(str(data.get("why") or ""), 2000)[0],
         brief=Text.of(str(asked.data.get("brief", "")), room * 3 // 5),
