@@ -15,7 +15,7 @@ from tests.workflows.pipeline_agents import GOAL, Line, honest
 from tests.workflows.team_agents import Members, wrote
 from tests.workflows.test_ticket import REQUIRED, TICKET
 from trued.engine import Engine, Request
-from trued.engine.comparing import Comparison, Ended, Variant, begin, go_on, named, ready, remembered, with_run
+from trued.engine.comparing import Comparison, Ended, Entered, Variant, begin, go_on, named, ready, remembered, with_run
 from trued.engine.several import code_of
 from trued.errors import BadInput
 from trued.report import write, write_comparison
@@ -140,7 +140,12 @@ def test_it_says_on_what_the_figures_rest(finished: Finished) -> None:
 @pytest.mark.spec("USE-8")
 def test_a_comparison_is_found_again_by_its_name_or_by_one_of_its_runs(finished: Finished) -> None:
     engine, made = finished.engine, finished.comparison
-    (engine.home / "comparisons" / "c-broken.json").write_text("{")
+    folder, gone = (
+        engine.home / "comparisons",
+        made.model_copy(update={"id": "c-gone", "runs": (Entered(name="a", run="r-gone"),)}),
+    )
+    (folder / "c-broken.json").write_text("{")
+    (folder / "c-gone.json").write_text(gone.model_dump_json())
     assert remembered(engine) == [made]
     assert named(engine, made.id[:4]) == named(engine, made.id) == made
     assert named(engine, "") is None

@@ -180,14 +180,15 @@ async def go_on(
 
 
 def remembered(engine: "Engine") -> list[Comparison]:
-    """All of them, newest first; what is not one is nobody's."""
-    found = []
+    """All of them, newest first; what is damaged, or of runs that nobody remembers, is none."""
+    found, runs = list[Comparison](), {one.id for one in engine.journal.runs()}
     for file in (engine.home / FOLDER).glob("c-*.json"):
         try:
             found.append(Comparison.model_validate_json(file.read_bytes()))
         except (ValidationError, OSError):
             continue
-    return sorted(found, key=lambda one: (one.at, one.id), reverse=True)
+    there = [one for one in found if all(each.run in runs for each in one.runs)]
+    return sorted(there, key=lambda one: (one.at, one.id), reverse=True)
 
 
 def named(engine: "Engine", name: str) -> Comparison | None:
