@@ -130,6 +130,7 @@ def chained(place: Path, workflow: str, expected: Ledger, targets: Mapping[str, 
     found.problems = problems(world, before, expected, Kill(who), code)
     if code == 0:
         found.problems += paid_again(world, [call for call, *_ in deaths])
+        found.problems += [f"the live copy of {name} is old" for name in world.stale()]
         found.adopted = adopted(world)
     found.seconds = round(time.monotonic() - began, 2)
     return found

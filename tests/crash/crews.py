@@ -148,6 +148,16 @@ class Crewed(World):
         subjects = self.git("log", "--topo-order", "--format=%an: %s", f"main..trued/{self.run_folder().name}")
         return json.dumps([texts, subjects.splitlines()], indent=1)
 
+    def stale(self) -> list[str]:
+        """Live copies that do not say what the branch says."""
+        place, branch = self.run_folder() / "files", self.files()
+        copies = {
+            one.relative_to(place).as_posix(): one.read_text().strip() for one in place.rglob("*") if one.is_file()
+        }
+        return [
+            name for name, text in copies.items() if text not in [branch[one] for one in branch if one.endswith(name)]
+        ]
+
     def live(self, name: str) -> Path:
         return self.run_folder() / "files" / name
 
