@@ -192,16 +192,16 @@ def feature_status(backlog: Backlog, working: Iterable[str] = ()) -> str:
     at_work = [*working]
     groups: dict[str, list[str]] = {"completed": [], "in_progress": [], "pending": [], "failed": []}
     for feature in backlog.features:
-        row = feature.row
-        if feature.status in ("in_progress", "failed"):
+        status, row = feature.row
+        if status in ("in_progress", "failed"):
             row += f"\n  - stories: {feature.stories_done}/{len(feature.stories)}"
-        if feature.status == "in_progress":
+        if status == "in_progress":
             row += f"\n  - current: {_current(feature, at_work)}"
-        groups[feature.status].append(row)
+        groups[status].append(row)
     titles = {"completed": "Completed", "in_progress": "In progress", "pending": "Pending", "failed": "Failed"}
     parts = [f"## {title}\n\n" + ("\n".join(groups[name]) or "None.") for name, title in titles.items()]
-    done, failed, every = backlog.counts
-    whole = f"{len(groups['completed'])} of {len(backlog.features)} features are completed; "
+    done, failed, every, completed = backlog.tally
+    whole = f"{completed} of {len(backlog.features)} features are completed; "
     whole += f"{done} of {every} tasks are done{f', {failed} have failed' if failed else ''}."
     return "\n\n".join(("# Feature status", whole, *parts)) + "\n"
 

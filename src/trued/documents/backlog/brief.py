@@ -10,10 +10,9 @@ WIDTH = 300  # characters of one line
 def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:
     """Where the feature or task `name` stands. Its length does not depend on how long the backlog is."""
     feature = backlog.feature(name)
-    at = next(number for number, one in enumerate(backlog.features) if one.id == feature.id)
+    at = backlog.place(feature.id)
     near = [(word, at + step) for word, step in (("before it", -1), ("after it", 1))]
-    done, failed, every = backlog.counts
-    completed = sum(one.status == "completed" for one in backlog.features)
+    done, failed, every, completed = backlog.tally
     lines = [
         f"{done} of {every} tasks are done{f', {failed} have failed' if failed else ''}; "
         f"{completed} of {len(backlog.features)} features are completed. All of it: {folder}backlog.md",

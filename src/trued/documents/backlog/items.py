@@ -170,12 +170,22 @@ class BacklogFeature(Part):
     @cached_property
     def away(self) -> "BacklogFeature":
         """With its stories in the archive."""
-        return self if self.archived else self.changed(archived=True)
+        if self.archived:
+            return self
+        away = self.changed(archived=True)
+        if not self.kept:
+            away.__dict__["whole_text"] = self.text  # the same words: they are not written twice
+        return away
 
     @cached_property
-    def row(self) -> str:
-        """Its name and UAT, on one line."""
-        return f"- **{self.id}**: {lines.escaped(self.name)} (UAT: {self.uat})"
+    def row(self) -> tuple[str, str]:
+        """Its status, and a line of the list of all features."""
+        return self.status, f"- **{self.id}**: {lines.escaped(self.name)} (UAT: {self.uat})"
+
+    @cached_property
+    def tally(self) -> tuple[int, int, int, int]:
+        """Its counts, and 1 if it is completed: a long backlog is counted by one look at each feature."""
+        return (*self.counts, int(self.status == "completed"))
 
     @property
     def stories_done(self) -> int:
@@ -235,20 +245,25 @@ class Backlog(Part):
     @property
     def counts(self) -> tuple[int, int, int]:
         """Tasks that are done, failed, and all."""
-        done, failed, every = (
-            zip(*(feature.counts for feature in self.features), strict=True) if self.features else ((),) * 3
-        )
-        return sum(done), sum(failed), sum(every)
+        return self.tally[:3]
+
+    @property
+    def tally(self) -> tuple[int, int, int, int]:
+        """The same, and how many features are completed."""
+        if not self.features:
+            return 0, 0, 0, 0
+        done, failed, every, completed = zip(*[feature.tally for feature in self.features], strict=True)
+        return sum(done), sum(failed), sum(every), sum(completed)
 
     def _home(self, name: str) -> BacklogFeature | None:
         """Most stand where they were made; a person may have moved one."""
-        at = self._place(name.partition("-")[0])
+        at = self.place(name.partition("-")[0])
         for feature in (*self.features[at : at + 1], *self.features):
             if name == feature.id or any(name in _ids(story) for story in feature.stories):
                 return feature
         return None
 
-    def _place(self, feature: str) -> int:
+    def place(self, feature: str) -> int:
         """Where it stands: most at the place that their number says."""
         at = _number(feature, "F") - 1
         if 0 <= at < len(self.features) and self.features[at].id == feature:
@@ -300,7 +315,7 @@ class Backlog(Part):
     # -- what changes --------------------------------------------------------------------------------------------------
 
     def with_part(self, feature: BacklogFeature) -> "Backlog":
-        at = self._place(feature.id)
+        at = self.place(feature.id)
         features = (*self.features[:at], feature, *self.features[at + 1 :])
         return self.model_copy(update={"features": features})  # the others are what they were
 
