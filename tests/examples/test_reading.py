@@ -34,6 +34,8 @@ def test_a_design_is_revised_two_implementers_meet_and_what_all_verifiers_overlo
         ("verification", "DONE"),
         ("review", "DONE"),
     ]
+    (overruled,) = place.events("decided")[3]["why"]
+    assert overruled == "v-tests: NEEDS_REVISION, fail (by the engine's own run; v-tests said DONE)"
     assert [one["tasks"] for one in place.events("wave")] == [["T01", "T02"], ["T03"], ["T01"]]
     (conflict,) = place.events("conflict")
     assert (conflict["part"], conflict["files"]) == ("wave 1 T02", ["reading/__main__.py"])
@@ -60,5 +62,6 @@ def documents_are_there(place: Place, branch: str) -> None:
         "review/r-security.md",
     } <= there
     assert "The `csv` module quotes" in place.file(branch, f"{FOLDER}/design.md")
-    memory = place.file(branch, f"{FOLDER}/memory/v-tests.mem.md")
-    assert "DONE" in memory
+    assert "Status: DONE" in place.file(branch, f"{FOLDER}/memory/v-tests.mem.md")
+    tried = place.file(branch, f"{FOLDER}/verification/v-feature.md")
+    assert "- **Invisible Cities** by Italo Calvino (1972)" in tried

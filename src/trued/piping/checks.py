@@ -150,8 +150,20 @@ async def verified(
     asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
     await desk.filed("verification", returned, asked)
     decision = max(map(decide.verification, (seen, said)), key=lambda one: RANK.index(one.status))
-    decision = await desk.ends("verification", decision, VERIFIERS)
+    decision = await desk.ends("verification", _by_engine(decision, said, seen), VERIFIERS)
     return Checked(decision, said, returned, gaps, beyond)
+
+
+def _by_engine(decision: Decision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]) -> Decision:
+    """Whose word was better than what the engine saw is not named as if it had said that."""
+
+    def told(line: str) -> str:
+        name = line.partition(":")[0]
+        own = said.get(name)
+        better = own is not None and own != seen.get(name) and own.status is Status.DONE
+        return f"{line} (by the engine's own run; {name} said DONE)" if better else line
+
+    return decision.model_copy(update={"why": tuple(map(told, decision.why))})
 
 
 async def reviewed(desk: Desk, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]) -> Checked:
