@@ -11,7 +11,7 @@ from .parallel import Both
 from .proof.checks.runners.commands import recognised
 from .run import Run
 from .session import Context, Session, Subject
-from .types import Finding, Judged, Plan, Reply, Task, TestsCheck, Verdict
+from .types import Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
 
 SAID = 1_500  # characters of what failing tests say
 
@@ -93,7 +93,13 @@ class Desk(Generic[D, Q]):
         )
         self.judged = (*verdict.requirements, *verdict.beside)
         counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(self.scope, one)]
-        return (*shortcomings(verdict), *crew.worse(verdict.beside), *counted)
+        return (*self.given_up(), *shortcomings(verdict), *crew.worse(verdict.beside), *counted)
+
+    def given_up(self) -> tuple[Finding, ...]:
+        """A developer's own word that it is not done: QA's yes does not outweigh it."""
+        if self.said is None or self.said.status is Status.DONE:
+            return ()
+        return (Finding(what=f"the developer says {self.said.status}: {self.said.summary or 'and nothing more'}"),)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
         """After a feature's last task its criteria are due; after the last task of all, the whole goal."""

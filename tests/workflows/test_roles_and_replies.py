@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from pydantic import ValidationError
 
 from trued import Reply
 from trued.roles import load_roles
@@ -69,3 +70,14 @@ def test_a_role_names_every_field_of_what_it_answers(role: str) -> None:
         assert {"what", "reproduction", "expected", "actual", "severity", "case"} <= named(role)
     if role in ("dev", "qa"):
         assert "asks" in named(role)
+
+
+@pytest.mark.spec("TEAM-1", "TEAM-15")
+def test_a_breakdown_of_more_tasks_than_anybody_reads_is_none() -> None:
+    def planned(stories: int, tasks: int) -> dict[str, object]:
+        story = {"name": "s", "tasks": [{"title": "t"}] * tasks}
+        return {"features": [{"name": "f", "criteria": ["c"], "stories": [story] * stories}]}
+
+    assert len(team_replies.Breakdown.model_validate(planned(10, 100)).features) == 1
+    with pytest.raises(ValidationError, match="1010 tasks are too many"):
+        team_replies.Breakdown.model_validate(planned(10, 101))

@@ -10,7 +10,8 @@ from ..types import Finding, Task, Value
 
 KINDS = ("implementation", "documentation")
 Kind: TypeAlias = Literal["implementation", "documentation"]
-NAMED = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,31}")  # a task's id is part of names of files and agents
+# A task's id is part of names of files, agents and branches: no dot or dash at its end, no two dots, no `.lock`.
+NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a plan of more is no plan for one feature
 TITLE, SHOWN = 80, 60
 
@@ -62,7 +63,7 @@ def _wrong(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
         yield "it has no task"
     for name in dict.fromkeys(ids):
         if not NAMED.fullmatch(name):
-            yield f"{name[:SHOWN]!r} cannot be a task's id: letters, digits, '-', '_' and '.', 32 at most"
+            yield f"{name[:SHOWN]!r} cannot be a task's id: letters, digits, '-', '_' and '.' between them, 32 at most"
         if sum(one.casefold() == name.casefold() for one in ids) > 1:
             yield f"the id {name} is there twice"
     for one in works:

@@ -2,7 +2,7 @@
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from trued import (
     Failure,
@@ -17,18 +17,28 @@ from trued import (
     Status,
 )
 
+MOST = 1_000  # tasks of a goal: nobody reads more
+
 
 class Breakdown(Reply):
     """The PM's: the goal as features, stories and tasks."""
 
-    features: tuple[PlannedFeature, ...] = Field(min_length=1)
+    features: tuple[PlannedFeature, ...] = Field(min_length=1, max_length=MOST)
     decisions: tuple[str, ...] = Field(default=(), description="what you assumed or decided, and why")
+
+    @field_validator("features")
+    @classmethod
+    def _few(cls, features: tuple[PlannedFeature, ...]) -> tuple[PlannedFeature, ...]:
+        number = sum(len(story.tasks) for one in features for story in one.stories)
+        if number > MOST:
+            raise ValueError(f"{number} tasks are too many: {MOST} at most")
+        return features
 
 
 class Fixes(Reply):
     """The PM's, after a validation that failed: what has to be done. Criteria stay as they are."""
 
-    tasks: tuple[FixTask, ...] = Field(min_length=1)
+    tasks: tuple[FixTask, ...] = Field(min_length=1, max_length=100)
     decisions: tuple[str, ...] = ()
 
 
