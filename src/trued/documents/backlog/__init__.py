@@ -45,20 +45,23 @@ LONG = 200  # tasks that a person may want to look through
 
 def archive(backlog: Backlog) -> str:
     """The stories of features that were put away; empty where none was."""
-    away = [feature.whole_text for feature in backlog.features if feature.archived]
+    away = [feature.whole_text for feature in backlog.features if feature.is_away]
     return "".join(("# Backlog, archived\n", *away)) if away else ""
 
 
 def put_away(backlog: Backlog) -> Backlog:
     """What has passed leaves the file once that is too long to read: its tasks stand in the archive from then on."""
-    every = backlog.counts[2]
-    features = [
-        one.changed(archived=False) if one.archived and one.status != "completed" else one for one in backlog.features
-    ]
-    for at, feature in enumerate(features if every > LONG else ()):
-        if every > LONG and feature.status == "completed":
-            every -= feature.counts[2]
+    left = backlog.counts[2]
+    if left <= LONG:
+        return backlog
+    features = list(backlog.features)
+    for at, feature in enumerate(features):
+        _, _, tasks, completed = feature.tally
+        if completed:
             features[at] = feature.away
+            left -= tasks
+            if left <= LONG:
+                break
     return backlog.model_copy(update={"features": tuple(features)})
 
 

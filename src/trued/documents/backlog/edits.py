@@ -172,7 +172,7 @@ class _Merge:
                 feature = self._closed(feature, after.status)
             else:
                 self.said.append(f"{feature.id} is open again, as you wrote {after.status}")
-                feature = feature.changed(status="pending", uat="pending")
+                feature = feature.changed(status="pending", uat="pending", archived=False)
         if after.uat != before.uat and after.uat != feature.uat:
             if after.uat == "passed":
                 self.said.append(f"the UAT of {feature.id} stays {feature.uat}: no edit passes it")

@@ -151,6 +151,11 @@ class BacklogFeature(Part):
     def tasks(self) -> Iterator[BacklogTask]:
         return (task for story in self.stories for task in story.tasks)
 
+    @property
+    def is_away(self) -> bool:
+        """What goes on is in the file again."""
+        return self.archived and self.status == "completed"
+
     @cached_property
     def counts(self) -> tuple[int, int, int]:
         """Tasks that are done, failed, and all."""

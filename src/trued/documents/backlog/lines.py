@@ -79,7 +79,7 @@ def _feature(feature: "BacklogFeature", name: str) -> str:
         "priority": f"- **Priority**: {feature.priority}\n",
         "uat": f"- **UAT**: {feature.uat}\n",
         "depends_on": f"- **Needs**: {', '.join(feature.depends_on)}\n" if feature.depends_on else "",
-        "archived": f"- **Archived**: {done} of {tasks} tasks are done, see {ARCHIVE}\n" if feature.archived else "",
+        "archived": f"- **Archived**: {done} of {tasks} tasks are done, see {ARCHIVE}\n" if feature.is_away else "",
         "given": f"<!-- ids given so far: {given} -->\n" if given else "",
         "criteria": "\n### Acceptance criteria\n\n" if feature.criteria else "",
     }
@@ -145,7 +145,7 @@ def children(part: "Part") -> "dict[str, Part]":
     held = [
         name
         for name in _CHILDREN.get(type(part).__name__, ())
-        if not getattr(part, "archived", False) or name != "stories"
+        if not getattr(part, "is_away", False) or name != "stories"
     ]
     return {f"+{one.id}": one for name in held for one in getattr(part, name)}
 
