@@ -171,6 +171,15 @@ def documentation_writer(order: Order, folder: Path) -> dict[str, Any]:
     return told("both commands are shown", files=["README.md"])
 
 
+def solo(order: Order, folder: Path) -> dict[str, Any]:
+    """One agent for everything, to compare with: it forgets the same, and mends it when it is told."""
+    for task in ("T01", "T02") if "#1" in order["key"] else ("T01",):
+        implementer({**order, "key": f"solo/implementer-{task}#1"}, folder)
+    if "#1" in order["key"]:
+        documentation_writer(order, folder)
+    return {"summary": "both commands are there"}
+
+
 # -- who looks at it
 
 

@@ -51,6 +51,16 @@ def test_what_the_users_file_does_not_cover_stands_beside_it_without_a_check() -
 
 
 @pytest.mark.spec("LAW-12")
+def test_a_list_of_tasks_is_covered_by_its_own_words_where_they_are_said_once() -> None:
+    plan = parse_plan("# Lists\n\n- `a` prints a list\n- docs\n- docs\n", "request.md")
+    goal = Goal(text=plan.text, source=plan.source)
+    found = account(plan, goal, users(own("a", "`a`  prints a list")))
+    assert [(one.id, one.covers) for one in found] == [("a", ("1",)), ("2", ()), ("3", ())]
+    with pytest.raises(BadInput, match='covers "docs"'):
+        account(plan, goal, users(own("a", "docs")))
+
+
+@pytest.mark.spec("LAW-12")
 def test_an_id_that_is_taken_gets_another_and_nothing_vanishes() -> None:
     plan = Plan(
         tasks=(Task(id="ship-1", title="x"), Task(id="plan", title="y")), criteria=(Criterion(text="works"),), text="z"

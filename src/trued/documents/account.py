@@ -1,6 +1,7 @@
 """The account of the user's words: every one of them is a requirement, or is covered by one of the user's own."""
 
 import difflib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
@@ -121,6 +122,8 @@ class _Words:
         self.words = tuple(_named((*plan.criteria, *plan.unread)))
         self.whole = {_plain(whole.text), whole.id} if whole else set()
         self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
+        titles = Counter(_plain(task.title) for task in plan.tasks)
+        self.titles = {_plain(task.title): task.id for task in plan.tasks if titles[_plain(task.title)] == 1}
         self.criteria: dict[str, list[tuple[str, str]]] = {}
         for name, criterion in self.words:
             self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
@@ -133,6 +136,9 @@ class _Words:
             self.done.add(task)
             return task
         names = self._matching(entry)
+        if not names and (task := self.titles.get(_plain(entry))) is not None:  # a list of tasks in their own words
+            self.done.add(task)
+            return task
         if not names and _plain(entry) not in self.whole:  # a list of tasks alone has no words beside them
             raise BadInput(
                 f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
