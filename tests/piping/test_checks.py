@@ -49,6 +49,9 @@ def test_a_severity_is_the_worst_of_what_is_said_and_what_is_found_each_in_its_o
     assert worst("r-security", Reviewed.model_validate({"findings": grave})) == "Blocker"
     assert worst("r-quality", Reviewed.model_validate({"findings": [{"what": "x", "severity": "minor"}]})) == "Minor"
     assert worst("r-quality", Reviewed.model_validate({"severity": "Major", "findings": [{"what": "x"}]})) == "Major"
+    ladder = {"low": "Minor", "medium": "Minor", "major": "Major", "high": "Major", "blocker": "Blocker"}
+    for found, own in ladder.items():
+        assert worst("r-testing", Reviewed.model_validate({"findings": [{"what": "x", "severity": found}]})) == own
     assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": grave})) == "fail"
     assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": [{"what": "x"}]})) == "pass"
     unfinished = {"severity": "pass", "tasks": [{"task": "T1", "state": "partial"}, {"task": "T2", "state": "done"}]}
