@@ -169,3 +169,13 @@ def test_the_last_line_names_no_position_that_a_branch_does_not_have(
     assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is at {base[:10]}")
     git(project, "branch", "-f", "trued/r-stuck", head)
     assert said().endswith(f"branch trued/r-stuck at {head[:10]}")
+
+
+@pytest.mark.spec("USE-7")
+def test_a_crew_is_given_neither_an_empty_file_nor_the_bare_name_of_a_ticket(each: Each, project: Path) -> None:
+    (project / "goal.md").write_text("\n \n")
+    goals = [("goal.md", "team"), ("goal.md", "pipeline"), ("#12", "team"), ("#12", "pipeline")]
+    done = each(*(["run", goal, "-w", name, "--agent", "command:true"] for goal, name in goals), cwd=project)
+    said = [one_sentence(one) for one in done]
+    assert all("goal.md:1: the goal is empty" in one and "chunk" not in one.lower() for one in said[:2])
+    assert all("#12 is a ticket of a tracker" in one for one in said[2:])

@@ -129,3 +129,9 @@ def test_no_sentence_is_lost(text: str) -> None:
 def test_an_empty_goal_is_said() -> None:
     with pytest.raises(BadInput, match=r"goal.md:1: the goal is empty"):
         _parsed(" \n")
+
+
+@pytest.mark.spec("TEAM-1")
+def test_a_long_paragraph_keeps_the_line_of_each_sentence() -> None:
+    found = parse_goal(Goal(text="# Much\n\n" + "One thing holds. Another\ndoes. \n" * 300)).sentences
+    assert [one.source.line for one in found] == [3 + 2 * number for number in range(300) for _ in "ab"]

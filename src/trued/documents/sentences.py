@@ -39,7 +39,7 @@ def sentences_of(block: Block, lines: list[str]) -> list[tuple[str, int]]:
 
 def _split(paragraph: str) -> Iterator[tuple[str, int]]:
     """Sentences of a paragraph, each with the number of lines above it."""
-    start, end, depth, code = 0, 0, 0, False
+    start, end, depth, code, above = 0, 0, 0, False, 0
     for at, char in enumerate(paragraph):
         if char == "`":
             code = not code
@@ -52,9 +52,10 @@ def _split(paragraph: str) -> Iterator[tuple[str, int]]:
             while end < len(paragraph) and paragraph[end] in ENDS + CLOSERS:
                 end += 1
             if _ends_here(paragraph, start, at, end):
-                yield from _one(paragraph, start, end)
+                yield from _one(paragraph[start:end], above)
+                above += paragraph.count("\n", start, end)
                 start = end
-    yield from _one(paragraph, start, len(paragraph))
+    yield from _one(paragraph[start:], above)
 
 
 def _ends_here(paragraph: str, start: int, at: int, end: int) -> bool:
@@ -71,8 +72,7 @@ def _ends_here(paragraph: str, start: int, at: int, end: int) -> bool:
     return not short and not rest[0].islower()
 
 
-def _one(paragraph: str, start: int, end: int) -> Iterator[tuple[str, int]]:
-    piece = paragraph[start:end]
-    begin = start + len(piece) - len(piece.lstrip())
+def _one(piece: str, above: int) -> Iterator[tuple[str, int]]:
+    begin = len(piece) - len(piece.lstrip())
     if words := " ".join(piece.split()):
-        yield words, paragraph.count("\n", 0, begin)
+        yield words, above + piece.count("\n", 0, begin)

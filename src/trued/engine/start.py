@@ -12,10 +12,12 @@ from ..config import load_settings, user_config, user_home
 from ..documents.account import account
 from ..documents.crew import Crew
 from ..documents.feature_list import is_feature_list, parse_feature_list
+from ..documents.goal_file import TEACH
 from ..documents.plan import parse_plan, read_plan
 from ..documents.requirements import load_requirements
 from ..documents.ticket_plan import plan_of
 from ..errors import BadInput
+from ..located import read_text
 from ..roles import shelf
 from ..runtimes import agent_of, capabilities_of, described, kinds
 from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket, Value
@@ -138,8 +140,11 @@ def _read(request: Request, settings: Settings, environ: Mapping[str, str], root
     if request.workflow in (None, TICKET) and held_elsewhere(request.goal, settings):
         ticket = from_tracker(request.goal, settings, environ, root)
         return Goal(text=ticket.text, source=ticket.source), ticket
-    goal = _goal(request.goal, root)
+    if held_elsewhere(request.goal, settings):
+        what = f"{request.goal} is a ticket of a tracker, and {request.workflow} reads none"
+        raise BadInput(what, then="leave -w out, or hand in the ticket's words")
     wanted = request.workflow or chosen_before
+    goal = _goal(request.goal, root, wanted)
     if wanted == TICKET and not goal.source.file:
         raise BadInput(
             f"{request.goal[:80]!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address"
@@ -186,7 +191,7 @@ def _title(goal: Goal) -> str:
     return goal.text.strip().splitlines()[0].lstrip("# ")[:80]
 
 
-def _goal(given: str, root: Path) -> Goal:
+def _goal(given: str, root: Path, workflow: str) -> Goal:
     """A path of a file, or the goal itself in words."""
     if not given.strip():
         raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
@@ -201,7 +206,10 @@ def _goal(given: str, root: Path) -> Goal:
         return Goal(text=given)
     resolved = path.resolve()
     shown = resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else str(resolved)
-    return Goal(text=read_plan(path), source=Source(file=shown, line=1))
+    text = read_text(path) if workflow in WORDS else read_plan(path)
+    if not text.strip().strip("\ufeff"):
+        raise BadInput("the goal is empty", f"{path}:1", TEACH)
+    return Goal(text=text, source=Source(file=shown, line=1))
 
 
 def _looks_like_a_file(given: str) -> bool:
