@@ -161,3 +161,30 @@ def test_a_feature_that_a_person_takes_away_is_not_gone_on_with() -> None:
     assert not left.is_whole("F1")
     assert left.closed("F1") == left
     assert left.upcoming == "F2"
+
+
+@pytest.mark.spec("TEAM-11")
+def test_who_is_off_plays_nothing_and_what_nobody_looks_at_is_said_in_the_contract() -> None:
+    every = crew(feature("a"))
+    assert every.plan().undecided == ()
+    assert all(every.plays(role) for role in ("pm", "techlead", "dev", "qa", "uat"))
+    said = {
+        "qa": ("qa is off: nobody tests a task but the engine's own checks",),
+        "techlead": ("techlead is off: nobody says which tests show a task",),
+        "uat": (
+            "no UAT after a feature: nobody looks at it as its user would",
+            "no integration UAT: nobody looks at all features together",
+        ),
+    }
+    for role, words in said.items():
+        team = crew(feature("a"), off=(role,))
+        assert not team.plays(role)
+        assert team.plan().undecided == words
+    for setting, words, looks in (
+        ("uat_after_feature", said["uat"][:1], (False, True)),
+        ("uat_after_all", said["uat"][1:], (True, False)),
+    ):
+        team = crew(feature("a"), **{setting: False})
+        assert team.plan().undecided == words
+        assert (team.validates(team.feature_task("F1")), team.validates(team.plan())) == looks
+    assert [one.attempts for one in (every, crew(attempts=4), crew(attempts=4, heal=False))] == [10, 4, 1]
