@@ -73,9 +73,10 @@ async def test_no_progress_ends_the_rounds_early_and_says_so(ground: Ground) -> 
 @pytest.mark.many(1)
 async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, review: dict[str, Any]) -> None:
     ground.one_chunk()
-    engine, _ = ground.engine(lambda order: built(order) if order.role == "purple-team-a" else review)
+    engine, runtime = ground.engine(lambda order: built(order) if order.role == "purple-team-a" else review)
     record = await ground.run(engine, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
+    assert len({order.key for order in runtime.orders if order.role == "purple-team-a"}) == 1  # used up is used up
     verdict = engine.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.UNPROVEN
