@@ -177,7 +177,8 @@ def solo(order: Order, folder: Path) -> dict[str, Any]:
         implementer({**order, "key": f"solo/implementer-{task}#1"}, folder)
     if "#1" in order["key"]:
         documentation_writer(order, folder)
-    return {"summary": "both commands are there"}
+    files = ["reading/__main__.py", "reading/markdown.py", "reading/sheet.py", "README.md"]
+    return {"implemented": ["both commands, and the README"], "files": [{"path": one} for one in files]}
 
 
 # -- who looks at it

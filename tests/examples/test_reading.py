@@ -65,3 +65,14 @@ def documents_are_there(place: Place, branch: str) -> None:
     assert "Status: DONE" in place.file(branch, f"{FOLDER}/memory/v-tests.mem.md")
     tried = place.file(branch, f"{FOLDER}/verification/v-feature.md")
     assert "- **Invisible Cities** by Italo Calvino (1972)" in tried
+
+
+@pytest.mark.slow
+@pytest.mark.spec("USE-8", "LAW-12")
+def test_one_agent_alone_is_held_to_the_same_file_and_is_done_after_it_was_told_a_gap(tmp_path: Path) -> None:
+    place = begun("reading", tmp_path)
+    words = ("../request.md", "-w", "solo", "--requirements", str(place.requirements), "--yes")
+    done = place.trued("run", *words, "--agent", f"scripted:{place.agents}")
+    assert done.returncode == 0, done.stdout + done.stderr
+    shown = place.data("show")
+    assert (shown["grade"], [one["key"] for one in shown["calls"]]) == ("proven", ["solo#1", "solo#2"])
