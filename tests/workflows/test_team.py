@@ -33,11 +33,11 @@ dev/inbox.md dev/progress.md dev/completed.md qa/inbox.md qa/results.md qa/test-
 uat/inbox.md uat/results.md uat/integration-uat.md"""
 
 
-@pytest.mark.spec("TEAM-1", "TEAM-2", "TEAM-3", "TEAM-4", "TEAM-9", "TEAM-10")
+@pytest.mark.spec("TEAM-1", "TEAM-2", "TEAM-3", "TEAM-4", "TEAM-9", "TEAM-10", "TEAM-13")
 async def test_a_goal_in_words_becomes_features_that_are_built_validated_and_proven(teams: Teams) -> None:
     members = Members(planned("triple", priority="low"), planned("double", priority="high"))
     engine = teams.played(members)
-    record = await teams.teamed(engine)
+    record = await teams.teamed(engine, commands={"start": "python tiny.py"})
     assert (record.state, record.code, str(record.grade)) == ("done", 0, "proven")
     assert teams.states(record) == {"F1-T1": "done 1/10", "F2-T1": "done 1/10"}
     assert [(one.status, one.uat) for one in teams.backlog(record).features] == [("completed", "passed")] * 2
@@ -61,6 +61,8 @@ async def test_a_goal_in_words_becomes_features_that_are_built_validated_and_pro
     assert teams.git("rev-parse", record.branch) == record.head
     (first,) = told(engine, record, "begun")
     assert (first["project"], first["found"]) == ("Python", ["F1: triple", "F2: double"])
+    assert first["commands"]["start"] == "python tiny.py"  # as the user corrected it
+    assert all("start: python tiny.py" in order.brief for order in members.orders if order.role == "dev")
     (end,) = told(engine, record, "finished")
     assert (end["features_done"], end["features"], end["tasks_done"], end["tasks"]) == (2, 2, 2, 2)
     assert (await engine.resume(record.id)).head == record.head
