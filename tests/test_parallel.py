@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 import pytest
 
 from tests.workflows.conftest import Ground, events
-from trued.branch import Edit
+from trued.branch import EDIT_LIMIT, Edit
 from trued.engine import Engine
 from trued.run import Run
 from trued.runtimes.scripted import ScriptedRuntime
@@ -130,3 +130,26 @@ async def test_a_persons_edit_is_heard_once_and_never_written_over(ground: Groun
     assert await run.edited(path) is None
     await run.write({path: "two\n"}, "docs: two", editable=(path,))
     assert (files / "backlog.md").read_text() == "two\n"
+
+
+@pytest.mark.spec("TEAM-3", "USE-6")
+async def test_an_edit_with_half_a_private_key_in_it_is_heard_without_it_and_a_huge_one_is_said(ground: Ground) -> None:
+    async def act(_: Order) -> dict[str, Any]:
+        return {}
+
+    engine, name, again = await engine_and_run(ground, act)
+    path, run = ".trued/team/backlog.md", again()
+    run.own(".trued/team/")
+    await run.write({path: "one\n"}, "docs: one", editable=(path,))
+    pasted = "one\n-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n"
+    (engine.folder(name) / "files" / "backlog.md").write_text(pasted)
+    edit = await run.edited(path)
+    assert edit
+    assert edit.after.startswith("one\n")
+    assert "MIIE" not in edit.after
+    place = engine.folder(name) / "files" / "backlog.md"
+    place.write_text("x" * (EDIT_LIMIT + 1))
+    assert await run.edited(path) is None
+    assert any(one.kind == "edit not understood" for one in engine.journal.events(name))
+    await run.write({path: "two\n"}, "docs: two", editable=(path,))
+    assert place.stat().st_size > EDIT_LIMIT, "a person's words are not written over"

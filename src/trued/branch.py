@@ -7,12 +7,14 @@ from typing import Any
 from . import durable
 from .documents.memory_log import Section, render
 from .kit import Kit, Line, content_hash, digest, folder_name
+from .redact import in_json
 from .session import Session
 from .steps import Steps
 from .types import Value
 
 SET_UP_S = 900.0  # a first set-up downloads what the project needs
 TAIL = 4_000  # characters of what a set-up said
+EDIT_LIMIT = 1024 * 1024  # bytes of a file that a person may edit
 
 
 class SetUp(Value):
@@ -131,10 +133,14 @@ class Branch:
             now = place.read_bytes() if place.is_file() else None
             if now is None or content_hash(now) in (versions := self._versions(path)):
                 return ""
+            if len(now) > EDIT_LIMIT:
+                why = f"it is larger than {EDIT_LIMIT // 1024} kB: nothing of it is read until it is smaller"
+                self.steps.tell("edited")("edit not understood", path=path, why=why)
+                return ""
             words = now.decode(errors="replace")
             self.steps.tell("edited")("edited", path=path)
             edit = Edit(before=_closest(versions.values(), words), after=words, sha256=content_hash(now))
-            return str(self.kit.redact(edit.model_dump_json()))
+            return in_json(self.kit.redact, edit.model_dump_json())
 
         found = await self.steps.once(self.steps.key(f"edited {path}"), digest(path), step)
         if not found:

@@ -10,6 +10,7 @@ from .documents.project import Figures
 from .errors import BadInput
 from .kit import digest
 from .patterns import Patterns
+from .redact import in_json
 from .session import Session
 from .steps import Steps
 from .types import Contract, Finding, Outcomes, Plan, Task, TestsCheck, Value, Verdict
@@ -126,7 +127,7 @@ class Judging(Patterns):
             found = await proof.figures(self.kit.workspace, contract, check, head, self.line.known)
             told = Figures(**asdict(found))
             self.steps.tell("figures")("figures", **told.model_dump(mode="json"))
-            return str(self.kit.redact(told.model_dump_json()))
+            return in_json(self.kit.redact, told.model_dump_json())
 
         inputs = digest(head, check.model_dump(mode="json"))
         return Figures.model_validate_json(await self.steps.once(self.steps.key("figures"), inputs, step))
@@ -194,7 +195,7 @@ class Judging(Patterns):
                 )
             verdict = verdict.about(wanted) if more else verdict
             self.steps.tell(name)("proven", **_summary(verdict))
-            return str(self.kit.redact(verdict.model_dump_json()))
+            return in_json(self.kit.redact, verdict.model_dump_json())
 
         verdict = Verdict.model_validate_json(await self.steps.once(key, inputs, step))
         self.line.known.extend(verdict.evidence)

@@ -6,6 +6,7 @@ from typing import Self, TypeVar
 
 from .delivery import Delivery
 from .kit import digest
+from .redact import in_json
 from .types import Value
 
 SIDE_CHARS = 6_000  # of each side of a file, for whoever brings them together; it has the files before it
@@ -76,7 +77,7 @@ class Parallel(Delivery):
                 self.steps.tell("join")("conflict", part=name, files=[one.path for one in found.files])
             else:
                 self.steps.tell("join")("merged", part=name, commit=found.commit)
-            return str(self.kit.redact(found.model_dump_json()))
+            return in_json(self.kit.redact, found.model_dump_json())
 
         inputs = digest(line.head, theirs.head, name, list(files))
         found = Joined.model_validate_json(await self.steps.once(self.steps.key("join"), inputs, step))

@@ -8,7 +8,7 @@ from .. import proof, sealing
 from ..kit import digest
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
-from ..redact import Redactor
+from ..redact import Redactor, in_json
 from ..sealing.guards import SUITE
 from ..types import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
 from ..workspaces.git import GitWorkspace
@@ -104,7 +104,7 @@ class Proof:
             verdict = await proof.prove(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
             tell("proven", subject=verdict.subject, commit=commit, grade=str(verdict.grade), holds=verdict.holds)
             redact = Redactor(self.engine._secrets(self.inputs)).within
-            return str(redact(verdict.model_dump_json()))
+            return in_json(redact, verdict.model_dump_json())
 
         key = self._key(f"{part}/verdict")
         return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key

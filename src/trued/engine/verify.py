@@ -12,7 +12,7 @@ from typing import IO
 from .. import proof, sealing
 from ..errors import BadInput, StateFailed
 from ..protocols import Tell
-from ..redact import Redactor, secrets_in
+from ..redact import Redactor, in_json, secrets_in
 from ..types import Contract, Grade, Outcome, Requirements, Value, Verdict
 from ..wire import Confinement
 from ..workspaces import sides
@@ -238,6 +238,6 @@ async def _proven(workspace: GitWorkspace, contract: Contract, head: Side, tell:
 
 
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:
-    redact = Redactor(secrets_in(environ))
-    verdict = Verdict.model_validate_json(redact(verdict.model_dump_json()))
+    redact = Redactor(secrets_in(environ)).within
+    verdict = Verdict.model_validate_json(in_json(redact, verdict.model_dump_json()))
     return Verified(contract, verdict, proof.concluded(verdict, request.accept))
