@@ -236,7 +236,7 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     sealed = [one for one in every if one.contract]
     later = [one.name for one in sealed if _happened(one, BASE_KNOWN)]
     if 0 < len(later) < len(sealed):
-        yield f"what the base shows was known when {_listed(later)} began: only other times have that in them"
+        yield f"what the base shows was known when {_listed(later)} began: that much less time was needed"
     if resumed := [one.name for one in every if _happened(one, "resumed")]:
         was = "was" if len(resumed) == 1 else "were"
         yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
