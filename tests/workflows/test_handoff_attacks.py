@@ -4,6 +4,7 @@ import json
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -42,11 +43,13 @@ class Repository:
         self.git("commit", "-qm", "work", who=who)
         return self.git("rev-parse", "HEAD")
 
-    def left(self, run: str, base: str) -> None:
+    def left(self, run: str, base: str, words: str = "") -> None:
         """A run's branch: its first commit, and one later."""
         self.git("checkout", "-q", "-b", f"trued/{run}", base)
+        digest = sha256(words.encode()).hexdigest() if words else ""
         for turn in (0, 1):
-            self.commit("trued", **{NAME: render(AgentState(run=run, base=base, iteration=turn)), run: f"{turn}"})
+            state = AgentState(run=run, base=base, iteration=turn, digest=digest)
+            self.commit("trued", **{NAME: render(state), run: f"{turn}"})
         self.git("checkout", "-q", "main")
 
 
@@ -62,6 +65,22 @@ def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Pa
     assert [one.base for one in bases if one] == [repository.base, landed]
     with pytest.raises(BadInput, match="main is no branch that a handoff run left here"):
         going_on(tmp_path, goal, "main", ())
+
+
+@pytest.mark.spec("HAND-12")
+def test_only_a_run_of_the_very_same_words_that_nobody_remembers_is_gone_on_with_unasked(tmp_path: Path) -> None:
+    repository = Repository(tmp_path)
+    repository.left("r-first", repository.base, "numbers")
+    repository.left("r-other", repository.base, "letters")
+    found = going_on(tmp_path, Goal(text="numbers"), "", ())
+    assert found
+    assert (found.branch, found.base) == ("trued/r-first", repository.base)
+    assert going_on(tmp_path, Goal(text="numbers, and more"), "", ()) is None
+    assert going_on(tmp_path, Goal(text="numbers"), "", ("trued/r-first",)) is None
+    assert going_on(tmp_path, Goal(text="numbers"), "HEAD", ()) is None
+    repository.git("branch", "-m", "trued/r-first", "trued/r-renamed")
+    assert going_on(tmp_path, Goal(text="numbers"), "", ())
+    assert going_on(tmp_path, Goal(text="numbers"), "", ("trued/r-first",)) is None  # by its own name it is remembered
 
 
 @pytest.mark.spec("HAND-12", "HAND-10")
