@@ -270,10 +270,10 @@ async def fixing(run: Run, crew: Crew, name: str, said: Reply, issues: Sequence[
     """Fix tasks of the PM, after UAT asked for them."""
     about, tasks = name or "all features", getattr(said, "tasks", ())
     crew = crew.with_fixes(name, tasks, issues)
-    await run.note("fix tasks", about=about, tasks=[one.title for one in tasks])
+    await run.note("fix tasks", about=about, tasks=run.kit.redact([one.title for one in tasks]))
     wanted = "\n".join(one.what for one in issues)
     records = crew.records.told("pm", "uat", f"{about} failed:\n{wanted}", run.when, kind="request", priority="high")
-    records = records.answered("pm", f"{len(tasks)} fix tasks", run.when)
+    records = records.answered("pm", f"{len(tasks)} fix task{'' if len(tasks) == 1 else 's'}", run.when)
     records = records.fixing(about, [one.title for one in tasks], getattr(said, "decisions", ()), run.when)
     return await noted(run, crew.recorded(records), f"docs: fix tasks for {about}")
 
