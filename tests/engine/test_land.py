@@ -329,6 +329,9 @@ async def test_changes_of_what_asks_for_trust_are_asked_about_first_and_agreed_t
     [
         ("trued.toml", True),
         (".trued/roles/coder.md", True),
+        (".trued/team/backlog.md", False),  # what a team's run says of itself
+        (".trued/team/CLAUDE.md", True),
+        (".trued/team", True),  # a link in the place of the folder
         (".claude", True),  # a link in the place of the folder
         (".CLAUDE/settings.json", True),
         (".github/workflows/ci.yml", True),

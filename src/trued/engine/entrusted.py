@@ -10,8 +10,9 @@ from typing import Any
 from ..types import Value
 from ..workspaces.git import GitWorkspace
 
+SETTINGS = "settings of trued"
 KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for all below it
-    "settings of trued": ("trued.toml", ".trued/*"),
+    SETTINGS: ("trued.toml", ".trued/*"),
     "roles, hooks and servers of agents": (
         ".claude/*",
         ".codex/*",
@@ -96,6 +97,7 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
 # in any folder; of a folder's pattern, that folder wherever it stands
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
+TOLD = (".trued/team/",)  # a team's files are views: nothing in them is believed, and nothing is run
 MANIFEST, TABLE = "pyproject.toml", "pyproject.toml [tool.trued]"
 
 
@@ -115,6 +117,8 @@ def kind_of(path: str) -> str:
     if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
         low = low[f"/{low}/".index(f"/{nested}/") :]
     for kind, patterns in KINDS.items():
+        if kind == SETTINGS and low.startswith(TOLD):
+            continue
         if any(_fits(low, pattern.lower()) for pattern in patterns):
             return kind
         if any(low.endswith(f"/{name.lower()}") for name in ANYWHERE if name in patterns):
@@ -136,7 +140,7 @@ async def entrusted(workspace: GitWorkspace, before: str, after: str) -> Entrust
     if MANIFEST in changed:
         tables = [_table(await workspace.read(commit, MANIFEST)) for commit in (before, after)]
         if tables[0] != tables[1]:
-            named[TABLE] = "settings of trued"
+            named[TABLE] = SETTINGS
             lines.append("\0".join((TABLE, *tables)))
     if not named:
         return Entrusted()
