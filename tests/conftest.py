@@ -4,8 +4,15 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
 
 from tests.warm import Warm, warm
+
+
+def pytest_configure() -> None:
+    """No test is timed: a busy machine would fail it for nothing."""
+    settings.register_profile("untimed", settings(), deadline=None)
+    settings.load_profile("untimed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

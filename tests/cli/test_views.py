@@ -76,7 +76,7 @@ def test_the_live_picture_and_the_one_from_the_journal_are_the_same(journal: Sql
     assert (again.tokens, again.cost_usd) == ((4000, False), 2.0)
 
 
-@pytest.mark.spec("USE-9")
+@pytest.mark.spec("USE-9", "RUN-10")
 def test_show_has_the_public_shape(journal: SqliteJournal, record: RunRecord) -> None:
     a_run(journal.of(record.id))
     data = json.loads(json.dumps(shown(record, 0, journal.events(record.id), journal.questions(record.id))))
@@ -90,6 +90,7 @@ def test_show_has_the_public_shape(journal: SqliteJournal, record: RunRecord) ->
     assert {name: first[name] for name in wanted} == wanted
 
 
+@pytest.mark.spec("RUN-10")
 def test_a_call_without_an_answer_is_unfinished_when_nobody_drives(journal: SqliteJournal, record: RunRecord) -> None:
     journal.of(record.id).tell("asked", "chunk 1A/purple-team-a#1", role="purple-team-a", agent="command:x")
     events = journal.events(record.id)
