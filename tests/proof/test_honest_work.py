@@ -6,6 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial, only, quiet
 from trued.proof.checks.runners.failing import javascript
+from trued.proof.room.bench import check_hash
 from trued.proof.seal import Sealing, seal
 from trued.sealing import guarded
 from trued.types import Grade, TestsCheck
@@ -58,6 +59,23 @@ async def test_the_guards_are_run_by_the_runner_that_the_base_has(
     (suite,) = [check for one in made.requirements if one.id == "base-tests" for check in one.checks]
     assert isinstance(suite, TestsCheck)
     assert (suite.command, len(guards)) == (command, 1)
+
+
+@pytest.mark.spec("LAW-6")
+async def test_neither_a_name_nor_tests_that_an_agent_brings_take_the_place_of_the_bases_own(tmp_path: Path) -> None:
+    base = {"test_lib.py": "def test_it():\n    assert True\n"}
+    named = TestsCheck(command="python -m pytest -q test_new.py")
+    trial = Trial(tmp_path, base, [{"id": "base-tests", "text": "two() is 2"}, {"id": "F", "text": "three() is 3"}])
+    first, second = trial.asked.requirements
+    asked = trial.asked.model_copy(update={"requirements": (first, second.model_copy(update={"checks": (named,)}))})
+    await trial.workspace.begin()
+    made, guards = await guarded(trial.workspace, asked, (), {check_hash(named)})
+    assert [one.id for one in made.requirements if one.keep] == ["base-tests-2"]
+    assert len(guards) == 1
+    again, _ = await guarded(trial.workspace, made, (), {check_hash(named)})
+    assert again.requirements == made.requirements
+    theirs, _ = await guarded(trial.workspace, asked, ())  # the user's own tests: they say which count
+    assert not [one for one in theirs.requirements if one.keep]
 
 
 @pytest.mark.spec("LAW-6")

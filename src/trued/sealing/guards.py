@@ -1,7 +1,7 @@
 """Guards that every run has: the base's own tests, and what the user's words ask of the base's own tools."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from ..documents.patterns import recognised
 from ..proof.checks.runners.commands import recognised as runner
@@ -15,27 +15,39 @@ NODE_TESTS = (".test.js", ".test.mjs", ".test.cjs")
 MOST_READ = 40  # test files that are looked into before it is said that there is no suite
 
 
-async def guarded(workspace: Workspace, asked: Requirements, tasks: Iterable[str]) -> tuple[Requirements, list[str]]:
-    """With the base's own suite as guards, and the checks that can refute and never prove, by hash."""
+async def guarded(
+    workspace: Workspace, asked: Requirements, tasks: Iterable[str], agents: Collection[str] = ()
+) -> tuple[Requirements, list[str]]:
+    """With the base's own suite as guards, and the checks that can refute and never prove, by hash. `agents`: checks
+    that agents brought: tests that they name do not stand for the base's own."""
     tools = await _tools(workspace)
     requirements = [_recognised(one, tools) for one in asked.requirements]
-    theirs = any(isinstance(check, TestsCheck) for one in asked.requirements for check in one.checks)
-    suite = tools.get("tests")
-    if suite and not theirs and not any(one.id == SUITE for one in requirements):
-        text = "the base's own tests stay green"
-        requirements.append(Requirement(id=SUITE, text=text, covers=tuple(tasks), keep=True, checks=(suite,)))
+    suite, there = tools.get("tests"), {one.id for one in requirements}
+    tests = [check for one in asked.requirements for check in one.checks if isinstance(check, TestsCheck)]
+    theirs = any(check == suite or check_hash(check) not in agents for check in tests)
+    if suite and not theirs and not any(_is_suite(one, suite) for one in requirements):
+        text, name, number = "the base's own tests stay green", SUITE, 2
+        while name in there:  # whoever calls something else so does not stand in its place
+            name, number = f"{SUITE}-{number}", number + 1
+        requirements.append(Requirement(id=name, text=text, covers=tuple(tasks), keep=True, checks=(suite,)))
     names = {check_hash(check) for check in tools.values()}
     given = {check_hash(check) for one in asked.requirements for check in one.checks}
     found = [check_hash(check) for one in requirements for check in one.checks]
     ids = tuple(one.id for one in requirements if not one.parts)
     made = tuple(
-        one.model_copy(update={"parts": tuple(name for name in ids if name in one.parts or name == SUITE)})
+        one.model_copy(
+            update={"parts": tuple(name for name in ids if name in (*one.parts, SUITE) or name not in there)}
+        )
         if one.parts
         else one
         for one in requirements
     )
     guards = [name for name in dict.fromkeys(found) if name in names and name not in given]
     return asked.model_copy(update={"requirements": made}), guards
+
+
+def _is_suite(one: Requirement, suite: Check) -> bool:
+    return one.id.startswith(SUITE) and one.keep and suite in one.checks
 
 
 def _recognised(one: Requirement, tools: Mapping[str, Check]) -> Requirement:
