@@ -116,7 +116,8 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
     guards = list(contract.guards)
     if change.requirements or change.keep:
         plan = _plan(inputs)
-        asked, more = await sealing.guarded(workspace, asked, [task.id for task in plan.tasks] if plan else [])
+        tasks = [task.id for task in plan.tasks] if plan else []
+        asked, more = await sealing.guarded(workspace, asked, tasks, contract.authors)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
     present = {check_hash(check) for one in asked.requirements for check in one.checks}

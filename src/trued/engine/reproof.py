@@ -128,7 +128,7 @@ class Proof:
             interface=contract.interface,
             carried=contract.carried,
         )
-        asked, more = await sealing.guarded(self.workspace, asked, ())
+        asked, more = await sealing.guarded(self.workspace, asked, (), contract.authors)
         terms = proof.Sealing(
             contract.held_out,
             contract.held_out_why,
