@@ -88,6 +88,10 @@ def calls_of(workflow: str, *, tasks: int, rounds: int) -> Mapping[str, tuple[in
         looks = 1 + -(-tasks // TEAM_TASKS)
         whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
         return {**whole, "dev": (tasks, tasks * rounds), "qa": (tasks, tasks * rounds)}
+    if workflow == "pipeline":  # three rounds of verification, two of them mended, and one revision after the review
+        checks = {f"v-{name}": (1, 4) for name in ("build", "tests", "tasks", "feature")}
+        checks |= {f"r-{name}": (1, 2) for name in ("quality", "security", "testing", "knowledge")}
+        return {"implementer": (tasks, tasks * 4), **checks, "planner": (0, 2)}
     return {
         "purple-team-a": (tasks, tasks * rounds),
         "purple-team-b": (tasks, tasks * rounds * 2),  # it is asked once more about what cannot be run

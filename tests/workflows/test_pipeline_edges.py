@@ -25,6 +25,8 @@ from tests.workflows.pipeline_agents import (
     task,
 )
 from trued.decide import CHECKERS, CRITICS, REVIEWERS, VERIFIERS
+from trued.documents.feature_folder import FOCUSES
+from trued.engine.handing import estimated
 from trued.wire import Order
 
 
@@ -59,7 +61,7 @@ def rated(severity: str, *findings: str) -> Any:
 # -- before the plan is sealed -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.spec("PIPE-1", "PIPE-3", "PIPE-5", "PIPE-10", "PIPE-15", "PIPE-17")
+@pytest.mark.spec("PIPE-1", "PIPE-3", "PIPE-5", "PIPE-10", "PIPE-12", "PIPE-15", "PIPE-17", "USE-10")
 async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_and_are_told(line: Line) -> None:
     """EC-1, EC-7, EC-8, EC-9, EC-10."""
     late, early = rated("Low", "the lock is safe"), rated("High", "the lock can be picked")
@@ -82,7 +84,10 @@ async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_an
         brief = crew.briefs(agent)[0]
         assert f"{ROOT}research/patterns.md: researcher-patterns gave no answer" in brief
         assert 0 < brief.index(f"{ROOT}memory.md") < brief.index(f"{ROOT}research/impact.md")
+        assert all(f"{ROOT}research/{focus}.md" in brief for focus in FOCUSES)  # each by itself: nobody combines them
         assert f"memory/{agent}.mem.md" in files
+    expected = {one.role: one.calls for one in estimated(engine, record.id).parts}
+    assert (expected["implementer"], expected["v-build"]) == ((2, 8), (1, 4))  # of two tasks
     assert decided(engine, record) == [
         ("research", "DONE"),
         ("critique", "NEEDS_REVISION"),  # the worst of what contradicts each other

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 HALTED = ("limited", "not proven", "waiting", "stopped")
 PLANNER, INITIALIZER = "planner#", "initializer#"
-TEAM = "team"
+PIPELINE, TEAM = "pipeline", "team"
 
 
 def handed_over(engine: "Engine", record: RunRecord) -> str:
@@ -131,7 +131,7 @@ def _tasks(engine: "Engine", run_id: str) -> int:
     if inputs.settings.workflow == TEAM:
         told = [one.data for one in engine.journal.events(run_id) if one.kind == TEAM]
         return int(told[-1]["tasks"]) if told else 1
-    if goal.source.file:
+    if goal.source.file and inputs.settings.workflow != PIPELINE:  # its plan is the planner's, whatever the file holds
         return len(parse_plan(goal.text, goal.source.file).tasks)
     return _replied(engine, run_id, PLANNER, "tasks")
 
