@@ -12,6 +12,7 @@ from tests.workflows.conftest import events
 from tests.workflows.pipeline_agents import (
     CRITERIA,
     ROOT,
+    SENTENCES,
     TASKS,
     Crew,
     Halt,
@@ -72,7 +73,8 @@ async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_an
         ct_security=[early, rated("Low", "the lock holds")],
     )
     engine = line.played(crew)
-    record = await line.piped(engine, plan_only=True)
+    (line.folder / "request.md").write_text("\n\n".join(SENTENCES))  # prose: nothing in it is a task yet
+    record = await line.piped(engine, str(line.folder / "request.md"), plan_only=True)
     assert (record.state, record.code) == ("planned", 0)
     missing = [one.data["agent"] for one in events(engine, record, "memory missing")]
     assert missing == ["researcher-impact", "researcher-patterns"]
