@@ -25,9 +25,10 @@ from tests.workflows.pipeline_agents import (
     leaves,
     task,
 )
-from trued.decide import CHECKERS, CRITICS, REVIEWERS, VERIFIERS
+from trued.decide import CHECKERS, CRITICS, RESEARCH, REVIEWERS, VERIFIERS
 from trued.documents.feature_folder import FOCUSES
 from trued.engine.handing import estimated
+from trued.patterns import TRIES
 from trued.wire import Order
 
 
@@ -102,6 +103,21 @@ async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_an
     shared = line.git("show", f"{at}:{ROOT}memory.md")
     assert "the lock is safe" in shared
     assert "the lock can be picked" in shared
+
+
+@pytest.mark.spec("PIPE-5", "RUN-2")
+async def test_whoever_resumes_a_run_that_failed_sends_those_again_who_gave_nothing(line: Line) -> None:
+    silent = [name for name in RESEARCH if name != RESEARCH[1]]
+    crew = Crew(**{name.replace("-", "_"): [crashes] * TRIES for name in silent}, spec=[crashes] * 2 * TRIES)
+    engine = line.played(crew)
+    record = await line.piped(engine)
+    assert (record.state, record.code, len(crew.asked)) == ("failed", 5, 1 + TRIES * len(silent))
+    crew.orders.clear()
+    record = await engine.resume(record.id)
+    assert (record.state, sorted(crew.asked)) == ("failed", sorted([*silent, *["spec"] * TRIES]))
+    crew.orders.clear()
+    assert (await engine.resume(record.id)).state == "failed"
+    assert crew.asked == ["spec"] * TRIES
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """The orchestrator's desk: artifacts collected, memories merged, gaps told; nobody else writes memory.md."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -216,11 +216,31 @@ class Desk:
         if others and self.folder.artifact(one.name):
             await self.run.note("left elsewhere", agent=one.name, files=others[:50])
 
-    def needed(self, decision: Decision) -> Decision:
-        """Before anything is sealed a cluster that failed ends the run."""
-        if decision.status is Status.ERROR:
-            raise AgentFailed(f"too few of them answered: {'; '.join(decision.why)}")
-        return decision
+    async def needed(
+        self,
+        step: str,
+        errands: Sequence[Errand[R]],
+        decides: Callable[[Mapping[str, Memory | None]], Decision],
+    ) -> tuple[Decision, dict[str, Returned[R]]]:
+        """Pattern A, before anything is sealed: a cluster that failed ends the run. Whoever resumes it sends those
+        again who gave nothing."""
+        names, found = [one.name for one in errands], dict[str, Returned[R]]()
+        while True:
+            await self.begins(step, names)
+            found |= await self.run.cluster(
+                [one for one in errands if one.name not in found or not found[one.name].good]
+            )
+            decision = await self.ends(step, decides(await self.filed(step, found)), names)
+            if decision.status is not Status.ERROR:
+                return decision, found
+            await self._spent(f"too few of them answered: {'; '.join(decision.why)}")
+
+    async def _spent(self, why: str) -> None:
+        """What failed for good ends the run: here and now. Where it is only remembered, somebody has resumed the run
+        since, and wants it tried again."""
+        if self.run.line.live:
+            raise AgentFailed(why)
+        await self.run.note("tried again", why=why)
 
     # -- one agent -----------------------------------------------------------------------------------------------------
 
@@ -229,13 +249,12 @@ class Desk:
         await self.begins(step, (errand.name,))
         returned = await self.run.cluster((errand,))
         await self.filed(step, returned)
-        return await self._answered(step, returned[errand.name])
-
-    async def _answered(self, step: str, one: Returned[R]) -> R:
+        one = returned[errand.name]
         await self._ended(step, one)
-        if one.reply is None or not one.good:
-            raise AgentFailed(f"{step}: {one.name} failed {one.tries} times: {_why(one)}")
-        return one.reply
+        if one.reply is not None and one.good:
+            return one.reply
+        await self._spent(_failed(step, one))
+        return await self.one(step, errand)
 
     async def _ended(self, step: str, one: Returned[R], wrong: Sequence[str] = ()) -> None:
         """An answer that cannot be used is as good as none."""
@@ -262,15 +281,15 @@ class Desk:
         if one.good and not wrong:
             self.works = works
             await self.filed(step, {one.name: one}, files=self._plan_files())
-            return await self._answered(step, one)
+            await self._ended(step, one)
+            return one.reply
         await self.filed(step, {one.name: one})
-        if not again and not one.good:
-            return await self._answered(step, one)
         why = [each.what for each in wrong[:5]]
         await self._ended(step, one, why)
         if again:
             return None
-        raise AgentFailed(f"{step}: the plan cannot be used: {'; '.join(why)}")
+        await self._spent(f"{step}: the plan cannot be used: {'; '.join(why)}" if one.good else _failed(step, one))
+        return await self.planned(errand)
 
     def _with(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
         """Known tasks keep their place; what a replan says of one replaces it."""
@@ -349,6 +368,10 @@ def worst(name: str, reply: Reply) -> str:
 def unfinished(reply: Reply) -> tuple[Any, ...]:
     """Tasks that a verifier calls anything but done."""
     return tuple(one for one in getattr(reply, "tasks", ()) if getattr(one, "state", "done") != "done")
+
+
+def _failed(step: str, one: Returned[Any]) -> str:
+    return f"{step}: {one.name} failed {one.tries} times: {_why(one)}"
 
 
 def _why(one: Returned[Any]) -> str:

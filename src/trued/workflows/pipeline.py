@@ -35,9 +35,7 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
 async def researched(desk: Desk) -> None:
     """Pattern A. A focus that nobody answered for is a gap; fewer than two answers are too few to go on with."""
     errands = [desk.errand(name, Researched, (REQUEST,), focus=name.partition("-")[2]) for name in decide.RESEARCH]
-    await desk.begins("research", decide.RESEARCH)
-    memories = await desk.filed("research", await desk.run.cluster(errands))
-    desk.needed(await desk.ends("research", decide.research(memories), decide.RESEARCH))
+    await desk.needed("research", errands, decide.research)
 
 
 async def designed(desk: Desk) -> None:
@@ -53,10 +51,8 @@ async def designed(desk: Desk) -> None:
 
 async def criticized(desk: Desk) -> tuple[Status, dict[str, Returned[Critique]]]:
     """Pattern A, on the design as it is now."""
-    await desk.begins("critique", decide.CRITICS)
-    returned = await desk.run.cluster(desk.errand(name, Critique, (FEATURE, DESIGN)) for name in decide.CRITICS)
-    memories = await desk.filed("critique", returned)
-    decision = desk.needed(await desk.ends("critique", decide.critique(memories), decide.CRITICS))
+    errands = [desk.errand(name, Critique, (FEATURE, DESIGN)) for name in decide.CRITICS]
+    decision, returned = await desk.needed("critique", errands, decide.critique)
     return decision.status, returned
 
 
