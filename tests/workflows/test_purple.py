@@ -137,6 +137,24 @@ async def test_stop_ends_the_run_with_what_is_there(ground: Ground) -> None:
     assert "def double" in ground.file(record, "tiny.py")
 
 
+@pytest.mark.spec("PUR-9")
+async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_the_work_is_kept(
+    ground: Ground,
+) -> None:
+    ground.one_chunk()
+    wrong = {"1A": "def double(x):\n    return x\n"}
+    engine, runtime = ground.engine(
+        lambda order: built(order, wrong) if order.role == "purple-team-a" else PASSED,
+        person=saying(("stop", "enough")),
+    )
+    record = await ground.run(engine, yes=False, rounds=1)
+    assert (record.state, record.code, len(runtime.orders)) == ("stopped", 1, 2)
+    (question,) = engine.journal.questions(record.id)
+    assert "⚠ rounds are used up, with gaps:\n  - " in question.text
+    assert "double" in record.why
+    assert "return x" in ground.file(record, "tiny.py")
+
+
 @pytest.mark.spec("PUR-10")
 async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_it(ground: Ground) -> None:
     ground.require(REQUIREMENTS[:2])
