@@ -37,8 +37,10 @@ class Wanted:
 
     @property
     def task(self) -> str:
-        """The first part of the key's path; a call that belongs to no part is the run's own."""
-        return self.key.partition("/")[0] if "/" in self.key else ""
+        """The key's path down to a task in it, else its first part; a call that belongs to no part is the run's own."""
+        parts = self.key.split("/")[:-1]
+        depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
+        return "/".join(parts[:depth])
 
     def scopes(self) -> tuple[str, ...]:
         return ("", *([TASK] if self.task else []), self.role)

@@ -214,3 +214,10 @@ async def test_a_subscriptions_window_that_is_nearly_used_up_lets_nobody_begin(j
     await called(budget(journal), "a#3", paid(0.1))  # without that limit, the provider says when it is enough
     house.know({"claude": Window("five_hour", 93.0, time.time() - 1)})
     await called(house, "a#4", paid(0.1))
+
+
+@pytest.mark.spec("RUN-6")
+def test_a_limit_of_a_task_counts_a_teams_tasks_one_by_one() -> None:
+    keys = ("feature F1/task F1-T1/dev#1", "feature F1/task F1-T1/qa#2", "feature F1/techlead#1", "1A/team-a#1", "pm#1")
+    tasks = [wanted(key).task for key in keys]
+    assert tasks == ["feature F1/task F1-T1", "feature F1/task F1-T1", "feature F1", "1A", ""]

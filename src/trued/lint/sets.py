@@ -1,6 +1,8 @@
 """Files that stand together: which of them are agents, and whether they make a pipeline."""
 
+import os
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -119,14 +121,19 @@ def page(path: Path, shown: str, text: str) -> Page:
 
 def files_in(folder: Path) -> list[Path]:
     """All Markdown files below a folder, those of installed packages aside."""
-    found = [
-        path
-        for path in sorted(folder.rglob("*.md"))
-        if path.is_file() and not PASSED_OVER & set(path.relative_to(folder).parts)
-    ]
+    found = list[Path]()
+    for place, below, names in os.walk(folder):  # what cannot be looked into holds nothing for us
+        below[:] = [one for one in below if one not in PASSED_OVER]
+        found += [path for path in (Path(place, name) for name in names if name.endswith(".md")) if _is_file(path)]
     if len(found) > MOST:
         raise BadInput(f"{folder} holds {len(found)} Markdown files", then=f"name a folder with at most {MOST}")
-    return found
+    return sorted(found)
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):
+        return path.is_file()
+    return False
 
 
 def _given_back(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
