@@ -179,3 +179,16 @@ def test_a_crew_is_given_neither_an_empty_file_nor_the_bare_name_of_a_ticket(eac
     said = [one_sentence(one) for one in done]
     assert all("goal.md:1: the goal is empty" in one and "chunk" not in one.lower() for one in said[:2])
     assert all("#12 is a ticket of a tracker" in one for one in said[2:])
+
+
+@pytest.mark.spec("USE-7", "LAW-12")
+def test_a_file_where_a_crew_would_keep_its_folder_is_named_and_stays(each: Each, project: Path) -> None:
+    (project / "docs").write_text("mine\n")
+    (project / ".trued").mkdir()
+    (project / ".trued" / "team").symlink_to("../docs")
+    git(project, "add", ".")
+    git(project, "commit", "-qm", "mine")
+    words = ["run", "Do something.", "--agent", "command:true", "-w"]
+    pipeline, team = (one_sentence(one) for one in each([*words, "pipeline"], [*words, "team"], cwd=project))
+    assert "docs is no folder" in pipeline
+    assert ".trued/team is no folder" in team

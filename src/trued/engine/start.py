@@ -23,6 +23,7 @@ from ..runtimes import agent_of, capabilities_of, described, kinds
 from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket, Value
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
+from ..workspaces.repository import in_the_way
 from ..workspaces.sandbox import best
 from .agents import chosen, elsewhere, playable
 from .casting import cast, trusted
@@ -31,7 +32,8 @@ from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_lik
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 HANDOFF = "handoff"
-WORDS = ("pipeline", "team")  # they take any words, and find out themselves what is to be done
+# they take any words, and find out themselves what is to be done; where they write it down
+WORDS = {"pipeline": "docs/feature/", "team": ".trued/team/"}
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
@@ -132,6 +134,9 @@ def _begins(repository: Repository, workflow: str) -> None:
     if not repository.head and workflow != HANDOFF:
         what = f"the repository {repository.root} has no commit yet"
         raise BadInput(what, then="commit something: a run starts from a commit; only handoff begins with nothing")
+    folder = WORDS.get(workflow, "")
+    if folder and (path := in_the_way(repository.root, folder)):
+        raise BadInput(f"{path} is no folder, and {workflow} writes into {folder}", then=f"rename {path}, and commit")
 
 
 def _read(request: Request, settings: Settings, environ: Mapping[str, str], root: Path) -> tuple[Goal, Ticket | None]:

@@ -92,6 +92,15 @@ def tip_of(root: Path, branch: str) -> str:
     return tip.strip() if code == 0 else ""
 
 
+def in_the_way(root: Path, folder: str) -> str:
+    """A file or link of the newest commit where this folder, or one above it, would be; "" where there is none."""
+    parts = folder.strip("/").split("/")
+    above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
+    entries = [entry.partition("\t") for entry in listed.split("\0") if entry]
+    return next((path for kind, _, path in entries if " tree " not in kind), "")
+
+
 def branches(root: Path, prefix: str) -> tuple[str, ...]:
     """Branches below a prefix, the newest first."""
     words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
