@@ -98,6 +98,24 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     assert (await engine.resume(record.id)).head == done.head
 
 
+@pytest.mark.spec("HAND-9")
+async def test_a_feature_whose_attempts_are_used_up_is_failed_and_says_why(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double")])
+
+    def wrong(folder: Path) -> dict[str, Any]:
+        (folder / "tiny.py").write_text("def double(x):\n    return x\n")
+        return {}
+
+    coders = Coders(double=[wrong])  # whoever came next would build it
+    engine = ground.played(coders)
+    record = await ground.handed(engine, rounds=1)
+    assert (record.state, record.code) == ("not proven", 1)
+    assert coders.asked == ["feature double/coder#1"]
+    (failed,) = ground.features(record.branch).features
+    assert (failed.state, failed.passes) == ("failed", False)
+    assert "a held-out example fails" in failed.agent_notes
+
+
 @pytest.mark.slow
 @pytest.mark.spec("HAND-9", "HAND-10")
 async def test_a_feature_that_fails_leaves_its_work_aside_and_only_what_needs_it_is_not_begun(

@@ -125,6 +125,7 @@ async def test_a_question_is_answered_at_once_by_the_role_that_it_goes_to(one: T
     first, last = (one.page(at, "techlead/inbox.md") for at in commits[1:3])
     assert "**Status**: pending" in first
     assert "**From**: dev, F1-T1" in first
+    assert "**Type**: question\n- **Priority**: high" in first
     assert "**Status**: addressed" in last
     assert "in tiny.py" in last
     assert "is zero a number?" in one.page(record, "pm/inbox.md")
