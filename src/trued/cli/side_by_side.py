@@ -98,8 +98,8 @@ def _drawn(runs: Sequence[Run], rows: Sequence[str]) -> Table:
     for run in runs:
         name = Text(line(run["name"], NAME), "bold")
         table.add_column(name, justify="right", overflow="fold", width=_width(run, NARROW))
-    for name in rows:
-        table.add_row(name, *(ROWS[name](run) for run in runs))
+    for row in rows:
+        table.add_row(row, *(ROWS[row](run) for run in runs))
     return table
 
 
