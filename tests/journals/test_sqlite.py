@@ -117,6 +117,8 @@ def test_every_event_is_there_for_whoever_looks_later(journal: SqliteJournal) ->
         assert (event.kind, event.key, event.data["brief"]) == ("asked", "a#1", "näh\n")
         assert other.events("r-one", after=event.id) == []
     assert [one.kind for one in heard] == ["asked"]
+    journal.of("r-one").tell("landed", branch="main")  # of no step, and while nobody listens
+    assert [(one.kind, one.key) for one in journal.events("r-one")] == [("asked", "a#1"), ("landed", "")]
 
 
 def test_runs_are_found_by_a_beginning_that_fits_one(journal: SqliteJournal) -> None:
