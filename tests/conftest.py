@@ -4,15 +4,20 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.warm import Warm, warm
 
 
 def pytest_configure() -> None:
-    """No test is timed: a busy machine would fail it for nothing."""
-    settings.register_profile("untimed", settings(), deadline=None)
-    settings.load_profile("untimed")
+    """No test is timed, nor fails by chance: a busy machine or a lucky draw would fail it for nothing.
+
+    New examples are looked for with `--hypothesis-profile exploring`.
+    """
+    untimed = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], database=None)
+    settings.register_profile("exploring", untimed)
+    settings.register_profile("the same each time", untimed, derandomize=True)
+    settings.load_profile("the same each time")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
