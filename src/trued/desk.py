@@ -1,5 +1,6 @@
 """Desk: where one task of a team is worked on, and how what was done there is held against evidence."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -96,10 +97,11 @@ class Desk(Generic[D, Q]):
         return (*self.given_up(), *shortcomings(verdict), *crew.worse(verdict.beside), *counted)
 
     def given_up(self) -> tuple[Finding, ...]:
-        """A developer's own word that it is not done: QA's yes does not outweigh it."""
-        if self.said is None or self.said.status is Status.DONE:
-            return ()
-        return (Finding(what=f"the developer says {self.said.status}: {self.said.summary or 'and nothing more'}"),)
+        """A developer's own word that it is not done, or cannot go on: QA's yes does not outweigh it."""
+        said, asks = self.said, getattr(self.said, "asks", None)
+        unsure = [f"the developer says {doubt}"] if said and (doubt := doubt_of(said)) else []
+        unsure += [f"the developer still asks: {asks.text}"] if asks else []
+        return tuple(Finding(what=what) for what in unsure)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
         """After a feature's last task its criteria are due; after the last task of all, the whole goal."""
@@ -150,7 +152,21 @@ async def consulted(session: Session[R], subject: Subject, **context: Context) -
     return reply
 
 
-async def asked_once(session: Session[R], subject: Subject, **context: Context) -> R:
+async def asked(run: Run, role: str, reply: type[R], subject: Subject, **context: Context) -> R:
+    """Whoever plans or answers. One who says that it is not done is followed by a fresh one, once: what that says is
+    what there is."""
+    said = await _asked_once(run.session(role, reply, publishes=False), subject, context)
+    if not doubt_of(said):
+        return said
+    return await _asked_once(run.session(role, reply, publishes=False), subject, context)
+
+
+async def _asked_once(session: Session[R], subject: Subject, context: Mapping[str, Context]) -> R:
     reply = await consulted(session, subject, **context)
     await session.close()
     return reply
+
+
+def doubt_of(said: Reply) -> str:
+    """Somebody's own word that it is not done, whatever else they say; "" where it is."""
+    return "" if said.status is Status.DONE else f"{said.status}: {said.summary or 'and nothing more'}"

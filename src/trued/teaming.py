@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from .desk import D, Desk, Q, asked_once, consulted, shortcomings
+from .desk import D, Desk, Q, asked, consulted, doubt_of, shortcomings
 from .documents.backlog import NAME as BACKLOG
 from .documents.backlog import BacklogTask, parse_backlog, put_away
 from .documents.backlog.edits import honoured
@@ -17,12 +17,12 @@ from .documents.sheen_config import team_settings
 from .documents.team_briefs import for_answer, for_fixes, for_pm, for_techlead, for_uat
 from .documents.team_files import FOLDER, Records, changed
 from .documents.team_words import Query
-from .errors import BadInput
+from .errors import AgentFailed, BadInput
 from .run import Run
-from .session import Session
+from .session import R, Session
 from .types import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Value, Verdict
 
-__all__ = ["Desk", "asked_once", "consulted", "for_answer", "for_fixes", "for_pm", "for_techlead", "for_uat"]
+__all__ = ["Desk", "asked", "consulted", "for_answer", "for_fixes", "for_pm", "for_techlead", "for_uat"]
 
 OLD_PLAN = ".sheen/plan.md"
 FOUND = 50  # features that are named at the beginning; all are in the backlog
@@ -84,6 +84,17 @@ async def kind_of(run: Run) -> Kind:
     paths = await run.paths()
     texts = {path: await run.read(path) for path in to_read(paths)}
     return corrected(detected(paths, texts.get), run.settings.commands)
+
+
+async def broken_down(run: Run, crew: Crew, reply: type[R]) -> R:
+    """The PM's plan. One who cannot make it ends the run, here and now; where that is only remembered, somebody has
+    resumed the run since, and wants it tried again."""
+    while doubt := doubt_of(said := await asked(run, "pm", reply, crew.goal, **for_pm(crew))):
+        why = f"the pm says {run.kit.redact(doubt)}"
+        if run.line.live:
+            raise AgentFailed(why)
+        await run.note("tried again", why=why)
+    return said
 
 
 async def laid_down(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
@@ -190,10 +201,16 @@ async def asks(run: Run, crew: Crew, who: tuple[str, str], role: str, query: Que
     return await noted(run, crew, f"docs: {who[0]} asks the {role} ({who[1]})")
 
 
-async def answers(run: Run, crew: Crew, role: str, about: str, said: tuple[str, Sequence[str]]) -> Crew:
-    await run.note("team answers", role=role, text=run.kit.redact(said[0]))
-    records = crew.records.answered(role, said[0], run.when).decided(role, about, said[1], run.when)
-    return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})")
+async def answers(run: Run, crew: Crew, role: str, who: tuple[str, str], said: Reply) -> tuple[Crew, str]:
+    """The answer, in the inbox and for whoever asked. Who says ERROR has not answered: the question waits on."""
+    about, answer, doubt = who[1], str(getattr(said, "answer", "")), doubt_of(said)
+    answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
+    await run.note("team answers", role=role, text=run.kit.redact(answer))
+    question = f"{who[0]}'s question about {about}"
+    crew = crew.doubting(question, about, f"{question} has no answer: the {role} says {doubt}" if doubt else "")
+    records = crew.records if doubt else crew.records.answered(role, answer, run.when)
+    records = records.decided(role, about, getattr(said, "decisions", ()), run.when)
+    return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})"), answer
 
 
 # -- a task -----------------------------------------------------------------------------------------------------------
@@ -259,7 +276,7 @@ async def feature_begun(run: Run, crew: Crew, name: str) -> Crew:
 async def specified(run: Run, crew: Crew, name: str, said: Reply) -> Crew:
     """The tech lead's specification, decision records, and tests that will show the feature."""
     spec, tests, needs = (getattr(said, field) for field in ("spec", "tests", "needs"))
-    crew = crew.specified(name, spec, tests, needs)
+    crew = _doubted(crew.specified(name, spec, tests, needs), "techlead", name, name, said)
     commands = [f"{one.command}{f' (after {one.task})' if one.task else ''}" for one in crew.tests[name]]
     decisions = getattr(said, "decisions", ())
     records = crew.records.specified(crew.backlog.feature(name), spec, commands, decisions, run.when)
@@ -269,7 +286,7 @@ async def specified(run: Run, crew: Crew, name: str, said: Reply) -> Crew:
 async def fixing(run: Run, crew: Crew, name: str, said: Reply, issues: Sequence[Finding]) -> Crew:
     """Fix tasks of the PM, after UAT asked for them."""
     about, tasks = name or "all features", getattr(said, "tasks", ())
-    crew = crew.with_fixes(name, tasks, issues)
+    crew = _doubted(crew.with_fixes(name, tasks, issues), "pm", name, f"fix tasks for {about}", said)
     await run.note("fix tasks", about=about, tasks=run.kit.redact([one.title for one in tasks]))
     wanted = "\n".join(one.what for one in issues)
     records = crew.records.told("pm", "uat", f"{about} failed:\n{wanted}", run.when, kind="request", priority="high")
@@ -343,6 +360,12 @@ async def finished(run: Run, plan: Plan, crew: Crew) -> Outcome:
     run.dispute("the team", [Finding(what=what, requirement=_criterion(crew, name)) for name, what in unmet])
     await told(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)
+
+
+def _doubted(crew: Crew, role: str, feature: str, about: str, said: Reply) -> Crew:
+    """Planners who say that they could not do it, and were asked twice: no evidence settles what they left open."""
+    doubt = doubt_of(said)
+    return crew.doubting(f"{role}: {about}", feature, f"of {about} the {role} says {doubt}" if doubt else "")
 
 
 def refused(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:

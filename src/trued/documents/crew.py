@@ -31,6 +31,7 @@ class Crew(Value):
     recoveries: int = 0  # tasks that passed after a failure
     integration: str = "pending"  # | passed | failed | skipped
     unmet: tuple[str, ...] = ()  # what integration found last
+    doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do or say → feature, and in words
     records: Records = Records()  # what happened, as the files tell it
     planned_before: bool = False  # the goal was a list of tasks already
     kept: dict[str, str] = {}  # noqa: RUF012  files that were there before, as they were
@@ -192,8 +193,15 @@ class Crew(Value):
     def is_completed(self) -> bool:
         return bool(self.backlog.features) and all(one.status == "completed" for one in self.backlog.features)
 
+    def doubting(self, about: str, part: str, words: str) -> "Crew":
+        """With what a planner says that it could not do for a part of the backlog; "" where by now it could."""
+        left = {name: one for name, one in self.doubts.items() if name != about}
+        return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
+
     def gaps_in_plan(self) -> Iterator[tuple[str, str]]:
         """Feature and sentence of all that keeps the goal from being achieved."""
+        for part, words in self.doubts.values():
+            yield self.backlog.feature(part).id if self.backlog.holds(part) else "", words
         for feature in self.backlog.features:
             tasks = tuple(feature.tasks)
             for one in tasks:

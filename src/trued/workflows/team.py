@@ -24,7 +24,7 @@ async def begun(run: Run, goal: Goal) -> Crew:
     crew = await teaming.found(run, goal)
     if crew.planned_before:
         return await teaming.laid_down(run, crew)
-    said = await teaming.asked_once(run.session("pm", Breakdown, publishes=False), goal, **teaming.for_pm(crew))
+    said = await teaming.broken_down(run, crew, Breakdown)
     return await teaming.laid_down(run, crew.planned(said.features), said.decisions)
 
 
@@ -49,8 +49,8 @@ async def specified(run: Run, crew: Crew, name: str) -> Crew:
     crew = await teaming.feature_begun(run, crew, name)
     if not crew.plays("techlead") or name in crew.specs:
         return crew
-    lead = run.session("techlead", Specified, publishes=False)
-    said = await teaming.asked_once(lead, crew.feature_task(name), **teaming.for_techlead(crew, name))
+    known = teaming.for_techlead(crew, name)
+    said = await teaming.asked(run, "techlead", Specified, crew.feature_task(name), **known)
     return await teaming.specified(run, crew, name, said)
 
 
@@ -91,9 +91,8 @@ async def answered(run: Run, crew: Crew, who: tuple[str, str], query: Query) -> 
     """A question blocks its task: the role that it goes to answers at once, and both stand in that role's inbox."""
     role = query.to if crew.plays(query.to) else "pm"
     crew = await teaming.asks(run, crew, who, role, query)
-    member = run.session(role, Clarified, publishes=False)
-    said = await teaming.asked_once(member, crew.task(who[1]), **teaming.for_answer(crew, who, query))
-    return await teaming.answers(run, crew, role, who[1], (said.answer, said.decisions)), said.answer
+    said = await teaming.asked(run, role, Clarified, crew.task(who[1]), **teaming.for_answer(crew, who, query))
+    return await teaming.answers(run, crew, role, who, said)
 
 
 async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
@@ -108,15 +107,16 @@ async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Test
 
 
 async def tested(run: Run, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
-    """QA on the merge; it may ask the PM what a criterion means."""
+    """QA on the merge; it may ask the PM what a criterion means. What it still asks then, it has not tested."""
+    await desk.tests(crew)
     for _ in range(QUESTIONS):
-        await desk.tests(crew)
         if not desk.tested or not desk.tested.asks:
             break
         desk.back(run)
         query = desk.tested.asks.model_copy(update={"to": "pm"})
         crew, desk.answer = await answered(desk.scope, crew, ("qa", desk.task), query)
         await desk.joined(run)
+        await desk.tests(crew)
     return crew
 
 
@@ -131,8 +131,7 @@ async def validated(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, t
 async def fixed(run: Run, crew: Crew, name: str, issues: tuple[Finding, ...]) -> Crew:
     """The PM makes tasks of what a validation found; the criteria stay as they were sealed."""
     subject = crew.feature_task(name) if name else crew.goal
-    pm, known = run.session("pm", Fixes, publishes=False), teaming.for_fixes(crew, name)
-    said = await teaming.asked_once(pm, subject, **known, issues=issues)
+    said = await teaming.asked(run, "pm", Fixes, subject, **teaming.for_fixes(crew, name), issues=issues)
     return await teaming.fixing(run, crew, name, said, issues)
 
 

@@ -82,8 +82,9 @@ class Tested(Reply):
 
     @property
     def objections(self) -> tuple[Finding, ...]:
-        """Each failure; a refusal without one is an objection, too."""
+        """Each failure; a refusal without one is an objection, too, and so is a question that has no answer yet."""
         found = tuple(one.finding for one in self.failures if one.severity is not Severity.NONE)
+        found += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
         unnamed = Finding(what=f"QA says {self.result} and {self.status}, and names no failure")
         return found or ((unnamed,) if refused else ())
