@@ -77,9 +77,9 @@ class Branch:
         """Documents that come before the work, and are no part of it; whoever works may change them."""
         self.line.laid = tuple(dict.fromkeys((*self.line.laid, *paths)))
 
-    async def paths(self) -> tuple[str, ...]:
-        """All files of the newest commit."""
-        return tuple(await self.kit.workspace.blobs(self.line.head))
+    async def paths(self, at: str = "") -> tuple[str, ...]:
+        """All files of the newest commit, or of another."""
+        return tuple(await self.kit.workspace.blobs(at or self.line.head))
 
     async def note(self, what: str, **data: object) -> None:
         """One event in the run's record, once."""

@@ -1,6 +1,6 @@
 """Judging: how a run finds out where it stands: by checks of its own, on the last accepted commit."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from typing import Any
 
@@ -17,6 +17,8 @@ from .types import Contract, Finding, Outcomes, Plan, Task, TestsCheck, Value, V
 
 FRUITLESS = 2  # rounds that end with the same failing set: then one case is shown
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
+UNBUILT = "no build was run: nothing says how it is built, so that it can be is an agent's word"
+LINE = 200  # characters of what a build said
 
 
 class Built(Value):
@@ -24,6 +26,8 @@ class Built(Value):
 
     outcome: Outcomes
     said: str = ""
+    command: str = ""
+    unsure: tuple[str, ...] = ()  # why a pass of it shows less than it seems to, or nothing was shown
 
     @property
     def ok(self) -> bool:
@@ -132,16 +136,23 @@ class Judging(Patterns):
         inputs = digest(head, check.model_dump(mode="json"))
         return Figures.model_validate_json(await self.steps.once(self.steps.key("figures"), inputs, step))
 
-    async def build(self, command: str) -> Built:
-        """The project's own build on the newest commit, run by the engine: in a clean room, without network."""
+    async def build(self, *commands: str) -> Built | None:
+        """The project's own build on the newest commit, run by the engine: in a clean room, without network. Of several
+        commands the worst counts; None where there is none. What nobody could judge is said in every verdict."""
+        found = [await self._built(command) for command in commands]
+        self.line.unsure["build"] = tuple(one for each in found for one in each.unsure) if found else (UNBUILT,)
+        return min(found, key=lambda one: (one.ok, one.outcome is Outcomes.PASSED), default=None)
+
+    async def _built(self, command: str) -> Built:
         head, contract = self.line.head, self._contract()
 
         async def step() -> str:
             async with self.kit.turn():
-                fact = await proof.built(self.kit.workspace, contract, command, head)
-            found = Built(outcome=fact.outcome, said=fact.detail[-TAIL:])
+                made = await proof.built(self.kit.workspace, contract, command, head)
+            said = made.tried.detail[-TAIL:]
+            found = Built(outcome=made.tried.outcome, said=said, command=command, unsure=tuple(_unsure(command, made)))
             found = Built.model_validate(self.kit.redact(found.model_dump(mode="json")))
-            self.steps.tell("build")("built", command=command, outcome=str(found.outcome), said=found.said)
+            self.steps.tell("build")("built", **found.model_dump(mode="json"))
             return found.model_dump_json()
 
         return Built.model_validate_json(await self.steps.once(self.steps.key("build"), digest(head, command), step))
@@ -178,7 +189,9 @@ class Judging(Patterns):
         beside = self.line.beside if isinstance(subject, Task) else set()
         more = [one.id for name in sorted(beside) for one in contract.serving(name) if one.id not in wanted]
         ids = tuple(dict.fromkeys((*wanted, *more)))
-        inputs = digest(head, ids, [one.model_dump(mode="json") for one in objections], self.line.contract_hash)
+        unsure = [one for each in self.line.unsure.values() for one in each]
+        given = [one.model_dump(mode="json") for one in objections]
+        inputs = digest(head, ids, given, self.line.contract_hash, *unsure)
 
         async def step() -> str:
             async with self.kit.turn():
@@ -194,6 +207,7 @@ class Judging(Patterns):
                     tell=self.steps.tell(name),
                 )
             verdict = verdict.about(wanted) if more else verdict
+            verdict = verdict.model_copy(update={"undecided": (*verdict.undecided, *unsure)})
             self.steps.tell(name)("proven", **_summary(verdict))
             return in_json(self.kit.redact, verdict.model_dump_json())
 
@@ -229,6 +243,16 @@ class Judging(Patterns):
 
 def _name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
+
+
+def _unsure(command: str, made: proof.Building) -> Iterator[str]:
+    """What a build does not show, though it is not held against anybody."""
+    if made.tried.outcome is Outcomes.UNJUDGED:
+        said = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]
+        words = " ".join(dict.fromkeys((said[0], said[-1])))
+        yield f"the build `{command}` could not be judged here, and shows nothing: {words[:LINE]}"
+    for name in made.drivers:
+        yield f"the build `{command}` is driven by {name}, which is not the base's: it could make it say anything"
 
 
 def _each_once(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:

@@ -39,7 +39,8 @@ class PythonCommands:
         there = sorted({match[1] for name in self.names if (match := _PACKAGE.fullmatch(name))} - _ASIDE)
         if any(name.startswith("src/") and name.endswith(".py") for name in self.names):
             there = ["src", *(one for one in there if one != "src")]
-        there = there or sorted(name for name in self.names if "/" not in name and name.endswith(".py"))
+        loose = (name for name in self.names if "/" not in name and name.endswith(".py"))
+        there = there or sorted(f"./{name}" if name.startswith("-") else name for name in loose)  # no option's name
         whole = ["."] if len(there) > PACKAGES else there
         return self._within(f"python3 -m compileall -q {shlex.join(whole)}") if there else ""
 

@@ -1,21 +1,24 @@
 """Checks: what verifiers and reviewers say, held against the engine's own build, tests and proof; the worse counts."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from .. import decide
 from ..decide import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
-from ..documents.kind import corrected, detected, to_read
+from ..documents.kind import detected, to_read
 from ..documents.project import Figures
 from ..documents.waves import Work
 from ..judging import Built
 from ..memory import Memory
 from ..patterns import Returned
+from ..run import Run
 from ..types import Finding, Plan, Severity, Status, TestsCheck
 from .desk import Desk, unfinished, worst
 
 TESTS, TASKS = "v-tests", "v-tasks"
+COMPILING = ["python3", "-m", "compileall", "-q"]
 COMMANDS = 8  # that a plan names for its tests, and the engine runs
 SHOWN = 20  # gaps in a brief: the verification files have them all
 LINE = 300
@@ -65,16 +68,35 @@ def _said(name: str, reply: Any) -> tuple[Finding, ...]:
 
 
 async def built(desk: Desk) -> Built | None:
-    """The project's build, run by the engine; None where nobody knows how it is built."""
+    """The project's build, run by the engine; None where nobody knows how it is built. How the base is built is the
+    user's: what the head makes of it does not take its place."""
     run = desk.run
-    paths = await run.paths()
-    texts = {path: await run.read(path) or "" for path in to_read(paths)}
-    command = corrected(detected(paths, texts.get), run.settings.commands).build
-    return await run.build(command) if command else None
+    own = run.settings.commands.build
+    return await run.build(*([own] if own else to_build(await _build(run, run.base), await _build(run, run.head))))
+
+
+async def _build(run: Run, at: str) -> str:
+    paths = await run.paths(at)
+    texts = {path: await run.read(path, at=at) or "" for path in to_read(paths)}
+    return detected(paths, texts.get).build
+
+
+def to_build(base: str, head: str) -> list[str]:
+    """The base's command, so that what was taken away is missed; and the head's, where it builds more than that."""
+    more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
+    return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
+
+
+def _compiles(command: str) -> set[str]:
+    """What a command compiles that does nothing else; of any other, itself."""
+    words = shlex.split(command)
+    return {*words[len(COMPILING) :]} if words[: len(COMPILING)] == COMPILING and "&&" not in words else {command}
 
 
 def shown(found: Built | None) -> str:
-    return f"the engine built it: {found.outcome}\n{found.said}" if found else "the engine knows no build of it"
+    if found is None:
+        return "the engine knows no build of it"
+    return f"the engine built it by `{found.command}`: {found.outcome}\n{found.said}"
 
 
 async def counted(desk: Desk) -> tuple[Finding, ...]:
@@ -136,7 +158,7 @@ async def verified(
     _heard(desk, said)
     seen = dict(said)
     if build is not None and not build.ok:
-        why = f"the engine's own build ends with {build.outcome}"
+        why = f"the engine's own build (`{build.command}`) ends with {build.outcome}"
         seen[GATE] = overruled(said[GATE], GATE, Status.ERROR, (why,))
         beyond = (Finding(what=why, where=build.said[-LINE:]),)
         gaps = (*beyond, *gaps)

@@ -1,6 +1,6 @@
 """What makes "done" mean something: contracts sealed before work, evidence taken by the engine, verdicts by law."""
 
-from .building import built
+from .building import Building, built
 from .checks.examples import said
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
 from .figures import Figures, figures
@@ -10,6 +10,7 @@ from .prove import prove
 from .seal import Sealing, seal
 
 __all__ = [
+    "Building",
     "Facts",
     "Figures",
     "Objected",

@@ -1,6 +1,7 @@
 """The project's build, run in a clean room as checks are: never evidence, and never somebody's word."""
 
 import re
+from dataclasses import dataclass
 
 from trued.errors import CannotJudge
 from trued.protocols import Workspace
@@ -9,21 +10,43 @@ from trued.types import CommandCheck, Contract, Outcomes, Tried
 from .prove import same_interpreter
 from .room.bench import Wanted
 from .room.cleanroom import clean_room
+from .room.frozen import own_drivers
 from .taking import take
 
 WITHIN_S = 900.0
 LINES = 6  # of what a build says at last: its reason is among them
 ON_BASE = "it fails on the base in the same way:"
+NOT_ON_BASE = "the base is built in the same room, and this is not:"
+AROUND = ("environment", "prepare")  # what broke is not the build
 
 
-async def built(workspace: Workspace, contract: Contract, command: str, commit: str) -> Tried:
-    """How the command ended on this commit. What fails in the very same way on the base fails because of this room:
-    packages that would be fetched, a tool that is set up elsewhere. Nobody's work is judged by that."""
-    head = await _ended(workspace, contract, command, commit)
-    if head.outcome in (Outcomes.PASSED, Outcomes.UNJUDGED):
-        return head
+@dataclass(frozen=True, slots=True)
+class Building:
+    """How it ended, and which files decided that and are not the base's."""
+
+    tried: Tried
+    drivers: tuple[str, ...] = ()
+
+
+async def built(workspace: Workspace, contract: Contract, command: str, commit: str) -> Building:
+    """How the command ended on this commit. What was not built here is tried on the base, in a room of the same kind:
+    only what fails there, too, may be the room's fault."""
+    found = await _ended(workspace, contract, command, commit)
+    if found.tried.outcome is Outcomes.PASSED or commit == contract.base:
+        return found
     base = await _ended(workspace, contract, command, contract.base)
-    if base.outcome is not head.outcome or not alike(head.detail, base.detail):
+    return Building(compared(found.tried, base.tried), found.drivers)
+
+
+def compared(head: Tried, base: Tried) -> Tried:
+    """What the base shows of a build that did not pass. Where the base is built, no words of the head's excuse it;
+    where it fails in the very same way, it is this room: packages that would be fetched, a tool that is set up
+    elsewhere. Nobody's work is judged by that."""
+    if head.outcome is Outcomes.UNJUDGED and base.outcome is Outcomes.PASSED and head.kind not in AROUND:
+        return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})
+    if head.outcome is Outcomes.UNJUDGED:
+        return head
+    if (head.outcome, head.kind) != (base.outcome, base.kind) or not alike(head.detail, base.detail):
         return head
     return head.model_copy(update={"outcome": Outcomes.UNJUDGED, "detail": f"{ON_BASE}\n{head.detail}"})
 
@@ -38,13 +61,15 @@ def _last(said: str) -> list[str]:
     return [line for line in lines if line][-LINES:]
 
 
-async def _ended(workspace: Workspace, contract: Contract, command: str, commit: str) -> Tried:
+async def _ended(workspace: Workspace, contract: Contract, command: str, commit: str) -> Building:
+    before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     try:
         interpreter = await same_interpreter(workspace, contract)
         async with clean_room(workspace, contract, commit, interpreter) as (bench, _):
             if bench.broken:
-                return Tried(id=command, outcome=Outcomes.UNJUDGED, detail=bench.broken)
+                return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[1], detail=bench.broken))
+            own = own_drivers(command, bench.room, list(bench.frozen))
             fact = await take(CommandCheck(command=command, within_s=WITHIN_S), bench, Wanted())
     except CannotJudge as error:
-        return Tried(id=command, outcome=Outcomes.UNJUDGED, detail=str(error))
-    return fact.tried[0]
+        return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
+    return Building(fact.tried[0], tuple(name for name in own if here.get(name) != before.get(name)))
