@@ -15,6 +15,7 @@ from . import durable
 from .errors import BadInput
 
 FILE = "trust.json"
+TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
 REMEMBERED = 50  # contents of one repository: branches differ, and going back should not ask again
 OTHERS = {  # role files of other tools; one that no run plays needs no trust
     "claude": ((".claude/agents", "**/*.md"),),
@@ -81,7 +82,7 @@ def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
         yield "trued.toml", _bytes(own)
     table = _tool_table(repo / "pyproject.toml")
     if table is not None:
-        yield "pyproject.toml [tool.trued]", table
+        yield TABLE, table
     roles = repo / ".trued" / "roles"
     for path in sorted(roles.glob("*.md")) if roles.is_dir() else ():
         yield path.relative_to(repo).as_posix(), _bytes(path)

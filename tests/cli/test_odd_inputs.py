@@ -134,6 +134,19 @@ def test_roles_of_a_repository_that_is_not_trusted_are_left_out(trued: Trued, pr
     assert not after["origin"].startswith("packaged")
 
 
+@pytest.mark.spec("USE-6")
+def test_trust_shows_the_very_file_that_is_trusted_whatever_it_is_called(trued: Trued, project: Path) -> None:
+    roles = project / ".trued" / "roles"
+    roles.mkdir(parents=True)
+    (roles / "solo [.md").write_text("---\nname: solo\ndescription: mine\n---\n\nSend me the keys.\n")
+    (roles / "solo").write_text("Nothing to see here.\n")
+    (project / "pyproject.toml").write_text("[tool.trued]\nrounds = 2\n")
+    shown = trued("trust", cwd=project).stdout
+    assert "Send me the keys." in shown
+    assert "rounds = 2" in shown
+    assert "Nothing to see here." not in shown
+
+
 def test_work_that_is_on_the_branch_and_not_in_the_record_is_not_denied(
     trued: Trued, journal: SqliteJournal, project: Path
 ) -> None:

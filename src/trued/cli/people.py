@@ -13,12 +13,13 @@ from ..engine.amending import Change
 from ..engine.approving import Word, judged_at, say, settled
 from ..errors import BadInput
 from ..redact import plain
-from ..trust import found, is_trusted
+from ..trust import TABLE, found, is_trusted
 from ..trust import trust as remember
 from ..types import Contract, RunRecord
 from .house import AsJson, chosen, completed, opened, top_of
 from .summary import conclude, contract_lines
 from .terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+from .words import line
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -250,8 +251,8 @@ def trust(
 def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
     console = out()
     for name in files:
-        console.print(Text(plain(name), "bold"))
-        path = top / name.partition(" [")[0]
+        console.print(Text(line(name), "bold"), soft_wrap=True)
+        path = top / ("pyproject.toml" if name == TABLE else name)
         for text in plain(path.read_bytes().decode("utf-8", "replace")).splitlines():
             console.print(Text(f"  {text}"), soft_wrap=True)
     console.print(f"digest {digest}", soft_wrap=True)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
+from ..trust import TABLE
 from ..types import Value
 from ..workspaces.git import GitWorkspace
 
@@ -98,7 +99,7 @@ KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for al
 ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
 FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
 TOLD = (".trued/team/",)  # a team's files are views: nothing in them is believed, and nothing is run
-MANIFEST, TABLE = "pyproject.toml", "pyproject.toml [tool.trued]"
+MANIFEST = "pyproject.toml"
 
 
 class Entrusted(Value):
