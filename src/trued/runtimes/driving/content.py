@@ -1,0 +1,72 @@
+"""The agent that is content with everything: it answers whatever it is asked for with success, and does nothing."""
+
+from typing import Any
+
+WELL = (
+    "done",
+    "pass",
+    "passed",
+    "approved",
+    "verified",
+    "ok",
+    "success",
+    "none",
+    "",
+)  # the best of a scale, or no word
+AGAINST = {"gaps", "issues", "failures", "findings", "disputes"}  # one of these would speak against the work
+FILES = {"files", "files_changed", "files_modified"}  # held against git: one that was not changed is a lie found out
+NAMES = {"id", "name", "task", "requirement"}  # what others refer to it by: one short word
+SAID = "All of it is done, and every test passes."
+
+
+def content(schema: dict[str, Any], **known: Any) -> dict[str, Any]:
+    """The answer that fits this JSON schema and claims the most; `known` are fields that it has better words for."""
+    answer: dict[str, Any] = _object(schema, schema)
+    return {name: known.get(name, said) for name, said in answer.items()}
+
+
+def _filled(name: str, node: dict[str, Any], root: dict[str, Any]) -> Any:
+    node = _resolved(node, root)
+    if "const" in node:
+        return node["const"]
+    if words := node.get("enum"):
+        return min(words, key=_how_well)
+    if choices := node.get("anyOf") or node.get("oneOf"):
+        return _filled(name, choices[0], root)
+    match node.get("type"):
+        case "object":
+            return _object(node, root)
+        case "array":
+            return _list(name, node, root)
+        case "boolean":
+            return True
+        case "integer" | "number":
+            return node.get("minimum", 1)
+    return "T01" if name in NAMES else SAID
+
+
+def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    """With everything that must be there, and every word on how it went."""
+    node = _resolved(node, root)
+    needed = {"summary", *node.get("required", ())}
+    return {
+        name: _filled(name, one, root)
+        for name, one in node.get("properties", {}).items()
+        if name in needed or "enum" in _resolved(one, root)
+    }
+
+
+def _list(name: str, node: dict[str, Any], root: dict[str, Any]) -> list[Any]:
+    """One thing, or as many as there must be."""
+    count = max(node.get("minItems", 0), name not in AGAINST | FILES)
+    return [_filled(name.removesuffix("s"), node.get("items", {}), root) for _ in range(count)]
+
+
+def _how_well(word: object) -> int:
+    known = str(word).lower()
+    return WELL.index(known) if known in WELL else len(WELL)
+
+
+def _resolved(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
+    name = str(node.get("$ref", "")).removeprefix("#/$defs/")
+    return _resolved(root["$defs"][name], root) if name else node
