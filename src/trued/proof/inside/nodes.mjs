@@ -33,12 +33,11 @@ function outcome(event) {
 }
 
 // One file in a process of its own. `tell` gets the way to each test, from the outermost group inwards.
-async function play(file, tell, only) {
+async function play(file, tell) {
   const place = path.join(order.room, file);
   const above = [];
   let errors = '';
-  const named = only ? { testNamePatterns: [only] } : {};
-  for await (const event of run({ files: [place], concurrency: 1, ...named })) {
+  for await (const event of run({ files: [place], concurrency: 1 })) {
     const data = event.data ?? {};
     if (event.type === 'test:start') above[data.nesting] = data.name;
     if (event.type === 'test:stderr') errors = (errors + data.message).slice(-MOST_TEXT);
@@ -74,7 +73,7 @@ async function all(files) {
   const worker = async () => {
     for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
       const own = file;
-      await play(own, (record) => say({ test: own, ...record }), order.only[own]);
+      await play(own, (record) => say({ test: own, ...record }));
       say({ played: own });
     }
   };
@@ -103,6 +102,8 @@ if (order.loaded) process.env.NODE_V8_COVERAGE = order.loaded;
 await all(order.files);
 delete process.env.NODE_V8_COVERAGE;
 if (order.loaded && fs.existsSync(order.loaded)) say({ ran: loaded(order.loaded) });
+// One after the other, and last: a second run of the same tests must not stand in the way of the first.
+for (const file of order.canaries) await play(file, (record) => say({ canary: file, ...record }));
 for (const copy of order.copies) await playCopy(copy);
 say({ ended: 0, versions: { node: process.version } });
 process.exit(0);

@@ -4,7 +4,7 @@ import json
 import random
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import PurePosixPath
@@ -19,6 +19,7 @@ from .. import node
 from .commands import Asked, node_options
 from .counting import Counted, Seen, Words, fact, nothing, worst
 from .failing import FAILS, Made, is_module, javascript, set_aside
+from .models import models
 
 WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
@@ -27,22 +28,38 @@ _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
 # What chooses a reporter, or which part of the tests: the engine reports, and runs every one.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
+# Each way in which a test fails can be tampered with apart: each has a test of its own, in either kind of assert.
+_WAYS = {
+    "itself": "m(n === 2)",
+    "ok": "m.ok(n === 2)",
+    "equal": "m.equal(n, 2)",
+    "strictEqual": "m.strictEqual(n, 2)",
+    "notEqual": "m.notEqual(n, n)",
+    "notStrictEqual": "m.notStrictEqual(n, n)",
+    "deepEqual": "m.deepEqual({ x: n }, { x: 2 })",
+    "deepStrictEqual": "m.deepStrictEqual({ x: n }, { x: 2 })",
+    "match": "m.match(String(n), /none/)",
+    "throws": "m.throws(() => {})",
+    "rejects": "return m.rejects(Promise.resolve(n))",
+    "fail": "m.fail(String(n))",
+}
 _CANARY = """
 ;(() => {{
   {load}
-  t.test('{name} a', () => {{ a.strictEqual({number}, 2); }});
-  t.test('{name} b', () => {{ a.deepStrictEqual({{ x: {number} }}, {{ x: 2 }}); }});
-  t.test('{name} c', () => {{ a.ok({number} === 2); a.equal({number}, 2); s.equal({number}, 2); }});
-  t.test('{name} d', () => {{ a.throws(() => {{}}); }});
-  t.test('{name} e', () => {{ throw new Error('{number}'); }});
+  const n = {number};
+  t.test('{name} thrown', () => {{ throw new Error(String(n)); }});
+  for (const [k, m] of [['assert', a], ['strict', s]]) {{
+{tests}
+  }}
 }})();
 """
+_TEST = "    t.test(`{name} ${{k}} {way}`, () => {{ {body}; }});"
 _REQUIRED = "const t = require('node:test'), a = require('node:assert'), s = require('node:assert/strict');"
 _IMPORTED = "const t = {n}t, a = {n}a, s = {n}s;"
 _IMPORTS = (
     "\nimport * as {n}t from 'node:test';\nimport {n}a from 'node:assert';\nimport {n}s from 'node:assert/strict';"
 )
-CANARIES = 5
+CANARIES = 1 + 2 * len(_WAYS)
 
 
 async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
@@ -54,14 +71,16 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     files = await _files(check, bench, wanted, named, TYPED if found.strips_types else ())
     if not files:
         return void(nothing(wanted), Outcomes.BROKEN, "nothing collected", check.command)
-    model = _model(check, bench, files, wanted)
-    copies = {one: _failing(bench, one) for one in [model, *_plain(bench, files)]}
+    chosen = _models(check, bench, files, wanted)
+    copies = {one: _failing(bench, one) for one in [*chosen, *_plain(bench, files)]}
     token = nonce()
-    with _canary(bench, model) as canary, scratch(bench.room, {}) as loaded:
+    with ExitStack() as room:
+        canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
+        loaded = room.enter_context(scratch(bench.room, {}))
         order = {
             **{"room": str(bench.room), "nonce": token, "options": _options(options)},
-            "files": [*(reversed(files) if wanted.second else files), canary.file],
-            "only": {canary.file: canary.name},
+            "files": list(reversed(files)) if wanted.second else files,
+            "canaries": [one.file for one in canaries],
             "workers": WORKERS,
             "loaded": "" if wanted.second else str(loaded),
             "copies": [{"file": file, "content": made.content} for file, made in copies.items()],
@@ -75,12 +94,12 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
             variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
         )
     said, stray = records(ran.answers, token)
-    counted = _counted(said, bench, canary, _Wanting(wanted, copies))
+    counted = _counted(said, bench, canaries, _Wanting(wanted, copies))
     words = Words(
         runner="node --test",
         command=f"{found.path} nodes.mjs ← {check.command}",
         lacks=node.foreign,
-        canaries=1,
+        canaries=len(canaries),
         nothing=nothing(wanted),
     )
     return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
@@ -155,13 +174,13 @@ class _Canary:
     name: str
 
 
-def _model(check: TestsCheck, bench: Bench, files: list[str], wanted: Wanted) -> str:
-    """A real test file, at random: one that was red on the base, or one that the check names, if there is one."""
-    red = {one.split("::")[0] for one in wanted.red}
-    asked = [path for path in files if path in red]
-    asked = asked or [path for path in files if any(below(path, one) for one in check.files)]
+def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: Wanted) -> list[str]:
+    """Real test files; before any is red, one that the check names, if there is one, and whose tests can be copied."""
+    if wanted.red:
+        return models(files, (one.split("::")[0] for one in wanted.red))
+    asked = [path for path in files if any(below(path, one) for one in check.files)]
     good = [path for path in asked or files if _failing(bench, path).titles]
-    return random.SystemRandom().choice(good or asked or files)
+    return models(good or asked or files, ())
 
 
 def _text(bench: Bench, path: str) -> str:
@@ -196,7 +215,8 @@ def _canary(bench: Bench, model: str) -> Iterator[_Canary]:
 def with_canary(content: str, path: str, name: str, kind: str) -> str:
     module = is_module(path, content, kind)
     load = _IMPORTED.format(n=name) if module else _REQUIRED
-    body = _CANARY.format(load=load, name=name, number=random.SystemRandom().random())
+    tests = "\n".join(_TEST.format(name=name, way=way, body=body) for way, body in _WAYS.items())
+    body = _CANARY.format(load=load, name=name, number=random.SystemRandom().random(), tests=tests)
     return f"{content}{_IMPORTS.format(n=name) if module else ''}{body}"
 
 
@@ -230,16 +250,16 @@ class _Wanting:
         return made is not None and (not way or way.rpartition(" > ")[2] in made.titles)
 
 
-def _counted(said: list[dict[str, Any]], bench: Bench, canary: _Canary, wanting: _Wanting) -> Counted:
+def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> Counted:
     try:
-        return _told_apart(said, bench, canary, wanting)
+        return _told_apart(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
         return Counted({})  # not as our own driver speaks: nothing was counted
 
 
-def _told_apart(said: list[dict[str, Any]], bench: Bench, canary: _Canary, wanting: _Wanting) -> Counted:
-    plain = Counted.of([one for one in said if "test" not in one and "copied" not in one], canary.file)
-    tests = [one for one in said if "test" in one and one["test"] != canary.file]
+def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> Counted:
+    plain = Counted.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
+    tests = [one for one in said if "test" in one]
     texts = {file: _text(bench, file) for file in {str(one["test"]) for one in tests}}
     outcomes = worst((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
     collected: dict[str, tuple[str, str]] = {}
@@ -255,7 +275,7 @@ def _told_apart(said: list[dict[str, Any]], bench: Bench, canary: _Canary, wanti
     return Counted(
         outcomes=kept,
         collected=collected,
-        canaries={canary.name: _caught([one for one in said if one.get("test") == canary.file], canary)},
+        canaries={one.name: _caught([told for told in said if told.get("canary") == one.file], one) for one in canaries},
         copies=_copies([one for one in said if "copied" in one], kept, wanting),
         ended=plain.ended,
         started=plain.started,

@@ -1,0 +1,17 @@
+"""Which of a project's own test files are tried with an error in them, and with tests of ours beside theirs."""
+
+import random
+from collections.abc import Iterable
+
+MOST = 16  # files that were red: beyond, chance decides, anew in every turn
+
+
+def models(files: Iterable[str], red: Iterable[str]) -> list[str]:
+    """Every one that was red on the base: what a head does to one file shows in no other. And one of the others."""
+    chance = random.SystemRandom()
+    known = sorted(set(files))
+    forged_first = set(red)
+    first = [path for path in known if path in forged_first]
+    others = [path for path in known if path not in forged_first]
+    chosen = first if len(first) <= MOST else chance.sample(first, MOST)
+    return [*chosen, *([chance.choice(others)] if others else [])]
