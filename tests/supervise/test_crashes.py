@@ -5,28 +5,31 @@ import json
 import os
 import signal
 import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
-from tests.supervise.world import DONE, World, wait_for
+from tests.supervise.world import DONE, GO, World, wait_for
 from trued.errors import Interrupted, StateFailed
-from trued.spool.folder import held
+from trued.spool.folder import held, supervisor
 from trued.wire import dump
 
-SLOW = """
-    (folder / "starts").open("a").write("x")
-    time.sleep({seconds})
-    return {{"summary": f"turn {{order['turn']}}, resumed {{order['resumed']}}"}}
-    """
+BEGUN = '(folder / "starts").open("a").write("x")\n'
+TURN = """return {"summary": f"turn {order['turn']}, resumed {order['resumed']}"}\n"""
 
 
-def slow_script(world: World, seconds: float = 1.0) -> str:
-    return world.script(SLOW.format(seconds=seconds))
+def waiting_script(world: World, turns: int = 1) -> str:
+    """In its first turns it does not end before it is killed, or told to go on."""
+    return world.script(f"{BEGUN}if order['turn'] <= {turns}:\n{textwrap.indent(GO, '    ')}{TURN}")
 
 
-def slow_program(world: World, seconds: float = 1.0) -> str:
-    return world.program(f'Path("starts").open("a").write("x")\ntime.sleep({seconds})\n' + DONE)
+def waiting_program(world: World) -> str:
+    return world.program('folder = Path(".")\n' + BEGUN + GO + DONE)
+
+
+def quick_program(world: World) -> str:
+    return world.program('folder = Path(".")\n' + BEGUN + DONE)
 
 
 def starts(world: World) -> int:
@@ -42,17 +45,24 @@ async def begun(world: World, times: int = 1) -> None:
     await asyncio.to_thread(wait_for, found, "the agent's start")
 
 
+async def told(world: World, kind: str) -> None:
+    await asyncio.to_thread(wait_for, lambda: kind in world.kinds(), kind)
+
+
 # -- the engine dies ---------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.spec("RUN-2")
 async def test_a_call_in_flight_is_adopted_after_the_engine_was_killed(confined: World) -> None:
-    order = confined.order(slow_program(confined))
+    order = confined.order(waiting_program(confined))
     with confined.engine(order) as engine:
         await begun(confined)
         engine.kill()
     assert confined.left(), "the agent goes on without the engine"
-    report = await confined.runtime().work(order, confined.tell)
+    work = asyncio.create_task(confined.runtime().work(order, confined.tell))
+    await told(confined, "adopted")
+    confined.go()
+    report = await work
     assert report.state == "done"
     assert confined.kinds() == ["adopted"]
     assert starts(confined) == 1
@@ -60,10 +70,11 @@ async def test_a_call_in_flight_is_adopted_after_the_engine_was_killed(confined:
 
 @pytest.mark.spec("RUN-2")
 async def test_a_call_that_ended_while_no_engine_was_there_is_found(world: World) -> None:
-    order = world.order(slow_program(world, 0.3))
+    order = world.order(waiting_program(world))
     with world.engine(order) as engine:
         await begun(world)
         engine.kill()
+    world.go()
     await asyncio.to_thread(wait_for, lambda: (world.folder() / "report.json").exists(), "the report")
     report = await world.runtime().work(order, world.tell)
     assert (report.state, world.kinds(), starts(world)) == ("done", ["report found"], 1)
@@ -71,7 +82,7 @@ async def test_a_call_that_ended_while_no_engine_was_there_is_found(world: World
 
 @pytest.mark.spec("RUN-2")
 async def test_an_engine_killed_before_its_supervisor_is_up_has_started_nothing(world: World) -> None:
-    order = world.order(slow_program(world, 0.1))
+    order = world.order(quick_program(world))
     killer = ["sh", "-c", f'kill -9 $PPID; sleep 0.2; exec {sys.executable} -m trued.supervise "$@"', "sh"]
     with world.engine(order, supervisor=killer) as engine:
         assert engine.wait() == -signal.SIGKILL
@@ -82,7 +93,8 @@ async def test_an_engine_killed_before_its_supervisor_is_up_has_started_nothing(
 
 @pytest.mark.spec("RUN-2", "RUN-9")
 async def test_an_engine_killed_before_it_says_go_has_started_nothing(world: World) -> None:
-    first, second = world.order(slow_program(world), "first"), world.order(slow_program(world), "second")
+    agent = waiting_program(world)
+    first, second = world.order(agent, "first"), world.order(agent, "second")
     with world.engine(first, second, cap=1) as engine:
         await begun(world)
         # One of the two supervisors is up and waits for the other's slot.
@@ -91,6 +103,7 @@ async def test_an_engine_killed_before_it_says_go_has_started_nothing(world: Wor
         ]
         await asyncio.to_thread(wait_for, lambda: (ready[0] / "lock").read_text(), "the second supervisor")
         engine.kill()
+    world.go()
     runtime = world.runtime()
     reports = await asyncio.gather(*(runtime.work(order, world.tell) for order in (first, second)))
     assert [report.state for report in reports] == ["done", "done"]
@@ -99,7 +112,7 @@ async def test_an_engine_killed_before_it_says_go_has_started_nothing(world: Wor
 
 
 async def test_an_order_that_was_written_and_never_begun_is_begun(world: World) -> None:
-    order = world.order(slow_program(world, 0))
+    order = world.order(quick_program(world))
     world.folder().mkdir(parents=True)
     (world.folder() / "order.json").write_text(dump(order))
     report = await world.runtime().work(order, world.tell)
@@ -108,7 +121,7 @@ async def test_an_order_that_was_written_and_never_begun_is_begun(world: World) 
 
 async def test_half_a_go_is_no_go(world: World) -> None:
     world.folder().mkdir(parents=True)
-    (world.folder() / "order.json").write_text(dump(world.order(slow_program(world))))
+    (world.folder() / "order.json").write_text(dump(world.order(quick_program(world))))
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "trued.supervise", str(world.folder())), stdin=-1, stdout=-1
     )
@@ -121,7 +134,7 @@ async def test_half_a_go_is_no_go(world: World) -> None:
 
 @pytest.mark.spec("RUN-2", "RUN-5")
 async def test_a_call_whose_supervisor_was_killed_has_died_and_leaves_no_process(confined: World) -> None:
-    order = confined.order(slow_program(confined, 30))
+    order = confined.order(waiting_program(confined))
     work = asyncio.create_task(confined.runtime().work(order, confined.tell))
     await begun(confined)
     os.kill(confined.supervisor(), signal.SIGKILL)
@@ -135,7 +148,7 @@ async def test_a_call_whose_supervisor_was_killed_has_died_and_leaves_no_process
 
 @pytest.mark.spec("RUN-2")
 async def test_a_session_is_resumed_after_its_supervisor_was_killed(confined: World) -> None:
-    order = confined.order(slow_script(confined, 1.0))
+    order = confined.order(waiting_script(confined))
     work = asyncio.create_task(confined.runtime().work(order, confined.tell))
     await begun(confined)
     os.kill(confined.supervisor(), signal.SIGKILL)
@@ -147,7 +160,7 @@ async def test_a_session_is_resumed_after_its_supervisor_was_killed(confined: Wo
 
 @pytest.mark.spec("RUN-2", "RUN-5")
 async def test_engine_and_supervisor_killed_together_are_taken_up_by_the_next_engine(confined: World) -> None:
-    order = confined.order(slow_script(confined, 1.0))
+    order = confined.order(waiting_script(confined))
     with confined.engine(order) as engine:
         await begun(confined)
         engine.kill()
@@ -159,7 +172,7 @@ async def test_engine_and_supervisor_killed_together_are_taken_up_by_the_next_en
 
 
 async def test_a_session_that_dies_again_and_again_is_given_up(world: World) -> None:
-    order = world.order(slow_script(world, 30))
+    order = world.order(waiting_script(world, turns=3))
     work = asyncio.create_task(world.runtime().work(order, world.tell))
     for turn in (1, 2, 3):
         await begun(world, turn)
@@ -178,13 +191,13 @@ async def test_a_killed_agent_is_a_failed_call_and_its_signal_is_named(world: Wo
 async def test_a_supervisor_that_never_begins_ends_in_a_clear_sentence(world: World) -> None:
     runtime = world.runtime(supervisor=[sys.executable, "-c", "print('ready', flush=True)"])
     with pytest.raises(StateFailed, match="never begins"):
-        await runtime.work(world.order(slow_program(world)), world.tell)
+        await runtime.work(world.order(quick_program(world)), world.tell)
 
 
 async def test_a_supervisor_that_cannot_start_says_why(world: World) -> None:
     runtime = world.runtime(supervisor=[sys.executable, "-c", "raise SystemExit('no such thing')"])
     with pytest.raises(StateFailed, match="no such thing"):
-        await runtime.work(world.order(slow_program(world)), world.tell)
+        await runtime.work(world.order(quick_program(world)), world.tell)
 
 
 # -- two engines, and no engine ----------------------------------------------------------------------------------------
@@ -192,8 +205,10 @@ async def test_a_supervisor_that_cannot_start_says_why(world: World) -> None:
 
 @pytest.mark.spec("RUN-2", "RUN-3")
 async def test_two_engines_on_one_call_start_it_once(world: World) -> None:
-    order = world.order(slow_program(world, 0.5))
+    order = world.order(waiting_program(world))
     engines = [world.engine(order) for _ in range(3)]
+    await begun(world)
+    world.go()
     outputs = [await asyncio.to_thread(engine.communicate) for engine in engines]
     told = [[json.loads(line) for line in out.splitlines()] for out, _ in outputs]
     assert starts(world) == 1
@@ -203,7 +218,7 @@ async def test_two_engines_on_one_call_start_it_once(world: World) -> None:
 
 @pytest.mark.spec("RUN-5")
 async def test_a_cancelled_engine_ends_its_agent_and_the_next_one_goes_on(confined: World) -> None:
-    order = confined.order(slow_script(confined, 1.0))
+    order = confined.order(waiting_script(confined))
     work = asyncio.create_task(confined.runtime().work(order, confined.tell))
     await begun(confined)
     work.cancel()
@@ -217,20 +232,38 @@ async def test_a_cancelled_engine_ends_its_agent_and_the_next_one_goes_on(confin
 
 async def test_a_call_cancelled_while_it_waits_for_a_slot_has_started_nothing(world: World) -> None:
     runtime = world.runtime(cap=1)
-    first = asyncio.create_task(runtime.work(world.order(slow_program(world, 0.6), "first"), world.tell))
+    first = asyncio.create_task(runtime.work(world.order(waiting_program(world), "first"), world.tell))
     await begun(world)
-    second = asyncio.create_task(runtime.work(world.order(slow_program(world), "second"), world.tell))
-    await asyncio.sleep(0.2)
+    second = asyncio.create_task(runtime.work(world.order(quick_program(world), "second"), world.tell))
+    await asyncio.to_thread(wait_for, lambda: supervisor(world.folder("second")), "the second supervisor")
     second.cancel()
     with pytest.raises(asyncio.CancelledError):
         await second
+    world.go()
     assert (await first).state == "done"
     assert starts(world) == 1
 
 
+@pytest.mark.spec("RUN-5", "USE-3")
+async def test_a_call_that_is_cancelled_just_as_its_supervisor_is_ready_is_cancelled(world: World) -> None:
+    said = world.top / "said"
+    runtime = world.runtime(supervisor=["sh", "-c", f"echo ready; touch {said}; exec cat >/dev/null", "sh"])
+    for steps in range(12):
+        work = asyncio.create_task(runtime.work(world.order(quick_program(world), f"call{steps}"), world.tell))
+        await asyncio.sleep(0)
+        wait_for(said.exists, "the word of the supervisor")  # heard by nobody: this holds up the loop
+        said.unlink()
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        work.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await work
+
+
 @pytest.mark.spec("RUN-5")
 async def test_stop_all_ends_the_agents_of_an_engine_in_another_process(confined: World) -> None:
-    orders = [confined.order(slow_program(confined, 30), f"call{n}") for n in range(2)]
+    agent = waiting_program(confined)
+    orders = [confined.order(agent, f"call{n}") for n in range(2)]
     with confined.engine(*orders) as engine:
         await begun(confined, 2)
         await confined.runtime().stop_all()
@@ -241,7 +274,7 @@ async def test_stop_all_ends_the_agents_of_an_engine_in_another_process(confined
 
 @pytest.mark.spec("RUN-5")
 async def test_stop_all_reaps_what_a_dead_supervisor_left(world: World) -> None:
-    with world.engine(world.order(slow_program(world, 30))) as engine:
+    with world.engine(world.order(waiting_program(world))) as engine:
         await begun(world)
         engine.kill()
     os.kill(world.supervisor(), signal.SIGKILL)
@@ -250,22 +283,23 @@ async def test_stop_all_reaps_what_a_dead_supervisor_left(world: World) -> None:
 
 
 async def test_an_adopted_call_that_is_stopped_interrupts_the_engine(world: World) -> None:
-    order = world.order(slow_program(world, 30))
+    order = world.order(waiting_program(world))
     with world.engine(order) as engine:
         await begun(world)
         engine.kill()
     work = asyncio.create_task(world.runtime().work(order, world.tell))
-    await asyncio.sleep(0.2)
+    await told(world, "adopted")
     os.kill(world.supervisor(), signal.SIGTERM)
     with pytest.raises(Interrupted, match="told to stop"):
         await work
 
 
 async def test_signals_of_a_terminal_do_not_reach_the_call(world: World) -> None:
-    work = asyncio.create_task(world.runtime().work(world.order(slow_program(world, 0.5)), world.tell))
+    work = asyncio.create_task(world.runtime().work(world.order(waiting_program(world)), world.tell))
     await begun(world)
     for number in (signal.SIGINT, signal.SIGHUP):
         os.kill(world.supervisor(), number)
+    world.go()
     assert (await work).state == "done"
 
 

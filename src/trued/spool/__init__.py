@@ -108,7 +108,8 @@ class Spool:
     async def _outwaited(self, call: Call, gone: Awaitable[None]) -> None:
         """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
         try:
-            await asyncio.wait_for(gone, call.order.limits.wall_s + SLACK_S)
+            async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
+                await gone
         except TimeoutError:
             call.tell("supervisor stands still")
             await stop(call.path)

@@ -61,7 +61,8 @@ class Supervisor:
             if asked:
                 self._process.terminate()
                 with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(self.gone(), spool.PATIENCE_S)
+                    async with asyncio.timeout(spool.PATIENCE_S):
+                        await self.gone()
         finally:
             code = self._buried()
         if asked:
@@ -92,7 +93,10 @@ class Supervisor:
 
         loop.add_reader(stream.fileno(), take)
         try:
-            await asyncio.wait_for(heard.wait(), READY_S)
+            async with asyncio.timeout(
+                READY_S
+            ):  # wait_for of Python 3.11 forgets a cancellation that comes with the word
+                await heard.wait()
         except TimeoutError:
             return f"it said nothing for {READY_S:g} s"
         finally:

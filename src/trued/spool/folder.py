@@ -195,7 +195,8 @@ async def stop(folder: Path) -> None:
             processes.number(keeper), signal_number, still=lambda: held(folder) and supervisor(folder) == keeper
         ):
             with contextlib.suppress(TimeoutError):
-                await asyncio.wait_for(processes.gone(processes.number(keeper)), PATIENCE_S)
+                async with asyncio.timeout(PATIENCE_S):
+                    await processes.gone(processes.number(keeper))
 
 
 async def reap(folder: Path) -> int:
