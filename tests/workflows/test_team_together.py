@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import events
-from tests.workflows.team_agents import Act, Members, Teams, planned, task_of, told, wrote
+from tests.workflows.team_agents import TIMES, Act, Members, Teams, planned, task_of, told, wrote
 from trued.engine import Engine
+from trued.engine.landing import Wanted
 from trued.types import RunRecord
 from trued.wire import Order
 
@@ -193,3 +194,28 @@ async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
     assert members.asked[len(before)] == "feature F1/task F1-T1/dev#4"
     assert "def fourfold" in one.git("show", f"{done.branch}:tiny.py")
     assert told(engine, done, "finished")[0]["recoveries"] == 1
+
+
+@pytest.mark.slow
+@pytest.mark.spec("USE-11", "TEAM-2")
+async def test_two_teams_that_began_at_the_same_commit_land_one_after_the_other(one: Teams) -> None:
+    def builds(name: str) -> Act:
+        def act(order: Order) -> dict[str, Any]:
+            (Path(order.folder) / f"{name}s.py").write_text(f"def {name}(x):\n    return {TIMES[name][0]} * x\n")
+            return {"implemented": [name]}
+
+        return act
+
+    ended = []
+    for name in ("double", "triple"):
+        cases = [{"call": f"{name}s:{name}", "args": [each], "returns": TIMES[name][0] * each} for each in (7, 5)]
+        checks = [{"kind": "examples", "cases": cases}]
+        one.require([{"id": name, "text": name, "covers": ["goal"], "checks": checks}])
+        engine = one.played(Members(planned(name)).play("dev", builds(name)))
+        ended.append(await one.teamed(engine, f"{name}(x) multiplies."))
+    assert [record.code for record in ended] == [0, 0]
+    landings = [await engine.land(record.id, Wanted(who="ann")) for record in ended]
+    assert [(each.landed, each.how) for each in landings] == [(True, "fast-forward"), (True, "rebase")], landings[1].why
+    assert {"doubles.py", "triples.py"} <= {*one.git("ls-tree", "--name-only", "main").split()}
+    assert "triple(x) multiplies." in one.page("main", "goal.md")
+    assert "double(x) multiplies." in one.page(landings[0].commit, "goal.md")

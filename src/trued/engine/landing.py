@@ -7,6 +7,7 @@ from .. import proof
 from ..errors import BadInput
 from ..kit import digest
 from ..redact import inert
+from ..steps import TEAM
 from ..types import Approval, Grade, Question, RunRecord
 from ..workspaces import replaying
 from ..workspaces.landing import Landing as Home
@@ -153,7 +154,10 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
         what = f"{ground.onto} has no history in common with the run"
         raise BadInput(what, then="name another one with --onto")
     how = MERGED if way == "merge" else REBASED
-    made = await (_merge(ground, tip) if how == MERGED else replaying.rebased(store, ground.record.base, head, tip))
+    views = await _views(ground)
+    made = await (
+        _merge(ground, tip, views) if how == MERGED else replaying.rebased(store, ground.record.base, head, tip, views)
+    )
     if made.conflicts:
         why = f"{how} onto {ground.onto} meets conflicts in {', '.join(made.conflicts)} (at “{made.at}”)"
         then = (
@@ -161,15 +165,22 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
             " them by hand, and `trued verify` judges the result"
         )
         return ground.result(code=1, why=why, then=then, conflicts=made.conflicts, before=tip, commit=head)
-    return _named(ground, made.commit, tip, how)
+    return replace(_named(ground, made.commit, tip, how), replaced=made.replaced)
 
 
-async def _merge(ground: Ground, tip: str) -> replaying.Made:
+async def _views(ground: Ground) -> replaying.Views:
+    """Of a team's files each run writes its own: the last that lands has them."""
+    owned = [TEAM] if TEAM in ground.engine.owned(ground.record.id) else []
+    record, workspace = ground.record, ground.workspace
+    return await replaying.Views.of(workspace.store, record.base, record.head, owned, workspace.folder)
+
+
+async def _merge(ground: Ground, tip: str, views: replaying.Views) -> replaying.Made:
     record = ground.record
     message = f"Merge {record.branch}: {inert(record.title)}\n\nRun {record.id}, proven at {record.head}."
     # dated like the run's end: the same merge is the same commit again
     who = await ground.home.person(record.updated_at)
-    return await replaying.merged(ground.workspace.store, tip, record.head, message, who)
+    return await replaying.merged(ground.workspace.store, tip, record.head, message, who, views)
 
 
 def _named(ground: Ground, commit: str, tip: str, how: str) -> Candidate:
@@ -276,6 +287,11 @@ async def _remarks(ground: Ground, candidate: Candidate) -> list[str]:
     accept, said = ground.inputs.settings.accept, list[str]()
     if accept.rank < Grade.ATTESTED.rank:
         said.append(f"--accept {accept}: the bar was lowered, and {accept} counted as met")
+    if (there := candidate.replaced) and candidate.commit != candidate.tip:
+        files = f"{', '.join(there[:3])}{f' and {len(there) - 3} more' if len(there) > 3 else ''}"
+        said.append(
+            f"{files} told of an earlier run and tell of this one now; `git show {candidate.tip[:12]}:PATH` has them"
+        )
     if candidate.how == FAST:
         store = ground.workspace.store
         behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{ground.record.base}")

@@ -74,6 +74,7 @@ class Candidate:
     tip: str  # of the target
     how: str
     part: str  # below which its steps stand in the journal
+    replaced: tuple[str, ...] = ()  # the target's own, of a run before this one
 
 
 class Landed(Value):

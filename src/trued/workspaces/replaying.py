@@ -1,10 +1,12 @@
 """Brings a run's commits onto another commit, in the private store alone: nothing of any repository is run."""
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 from trued.errors import BadInput
+from trued.owned import owns
 
 from .gitcall import GitFailed
 from .store import Author, Store
@@ -22,9 +24,24 @@ class Made:
     commit: str = ""
     conflicts: tuple[str, ...] = ()
     at: str = ""  # first line of the commit that could not be brought along
+    replaced: tuple[str, ...] = ()  # files of the target that had to give way
 
 
-async def rebased(store: Store, base: str, head: str, onto: str) -> Made:
+@dataclass(frozen=True, slots=True)
+class Views:
+    """Files that tell of a head's own making: those of the target in their place tell of another's, and of two such
+    stories no text can be made. So the head's stand whole, and history keeps the others."""
+
+    paths: tuple[str, ...]
+    scratch: Path
+
+    @classmethod
+    async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "Views":
+        """What the head changed of these files and folders."""
+        return cls(tuple(path for path in await store.changed(base, head) if owns(owned, path)), scratch)
+
+
+async def rebased(store: Store, base: str, head: str, onto: str, views: Views | None = None) -> Made:
     """The commits from `base` to `head`, one after another, on top of `onto`; what is there already falls away.
 
     The same commits on the same target are the same ones again, however often this is done: authors, dates and words
@@ -32,28 +49,33 @@ async def rebased(store: Store, base: str, head: str, onto: str) -> Made:
     """
     await able(store)
     out = await store.git("rev-list", "--first-parent", "--reverse", "--parents", f"{base}..{head}")
-    new = onto
+    new, gone = onto, dict[str, None]()
     for line in out.decode().splitlines():
         commit, *parents = line.split(" ")
-        made = await _tree(store, await _beside(store, new, (parents or [base])[0]), commit)
+        ours, replaced = await _beside(store, new, (parents or [base])[0], views)
+        made = await _tree(store, ours, commit)
         if made.conflicts:
             return Made(conflicts=made.conflicts, at=await _subject(store, commit))
         if made.commit != await store.tree(new):
             new = await _rewritten(store, commit, made.commit, new)
+        gone |= dict.fromkeys(replaced)
     await store.keep(f"landing/{new}", new)
-    return Made(new)
+    return Made(new, replaced=await _given_way(store, gone, onto, new))
 
 
-async def merged(store: Store, onto: str, head: str, message: str, who: Mapping[str, str]) -> Made:
+async def merged(
+    store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: Views | None = None
+) -> Made:
     """A merge of `head` into `onto`, in the name of whoever wants it."""
     await able(store)
-    made = await _tree(store, onto, head)
+    ours, replaced = await _beside(store, onto, await common(store, onto, head), views) if views else (onto, ())
+    made = await _tree(store, ours if replaced else onto, head)
     if made.conflicts:
-        return Made(conflicts=made.conflicts, at=await _subject(store, head))
+        return replace(made, at=await _subject(store, head))
     words = ("commit-tree", made.commit, "-p", onto, "-p", head)
     commit = await store.git.line(*words, stdin=f"{message}\n".encode(), variables=who)
     await store.keep(f"landing/{commit}", commit)
-    return Made(commit)
+    return Made(commit, replaced=await _given_way(store, replaced, onto, commit))
 
 
 async def common(store: Store, one: str, other: str) -> str:
@@ -77,9 +99,19 @@ async def able(store: Store) -> None:
         raise BadInput(f"{said} cannot merge without a working tree", then="install git 2.38 or newer")
 
 
-async def _beside(store: Store, commit: str, parent: str) -> str:
-    """The same files as if they had been made from `parent`: so that git compares both sides with that."""
-    return await store.commit(await store.tree(commit), (parent,), Author("trued", 0), "for a comparison")
+async def _beside(store: Store, commit: str, parent: str, views: Views | None) -> tuple[str, tuple[str, ...]]:
+    """The same files as if they had been made from `parent`: so that git compares both sides with that. What has to
+    give way is there as if nobody had touched it."""
+    tree, gone = await store.tree(commit), dict[str, bytes | None]()
+    if views and views.paths:
+        tree, gone = await store.restored(tree, parent, views.paths, views.scratch)
+    return await store.commit(tree, (parent,), Author("trued", 0), "for a comparison"), tuple(gone)
+
+
+async def _given_way(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
+    """Those of the target that are others now."""
+    had, has = await store.entries(before), await store.entries(after)
+    return tuple(path for path in paths if path in had and had[path] != has.get(path))
 
 
 async def _tree(store: Store, ours: str, theirs: str) -> Made:
