@@ -220,6 +220,12 @@ def test_a_code_block_that_takes_in_the_rest_is_found_once_and_the_rest_is_read_
             assert (found.rule, broken.splitlines()[found.line - 1][:3]) == ("TS-15.5", "```")
 
 
+def test_code_blocks_that_open_each_other_without_end_are_read_to_their_end() -> None:
+    broken = agent("v-build") + "\n```a\nx\n" * 1500
+    found = found_in({**FILES, "v-build.agent.md": broken})
+    assert {one.rule for one in found} == {"TS-15.5"}
+
+
 def test_a_structure_may_be_a_list_and_an_agent_that_is_gone_may_be_spoken_of() -> None:
     lead = FILES["orchestrator.agent.md"]
     start, end = lead.index("```\ndocs/feature"), lead.index("## Memory Lifecycle")

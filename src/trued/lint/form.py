@@ -77,7 +77,7 @@ def _gap(title: str, found: Sequence[Section]) -> int:
 
 
 def _order(page: Page, found: Sequence[Section]) -> Iterator[Found]:
-    """The fewest sections that would have to move: those that stand before one that belongs above them are left out."""
+    """Sections that stand below one that belongs below them: each is told once, with the first such one."""
     wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
     left = list(found)
     for section in wanted:

@@ -13,6 +13,7 @@ from markdown_it.token import Token
 SAMPLES = ("markdown", "md", "yaml", "yml", "json", "toml")  # fences that show what a file may look like
 DEPRECATED = re.compile(r"[\W_]*(?:deprecat(?:ed|ion)|retired|no longer (?:used|active))\b", re.I)
 TITLE = 200  # characters of a heading that are compared
+DEEPEST = 8  # open fences in what open fences took in: below them all is code
 NUMBERED = re.compile(r"(?:step\s+)?(\d+[a-z]?(?:\.\d+)*)(?=[\s.:)—–-]|$)", re.I)
 
 
@@ -111,9 +112,9 @@ def normal(title: str) -> str:
     return " ".join(re.sub(r"[*_`:#]|\(.*?\)", " ", plain).split())
 
 
-def pieces_of(text: str, first: int = 1) -> tuple[Piece, ...]:
+def pieces_of(text: str, first: int = 1, deep: int = 0) -> tuple[Piece, ...]:
     """All blocks of a Markdown text whose first line has that number."""
-    return tuple(_Walk(_markdown().parse(text), first, text.split("\n")).pieces())
+    return tuple(_Walk(_markdown().parse(text), first, text.split("\n"), deep).pieces())
 
 
 @cache
@@ -143,8 +144,8 @@ def _sections(pieces: Sequence[Piece]) -> Iterator[Section]:
 class _Walk:
     """Through the tokens of one text: lists and quotations are remembered while they are open."""
 
-    def __init__(self, tokens: Sequence[Token], first: int, lines: Sequence[str]) -> None:
-        self._tokens, self._first, self._lines = tokens, first, lines
+    def __init__(self, tokens: Sequence[Token], first: int, lines: Sequence[str], deep: int) -> None:
+        self._tokens, self._first, self._lines, self._deep = tokens, first, lines, deep
         self._lists, self._quotes = 0, 0
         self._row = 1
         self._fresh: str | None = None  # the number of an item whose first words are still to come
@@ -171,7 +172,7 @@ class _Walk:
             elif token.type == "fence" and self._is_open(token):
                 line = self._line(token)
                 yield Piece("open", line, token.markup + token.info)
-                yield from pieces_of(token.content, line + 1)
+                yield from pieces_of(token.content, line + 1, self._deep + 1)
             elif token.type in ("fence", "code_block"):
                 line = self._line(token) + (token.type == "fence")
                 yield Piece("code", line, token.content, info=token.info.split(" ")[0].lower(), inner=self._inner)
@@ -205,6 +206,7 @@ class _Walk:
         last = self._lines[end - 1].strip() if end > start + 1 else ""
         return (
             token.level == 0
+            and self._deep < DEEPEST
             and bool(token.content.strip())
             and not (last.startswith(token.markup) and set(last) == {token.markup[0]})
         )

@@ -1,13 +1,13 @@
 """TS-1, TS-2 and TS-3: what the pipeline had once, and has no more; told by the rule of the place where it stands."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 
 from .findings import Found
 from .pages import Page, Piece
 from .sets import Set, keeps
-from .steps import step_at
+from .steps import steps_by_line
 from .words import AGGREGATOR, NAMED_AGGREGATOR, SYNTHESIS, active, is_combined, is_denied, paths
 
 BY_STEP = {"3b": "TS-6.4", "6": "TS-7.4", "7": "TS-8.5"}
@@ -34,37 +34,39 @@ def _is_aggregator(page: Page) -> bool:
 
 
 def _aggregators(page: Page) -> Iterator[Found]:
+    anchor = page.section("anti-drift anchor")
+    anchored = frozenset(anchor.pieces if anchor else ())
+    steps = steps_by_line(page) if page.kind == "orchestrator" else {}
     for piece in active(page):
         for found in AGGREGATOR.finditer(piece.text):
             named = NAMED_AGGREGATOR.fullmatch(found[0])
-            spoken_of = page.kind != "agent" or _in_anchor(page, piece)
+            spoken_of = page.kind != "agent" or piece in anchored
             if named or (spoken_of and not is_denied(piece.text, found.start(), found.end())):
                 line = piece.line_at(found.start())
-                yield Found(page.shown, line, _aggregator_rule(page, piece), f"{found[0]!r}: there are no aggregators")
+                rule = "TS-13.2" if piece in anchored else _aggregator_rule(page, piece, steps)
+                yield Found(page.shown, line, rule, f"{found[0]!r}: there are no aggregators")
 
 
-def _aggregator_rule(page: Page, piece: Piece) -> str:
-    if _in_anchor(page, piece):
-        return "TS-13.2"
+def _aggregator_rule(page: Page, piece: Piece, steps: Mapping[int, str]) -> str:
     if page.kind == "orchestrator":
         if re.search(r"write\s+safety", piece.text, re.I):
             return "TS-11.1"
-        return BY_STEP.get(step_at(page, piece.line), "TS-1.2")
+        return BY_STEP.get(steps.get(piece.line, ""), "TS-1.2")
     return {"patterns": "TS-10.2", "prompt": "TS-14.1"}.get(page.kind, "TS-1.2")
 
 
 def _combined(page: Page) -> Iterator[Found]:
+    structure = next((one for one in page.sections if "documentation structure" in one.words), None)
+    lines = {
+        line
+        for piece in (structure.pieces if structure and page.kind == "orchestrator" else ())
+        for line in range(piece.line, piece.line_at(len(piece.text)) + 1)
+    }
+    elsewhere = {"patterns": "TS-10.2", "prompt": "TS-14.2"}.get(page.kind, "TS-2")
     for path, line in paths(active(page)):
         if is_combined(path):
-            yield Found(page.shown, line, _combined_rule(page, line), f"{path}: nobody writes this combined file")
-
-
-def _combined_rule(page: Page, line: int) -> str:
-    if page.kind == "orchestrator":
-        structure = next((one for one in page.sections if "documentation structure" in one.words), None)
-        inside = structure and any(piece.line <= line <= piece.line_at(len(piece.text)) for piece in structure.pieces)
-        return "TS-12.2" if inside else "TS-2"
-    return {"patterns": "TS-10.2", "prompt": "TS-14.2"}.get(page.kind, "TS-2")
+            rule = "TS-12.2" if line in lines else elsewhere
+            yield Found(page.shown, line, rule, f"{path}: nobody writes this combined file")
 
 
 def _synthesis(page: Page) -> Iterator[Found]:
@@ -77,8 +79,3 @@ def _synthesis(page: Page) -> Iterator[Found]:
                 yield Found(page.shown, piece.line_at(found.start()), rule, f"{found[0]!r}: research is not combined")
         for found in re.finditer(r"\bstep\s+1\.2\b", piece.text, re.I) if rule == "TS-3.2" else ():
             yield Found(page.shown, piece.line_at(found.start()), rule, "there is no step 1.2")
-
-
-def _in_anchor(page: Page, piece: Piece) -> bool:
-    anchor = page.section("anti-drift anchor")
-    return anchor is not None and piece in anchor.pieces

@@ -28,9 +28,11 @@ def in_step(page: Page, step: str) -> Iterator[Piece]:
     return iter({(piece.line, piece.text): piece for piece in pieces if not piece.is_sample}.values())
 
 
-def step_at(page: Page, line: int) -> str:
-    """The step that a line belongs to; empty outside of them."""
-    for step in CLUSTERS:
-        if any(piece.line <= line <= piece.line_at(len(piece.text)) for piece in in_step(page, step)):
-            return step
-    return ""
+def steps_by_line(page: Page) -> dict[int, str]:
+    """Line → the step that it belongs to; of two the first."""
+    return {
+        line: step
+        for step in reversed(CLUSTERS)
+        for piece in in_step(page, step)
+        for line in range(piece.line, piece.line_at(len(piece.text)) + 1)
+    }
