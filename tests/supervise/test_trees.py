@@ -24,15 +24,17 @@ DAEMON = """
         handle = os.open(os.devnull, os.O_RDWR)
         for stream in {closed}:
             os.dup2(handle, stream)
-        os.execve({python!r}, [{python!r}, "-c", "import time; time.sleep(60)", {token!r}], environment)
+        awaited = "open('up', 'w').close(); import time; time.sleep(600)"
+        os.execve({python!r}, [{python!r}, "-c", awaited, {token!r}], environment)
     daemon({environment})
-    while not Path("/proc/self").exists():
-        pass
+    while not Path("up").exists():
+        time.sleep(0.02)
     time.sleep({then})
 """
 
 
-def daemon(token: str, *, environment: str = "dict(os.environ)", closed: str = "(0, 1, 2)", then: float = 0.7) -> str:
+def daemon(token: str, *, environment: str = "dict(os.environ)", closed: str = "(0, 1, 2)", then: float = 0) -> str:
+    """It is up before anything else happens, and then so much later."""
     return DAEMON.format(python=sys.executable, token=token, environment=environment, closed=closed, then=then)
 
 
@@ -41,8 +43,8 @@ def daemon(token: str, *, environment: str = "dict(os.environ)", closed: str = "
 @pytest.mark.parametrize("closed", ["(0, 1, 2)", "()"], ids=["streams closed", "streams held open"])
 async def test_a_daemon_does_not_outlive_its_agent(confined: World, environment: str, closed: str) -> None:
     token = uuid.uuid4().hex
-    agent = confined.program(daemon(token, environment=environment, closed=closed, then=0.3) + "\n    " + DONE)
-    report = await asyncio.wait_for(confined.runtime().work(confined.order(agent), confined.tell), 20)
+    agent = confined.program(daemon(token, environment=environment, closed=closed) + "\n    " + DONE)
+    report = await asyncio.wait_for(confined.runtime().work(confined.order(agent), confined.tell), 200)
     assert (report.state, report.reply) == ("done", {"summary": "done"})
     assert not running(token)
 
@@ -51,13 +53,21 @@ async def test_a_daemon_does_not_outlive_its_agent(confined: World, environment:
 @pytest.mark.parametrize("environment", ["dict(os.environ)", "{}"], ids=["with its marker", "with no environment"])
 async def test_a_daemon_does_not_outlive_a_killed_supervisor(confined: World, environment: str) -> None:
     token = uuid.uuid4().hex
-    agent = confined.program(daemon(token, environment=environment, then=60) + "\n    " + DONE)
+    agent = confined.program(daemon(token, environment=environment, then=300) + "\n    " + DONE)
     work = asyncio.create_task(confined.runtime().work(confined.order(agent), confined.tell))
-    await asyncio.to_thread(wait_for, lambda: running(token), "the daemon")
-    await asyncio.sleep(0.8)  # the supervisor has looked around
+    await asyncio.to_thread(wait_for, (confined.clone / "up").exists, "the daemon")
+    if environment == "{}":
+        await asyncio.to_thread(wait_for, lambda: seen(confined, token), "the supervisor's look around")
     os.kill(confined.supervisor(), signal.SIGKILL)
     assert (await work).state == "died"
-    await asyncio.to_thread(wait_for, lambda: not running(token), "the daemon's end", 3)
+    await asyncio.to_thread(wait_for, lambda: not running(token), "the daemon's end")
+
+
+def seen(world: World, token: str) -> bool:
+    """Whether the supervisor has written down whom its marker would not find."""
+    strays = world.folder() / "strays"
+    named = strays.read_text().split() if strays.exists() else []
+    return {processes.identity(pid) for pid in running(token)} <= {*named}
 
 
 def test_what_outlived_the_agent_is_counted_and_nothing_else_is_touched(tmp_path: Path) -> None:
@@ -100,10 +110,15 @@ async def test_an_agent_that_falls_silent_is_ended(confined: World) -> None:
 @pytest.mark.spec("AGT-5")
 async def test_an_agent_that_talks_is_not_idle_and_still_ends_at_the_wall(world: World) -> None:
     body = 'while True:\n    print("busy", file=sys.stderr, flush=True)\n    time.sleep(0.1)\n'
-    order = world.order(world.program(body), limits=Limits(idle_s=0.8, wall_s=2.5))
-    report = await world.runtime().work(order, world.tell)
+    for call, scale in (("one", 1), ("busy", 8), ("very busy", 40)):  # it has to come up before it can talk
+        limits = Limits(idle_s=0.8 * scale, wall_s=2.5 * scale)
+        report = await world.runtime().work(world.order(world.program(body), call, limits=limits), world.tell)
+        heard = [event["at"] for event in world.events(call) if event["kind"] == "log"]
+        if report.kind != "idle" or any(report.ended - at < limits.idle_s for at in heard):
+            break
     assert (report.state, report.kind) == ("failed", "wall")
-    assert report.ended - report.began >= 2.5
+    assert report.ended - report.began >= limits.wall_s
+    assert heard[-1] - heard[0] > limits.idle_s
 
 
 async def test_an_agent_that_ignores_the_request_to_end_is_ended(world: World) -> None:
@@ -130,7 +145,7 @@ async def test_an_agent_that_logs_a_hundred_megabytes_is_heard_and_not_kept(worl
 @pytest.mark.spec("RUN-5")
 async def test_a_daemon_of_an_agent_that_is_killed_at_once_is_found_without_its_marker(world: World) -> None:
     token = uuid.uuid4().hex
-    body = daemon(token, environment="{}", then=0.5) + '\n    while True:\n        print("x" * 65536)\n'
+    body = daemon(token, environment="{}") + '\n    while True:\n        print("x" * 65536)\n'
     limits = Limits(idle_s=60, wall_s=60, output_bytes=1024 * 1024)
     report = await world.runtime().work(world.order(world.program(body), limits=limits), world.tell)
     assert (report.kind, report.reaped) == ("output", 1)
@@ -157,13 +172,16 @@ async def test_a_known_agent_is_known_by_its_package_behind_options_and_by_its_r
         import subprocess
         def made(name):
             Path(name).parent.mkdir(parents=True, exist_ok=True)
-            Path(name).write_text("#!/bin/sh\\nsleep 2\\n"); Path(name).chmod(0o755)
+            Path(name).write_text("#!/bin/sh\\nwhile [ ! -e over ]; do sleep 0.1; done\\n"); Path(name).chmod(0o755)
             return name
         package = made("node_modules/@qwen-code/qwen-code/cli.js")
         started = [["sh", package], ["sh", "-e", made("gemini.js")], [made("./claude.exe")], ["dash", made("codex")]]
-        started += [["sh", "-c", "sleep 2; true", "codex"], ["sh", made("of-codex/tests.sh")]]
+        started += [["sh", "-c", ". of-codex/tests.sh", "codex"], ["sh", made("of-codex/tests.sh")]]
         running = [subprocess.Popen(words) for words in started]
-        print(json.dumps({"summary": str([one.wait() for one in running])}))
+        refused = [one.wait() for one in running[:4]]
+        time.sleep(0.7)  # it is looked around once more
+        Path("over").touch()
+        print(json.dumps({"summary": str(refused + [one.wait() for one in running[4:]])}))
         """
     report = await world.runtime().work(world.order(world.program(body)), world.tell)
     assert report.reply == {"summary": "[-9, -9, -9, -9, 0, 0]"}

@@ -93,9 +93,7 @@ class Supervisor:
 
         loop.add_reader(stream.fileno(), take)
         try:
-            async with asyncio.timeout(
-                READY_S
-            ):  # wait_for of Python 3.11 forgets a cancellation that comes with the word
+            async with asyncio.timeout(READY_S):  # wait_for of Python 3.11 loses a cancellation that comes with it
                 await heard.wait()
         except TimeoutError:
             return f"it said nothing for {READY_S:g} s"
