@@ -11,7 +11,7 @@ from typing import Any
 
 from .errors import LimitReached
 from .protocols import Journal
-from .spending import TASK, limit_of
+from .spending import FEATURE, TASK, limit_of
 from .types import Limit, Settings
 from .wire import Amount, Price, Report, Spend, Usage, priced
 
@@ -42,11 +42,17 @@ class Wanted:
         depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
         return "/".join(parts[:depth])
 
+    @property
+    def feature(self) -> str:
+        return feature_of(self.key)
+
     def scopes(self) -> tuple[str, ...]:
-        return ("", *([TASK] if self.task else []), self.role)
+        return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
 
     def shares(self, other: Spend, scope: str) -> bool:
         """Whether another spend counts against the same limit."""
+        if scope == FEATURE:
+            return feature_of(other.step) == self.feature
         return not scope or (other.task == self.task if scope == TASK else other.role == self.role)
 
 
@@ -54,7 +60,7 @@ class Wanted:
 class Short:
     """A limit that leaves nothing for a call."""
 
-    scope: str  # "", "task", or the role
+    scope: str  # "", "feature", "task", or the role
     what: str  # usd | tokens | calls | seconds
     limit: float
     spent: float
@@ -72,6 +78,12 @@ class Window:
     @classmethod
     def of(cls, told: Mapping[str, Any]) -> "Window":
         return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
+
+
+def feature_of(key: str) -> str:
+    """The feature that a call belongs to, with all of its tasks: what a team or a handoff works on, one by one."""
+    first = key.partition("/")[0] if "/" in key else ""
+    return first if first.startswith("feature ") else ""
 
 
 def kind_of(agent: str) -> str:
@@ -97,7 +109,7 @@ class Budget:
 
     @asynccontextmanager
     async def reserved(self, wanted: Wanted) -> AsyncIterator["Reserved"]:
-        """What the call may use. Raises LimitReached where a limit of the run, the task or the role leaves nothing.
+        """What the call may use. Raises LimitReached where a limit of the run, a part of it or the role leaves nothing.
 
         While others are at work whose reservation may come free, it waits for them. The same call, asked for again
         after a crash, has what it had.
@@ -239,7 +251,8 @@ class Budget:
     # -- words ---------------------------------------------------------------------------------------------------------
 
     def _sentence(self, wanted: Wanted, short: Short) -> str:
-        whose = {"": "the run", TASK: wanted.task}.get(short.scope, f"the role {short.scope}")
+        parts = {"": "the run", FEATURE: wanted.feature, TASK: wanted.task}
+        whose = parts.get(short.scope, f"the role {short.scope}")
         held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
         spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
         scope = f"{short.scope}:" if short.scope else ""

@@ -13,19 +13,19 @@ WHAT = ("usd", "tokens", "calls", "time")
 QUOTA = "quota"
 USERS_OWN = ("call_usd", "call_tokens", "ceiling")  # with these a repository could make its own limits wider
 MONEY, WHOLE = ("usd", "call_usd"), ("tokens", "calls", "call_tokens", QUOTA)
-TASK = "task"
+FEATURE, TASK = PARTS = ("feature", "task")
 _COUNT = {"": 1, "k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86400}
 _NUMBER = r"\d[\d_]*(?:\.\d+)?"
 
-Given: TypeAlias = tuple[str, str, float]  # scope ("", "task" or a role), what, amount
+Given: TypeAlias = tuple[str, str, float]  # scope ("", "feature", "task" or a role), what, amount
 
 
 # -- flags and variables ----------------------------------------------------------------------------------------------
 
 
 def changes(given: Iterable[str], where: str = "--limit") -> list[Given]:
-    """`usd=5`, `tokens=2M`, `time=2h`, `task:usd=1`, `purple-team-a:calls=9`."""
+    """`usd=5`, `tokens=2M`, `time=2h`, `feature:usd=9`, `task:usd=1`, `purple-team-a:calls=9`."""
     return [_change(one.strip(), where) for one in given]
 
 
@@ -71,8 +71,8 @@ def changed(limits: Spending, given: Iterable[Given]) -> Spending:
         value = int(number) if what in WHOLE else number
         if not scope:
             limits = limits.model_copy(update={what: value})
-        elif scope == TASK:
-            limits = limits.model_copy(update={"task": limits.task.model_copy(update={what: value})})
+        elif scope in PARTS:
+            limits = limits.model_copy(update={scope: limit_of(limits, scope).model_copy(update={what: value})})
         else:
             role = limits.roles.get(scope, Limit()).model_copy(update={what: value})
             limits = limits.model_copy(update={"roles": {**limits.roles, scope: role}})
@@ -80,8 +80,9 @@ def changed(limits: Spending, given: Iterable[Given]) -> Spending:
 
 
 def limit_of(limits: Spending, scope: str) -> Limit:
-    """Of the run (""), of each task, or of a role."""
-    return limits if not scope else limits.task if scope == TASK else limits.roles.get(scope, Limit())
+    """Of the run (""), of each feature or task, or of a role."""
+    parts = {"": limits, FEATURE: limits.feature, TASK: limits.task}
+    return parts[scope] if scope in parts else limits.roles.get(scope, Limit())
 
 
 # -- files ------------------------------------------------------------------------------------------------------------
@@ -98,11 +99,11 @@ def theirs(table: Mapping[str, Any], located: Located, at: tuple[str, ...]) -> N
 
 def limits_in(value: Any, located: Located, at: tuple[str, ...]) -> Spending:
     """The table [limits]."""
-    table = _table(value, located, at, (*WHAT, QUOTA, TASK, "roles", *USERS_OWN))
+    table = _table(value, located, at, (*WHAT, QUOTA, *PARTS, "roles", *USERS_OWN))
     found: dict[str, Any] = {}
     for key, given in table.items():
         here = (*at, key)
-        if key == TASK:
+        if key in PARTS:
             found[key] = _limit(given, located, here)
         elif key == "roles":
             roles = _table(given, located, here)
@@ -136,7 +137,8 @@ def lowered(mine: Spending, project: Spending) -> Spending:
     }
     lower = _lower(mine, project).model_dump()
     lower[QUOTA] = min((one for one in (mine.quota, project.quota) if one), default=0)
-    return mine.model_copy(update={**lower, "task": _lower(mine.task, project.task), "roles": roles})
+    parts = {name: _lower(limit_of(mine, name), limit_of(project, name)) for name in PARTS}
+    return mine.model_copy(update={**lower, **parts, "roles": roles})
 
 
 def _lower(one: Limit, two: Limit) -> Limit:

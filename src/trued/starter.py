@@ -35,6 +35,7 @@ STARTER = """\
 # tokens = "5M"
 # calls = 60
 # time = "3h"                # that agents work, all of them added up
+# feature = {usd = 9.0}      # each feature of it, with all of its tasks
 # task = {usd = 5.0}         # each task of it
 # roles = {purple-team-b = {usd = 8.0}}
 

@@ -97,6 +97,19 @@ async def test_another_task_and_another_role_have_limits_of_their_own(journal: S
 
 
 @pytest.mark.spec("RUN-6")
+async def test_a_features_limit_counts_all_of_its_tasks_and_no_other_feature(journal: SqliteJournal) -> None:
+    house = budget(journal, feature=Limit(calls=3), task=Limit(calls=2))
+    for key in ("feature F1/lead#1", "feature F1/task F1-T1/dev#1", "feature F1/task F1-T2/dev#1"):
+        await called(house, key, paid(0.1))
+    await called(house, "feature F2/task F2-T1/dev#1", paid(0.1))
+    await called(house, "chunk 1/dev#1", paid(0.1))  # of no feature
+    with pytest.raises(LimitReached) as end:
+        await called(house, "feature F1/task F1-T1/qa#1", paid(0.1))
+    assert "feature F1 has used up its calls: 3 of 3 spent" in str(end.value)
+    assert str(end.value).endswith("--limit feature:calls=6")
+
+
+@pytest.mark.spec("RUN-6")
 async def test_a_call_has_what_is_stated_then_what_such_calls_took_and_never_more_than_is_left(
     journal: SqliteJournal,
 ) -> None:

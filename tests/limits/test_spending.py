@@ -54,19 +54,25 @@ def settings(tmp_path: Path, user: str = "", project: str = "", **flags: Any) ->
 @pytest.mark.spec("RUN-6")
 def test_a_repository_lowers_its_users_limits_and_never_raises_one(tmp_path: Path) -> None:
     mine = '[limits]\nusd = 3.0\ncalls = 50\n[limits.task]\nusd = 1.0\n[limits.roles.solo]\ntokens = "2M"\n'
+    mine += "[limits.feature]\nusd = 2.0\n"
     theirs = (
         '[limits]\nusd = 900.0\ncalls = 2\ntime = "2h"\ntask = {usd = 9.0}\nroles = {solo = {tokens = 9_000_000}}\n'
     )
+    theirs += "feature = {usd = 1.5}\n"
     limits = settings(tmp_path, mine, theirs).limits
     assert (limits.usd, limits.calls, limits.time) == (3.0, 2, 7200.0)
-    assert (limits.task, limits.roles) == (Limit(usd=1.0), {"solo": Limit(tokens=2_000_000)})
+    assert (limits.feature, limits.task, limits.roles) == (
+        Limit(usd=1.5),
+        Limit(usd=1.0),
+        {"solo": Limit(tokens=2_000_000)},
+    )
 
 
 @pytest.mark.spec("RUN-6")
 def test_the_users_word_of_today_stands_above_both_files(tmp_path: Path) -> None:
-    given = ["usd=30", "solo:usd=4", "task:calls=7"]
+    given = ["usd=30", "solo:usd=4", "task:calls=7", "feature:calls=8"]
     limits = settings(tmp_path, "[limits]\nusd = 3.0\n", "[limits]\nusd = 1.0\n", limits=given).limits
-    assert (limits.usd, limits.roles["solo"].usd, limits.task.calls) == (30.0, 4.0, 7)
+    assert (limits.usd, limits.roles["solo"].usd, limits.task.calls, limits.feature.calls) == (30.0, 4.0, 7, 8)
 
 
 @pytest.mark.spec("RUN-6", "USE-7")

@@ -58,7 +58,7 @@ def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
     journal = engine.journal
     used = asdict(spent_by(journal.spends(record.id)))
     limits = in_force(engine, record.id).model_dump(
-        mode="json", include={"usd", "tokens", "calls", "time", "task", "roles"}
+        mode="json", include={"usd", "tokens", "calls", "time", "feature", "task", "roles"}
     )
     found = shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
     judged = ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))

@@ -181,7 +181,9 @@ def resume(
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT=AMOUNT", help="A higher limit for this run: usd=10, task:usd=2, ROLE:calls=9."),
+        typer.Option(
+            metavar="WHAT=AMOUNT", help="A higher limit for this run: usd=10, feature:usd=5, task:usd=2, ROLE:calls=9."
+        ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

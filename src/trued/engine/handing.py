@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .. import durable
+from ..budget import feature_of
 from ..calls import Answered
 from ..documents.feature_list import is_feature_list, parse_feature_list
 from ..documents.handover import NAME, Standing, handover
@@ -70,6 +71,9 @@ def spent_lines(engine: "Engine", run_id: str) -> Iterator[str]:
     yield _spent("the run", rows, allowed)
     for task in dict.fromkeys(row.task for row in rows if row.task):
         yield _spent(task, [row for row in rows if row.task == task], allowed.task)
+    for feature in dict.fromkeys(map(feature_of, (row.step for row in rows))) if allowed.feature != Limit() else ():
+        own = [row for row in rows if feature and feature_of(row.step) == feature]
+        yield from [_spent(f"all of {feature}", own, allowed.feature)] if own else []
     for role in dict.fromkeys(row.role for row in rows):
         own = [row for row in rows if row.role == role]
         yield _spent(role, own, allowed.roles.get(role, Limit()))

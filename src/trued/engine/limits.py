@@ -7,7 +7,7 @@ from ..budget import Window, kind_of
 from ..errors import BadInput
 from ..prices import price_of
 from ..runtimes import agent_of
-from ..spending import QUOTA, WHOLE, Given, changed, limit_of
+from ..spending import PARTS, QUOTA, WHOLE, Given, changed, limit_of
 from ..types import RunRecord, Settings, Spending
 from ..wire import Price
 
@@ -27,7 +27,7 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
     limits = in_force(engine, record.id)
     for scope, what, number in given:
         before = limits.quota if what == QUOTA else getattr(limit_of(limits, scope), what)
-        if scope and scope != "task" and scope not in engine.inputs(record.id).roles:
+        if scope and scope not in PARTS and scope not in engine.inputs(record.id).roles:
             known = ", ".join(sorted(engine.inputs(record.id).roles))
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
         if before and number <= before:

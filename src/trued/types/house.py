@@ -41,8 +41,9 @@ class Rate(Value):
 
 
 class Spending(Limit):
-    """What a run may use, each of its tasks, and each role in it."""
+    """What a run may use, each of its features and tasks, and each role in it."""
 
+    feature: Limit = Limit()
     task: Limit = Limit()
     roles: dict[str, Limit] = {}
     quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, where the agent tells; 0: all
