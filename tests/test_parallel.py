@@ -1,6 +1,7 @@
 """Parts of a run on lines of their own: merged in the order of the calls, and asked again where they contradict."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager, closing
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 from tests.workflows.conftest import Ground, events
 from trued.branch import EDIT_LIMIT, Edit
 from trued.engine import Engine
+from trued.parallel import marked
 from trued.run import Run
 from trued.runtimes.scripted import ScriptedRuntime
 from trued.types import Reply, Task
@@ -59,7 +61,8 @@ async def test_the_same_lines_edited_twice_go_back_to_the_later_one_with_both_si
             assert "red" in order.brief
             assert "blue" in order.brief
             assert "<<<<<<<" in file.read_text()
-            mine = "red\nblue\n" if order.key.endswith("#3") else file.read_text() + "still both\n"
+            hidden = "".join(f"# {line}\n" for line in file.read_text().splitlines())  # marks are marks in a comment
+            mine = "red\nblue\n" if order.key.endswith("#3") else hidden
         file.write_text(mine)
         return {}
 
@@ -82,6 +85,87 @@ async def test_the_same_lines_edited_twice_go_back_to_the_later_one_with_both_si
         assert await run.read("words.txt") == "red\nblue\n"
     record = engine.journal.run(name)
     assert [len(events(engine, record, kind)) for kind in ("conflict", "merged")] == [2, 2]
+
+
+OURS, THEIRS = "a" * 40, "b" * 40
+BOTH = f"one\n<<<<<<< {OURS}\nred\n=======\nblue\n>>>>>>> {THEIRS}\ntwo\n"
+HEADED = f"Colours\n=======\n\n{BOTH}"
+
+
+@pytest.mark.spec("PIPE-11")
+@pytest.mark.parametrize(
+    ("now", "shown", "left"),
+    [
+        ("one\nred\nblue\ntwo\n", BOTH, False),
+        (BOTH, BOTH, True),
+        ("".join(f"# {line}\n" for line in BOTH.splitlines()), BOTH, True),
+        ("".join(f"    {line}\r\n" for line in BOTH.splitlines()), BOTH, True),
+        (f"<!-- <<<<<< {OURS} -->\nred\nblue\n", BOTH, True),  # a sign less, and still its name
+        (f"red\nblue\n>>>>>>> {THEIRS}:old.txt\n", None, True),  # in a file that was another before
+        ("red\n=======\nblue\n", BOTH, True),
+        ("red\n// =======\nblue\n", BOTH, True),
+        ("<<<<<<< mine\nred\nblue\n", BOTH, True),
+        ("red\nblue\n/* >>>>>>> */\n", BOTH, True),
+        ("Colours\n=======\n\nred\nblue\n", HEADED, False),
+        ("Colours\n=======\n\nred\n=======\nblue\n", HEADED, True),
+        ("<<<<<<< mine\n=======\n>>>>>>> yours\nred\n", f"<<<<<<< mine\n=======\n>>>>>>> yours\n{BOTH}", False),
+        ("a ======= b\nx = 1 <<<<<<< 2\n========\nred\n", BOTH, False),
+        (f"merged {OURS} and {THEIRS}\n", BOTH, False),  # their names alone are words
+        pytest.param("= " * 300_000 + "x\n" + "<" * 600_000 + OURS[1:], BOTH, False, id="lines without an end"),
+        (None, BOTH, False),
+    ],
+)
+def test_a_mark_is_left_however_it_is_dressed_and_what_was_no_mark_before_is_none_now(
+    now: str | None, shown: str | None, left: bool
+) -> None:
+    assert marked(now, shown, (OURS, THEIRS)) is left
+
+
+@pytest.mark.slow
+@pytest.mark.spec("PIPE-11")
+async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_was_given_up_is_said(
+    ground: Ground,
+) -> None:
+    odd, shown = os.fsdecode(b"caf\xe9.txt"), "caf\\xe9.txt"
+
+    async def act(order: Order) -> dict[str, Any]:
+        folder, mine = Path(order.folder), b"red\n" if "task a" in order.key else b"blue\n"
+        if "conflict" not in order.brief.lower():
+            (folder / odd).write_bytes(mine)
+            (folder / "logo.bin").write_bytes(b"\0" + mine)
+            if mine == b"red\n":
+                (folder / "place").mkdir()
+                (folder / "place" / "x").write_bytes(mine)
+            else:
+                (folder / "place").write_bytes(mine)
+        elif order.key.endswith("#3"):
+            (folder / odd).write_bytes(b"red\nblue\n")
+            next(folder.glob("place~*")).rename(folder / "place" / "y")
+        return {}
+
+    engine, name, again = await engine_and_run(ground, act)
+    run = again()
+    async with asked(run, "a") as (one, first, a), asked(run, "b") as (two, second, b):
+        await run.together({"a": first.ask(a), "b": second.ask(b)})
+        assert await run.join(one) is None
+        conflict = await run.join(two)
+        assert conflict
+        beside = next(both for both in conflict.files if both.path.startswith("place~"))
+        assert (beside.ours, beside.theirs) == (None, "blue\n")
+        rest = [(both.path, both.ours, both.theirs) for both in conflict.files if both != beside]
+        assert rest == [(shown, "red\n", "blue\n"), ("logo.bin", "(not a text)", "(not a text)")]
+        await second.ask(b, conflict=conflict.files)
+        still = await run.join(two)
+        assert still
+        assert {both.path for both in still.files} == {shown, beside.path}
+        await second.ask(b, conflict=still.files)
+        assert await run.join(two) is None
+    assert await run.read(shown) == "red\nblue\n"
+    merged = events(engine, engine.journal.run(name), "merged")[-1]
+    assert merged.data["given_up"] == ["logo.bin"]
+    assert [said for each in run.line.unsure.values() for said in each] == [
+        "logo.bin: of two versions that contradict each other one stands as it was, and the other was given up (task b)"
+    ]
 
 
 @pytest.mark.spec("PIPE-11")

@@ -77,7 +77,8 @@ class Line:
     published: str = ""
     unpublished: str = ""  # why the run's branch could not be moved
     changes: int = 0  # asks that changed something
-    between: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())  # files with both sides in them, and git's marks there
+    # files with both sides in them, the marks there, and the commit that has both
+    between: tuple[tuple[str, ...], tuple[str, ...], str] = ((), (), "")
     unsure: dict[str, tuple[str, ...]] = field(default_factory=dict)  # beyond the contract: said in every verdict
     copies: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and words of a person's last edit
     standing: dict[str, tuple[object, int]] = field(

@@ -25,4 +25,9 @@ async def joined(store: Store, ours: str, theirs: str, author: Author, message: 
     commit = await store.commit(tree, (ours, theirs), author, message)
     await store.keep(f"joined/{commit}", commit)
     both = dict.fromkeys(name for name in files if name)
-    return Merge(commit, {path: (await store.read(ours, path), await store.read(theirs, path)) for path in both})
+    return Merge(commit, {path: (await _side(store, ours, path), await _side(store, theirs, path)) for path in both})
+
+
+async def _side(store: Store, commit: str, path: str) -> bytes | None:
+    """What cannot have one name with the other side's is laid beside it, under the name of its commit."""
+    return await store.read(commit, path.removesuffix(f"~{commit}"))

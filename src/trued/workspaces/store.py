@@ -319,7 +319,8 @@ class Store:
         if code == 0:
             return out
         await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # a commit that is not there is no missing file
-        return None
+        named = (await self.entries(commit)).get(path) if "\\x" in path else None  # bytes that are no UTF-8
+        return await self.git("cat-file", "blob", named[1]) if named else None
 
     async def changed(self, base: str, head: str) -> tuple[str, ...]:
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
