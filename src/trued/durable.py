@@ -1,6 +1,7 @@
 """Files that are there or are not: written aside, synced, renamed."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from .errors import StateFailed
@@ -9,7 +10,7 @@ from .errors import StateFailed
 def write(path: Path, content: str | bytes, *, sync: bool = True) -> None:
     """Put `content` at `path` in one step that survives `kill -9` and, when synced, a power cut."""
     data = content.encode() if isinstance(content, str) else content
-    aside = path.with_name(f".{path.name}.{os.getpid()}")
+    aside = path.parent / f".{path.name}.{os.getpid()}"
     try:
         with aside.open("wb") as file:
             file.write(data)
@@ -20,7 +21,8 @@ def write(path: Path, content: str | bytes, *, sync: bool = True) -> None:
         if sync:
             sync_folder(path.parent)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        with suppress(OSError):
+            aside.unlink()
         raise StateFailed(f"cannot write {path}: {error.strerror}; free space or make the folder writable") from error
 
 

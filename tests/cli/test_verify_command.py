@@ -1,6 +1,8 @@
 """`trued verify` as people and build servers call it."""
 
 import json
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -111,16 +113,35 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
         "it should be 'auto', 'bubblewrap'": ["--base", "repo", "--head", "repo", "--sandbox", "moat", *good],
         "--allow-unsandboxed": ["--base", "repo", "--head", "repo", "--sandbox", "none", *good],
         "can never be enough": ["--base", "repo", "--head", "repo", "--accept", "refuted", *good],
-        "cannot write": ["--base", "repo", "--head", "repo", *good, "--junit", "none/such/file.xml"],
+        "there is no folder": ["--base", "repo", "--head", "repo", *good, "--junit", "none/such/file.xml"],
+        "asked.yaml": ["--base", "repo", "--head", "repo", *good, "--receipt", "asked.yaml/receipt.json"],
+        "plain is a folder": ["--base", "repo", "--head", "repo", *good, "--markdown", "plain"],
+        ". is a folder": ["--base", "repo", "--head", "repo", *good, "--junit", "."],
         "none.json": ["none.json"],
-        "both want stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
+        "--markdown - both want stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
+        "--junit - both want stdout": ["--base", "repo", "--json", "--junit", "-", *good],
     }
     for said, done in zip(lines, each(*(["verify", *words] for words in lines.values())), strict=True):
         assert done.returncode in (2, 6), (said, done.stderr)
         assert said in done.stderr, (said, done.stderr)
         assert "Traceback" not in done.stderr
         assert done.stdout == "", said
+        assert "trued: unexpected" not in done.stderr
     assert git(repo, "status", "--porcelain") == ""
+
+
+@pytest.mark.spec("USE-6")
+def test_what_is_said_of_a_check_is_no_markup_on_a_terminal_either() -> None:
+    script = "from trued.cli.verdict import Progress\nwith Progress() as one: one.tell('checked', void='no [/b] here')"
+    above, below = pty.openpty()
+    environment = {**clean_environment(), "TERM": "xterm"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], stdin=below, stdout=subprocess.PIPE, stderr=below, env=environment, timeout=60
+    )
+    os.close(below)
+    shown = os.read(above, 1 << 16)
+    os.close(above)
+    assert (done.returncode, b"Traceback" in shown) == (0, False)
 
 
 @pytest.mark.slow

@@ -31,7 +31,7 @@ from ..report import write_comparison
 from ..report.words import agent_name
 from ..types import Event, Question, RunRecord
 from ..views.comparison import of
-from .house import AsJson, opened, top_of
+from .house import AsJson, opened, top_of, writable
 from .live import Tree
 from .several import Side
 from .side_by_side import print_table
@@ -117,8 +117,7 @@ def compare(  # noqa: PLR0913  a flag is a parameter
         "sandbox": sandbox,
         "allow_unsandboxed": allow_unsandboxed or None,
     }
-    if report and not report.absolute().parent.is_dir():
-        raise BadInput(f"there is no folder {report.absolute().parent}", "--report", "name one that is there")
+    writable(report, "--report")
     show = partial(_show, report=report, as_json=as_json)
     with opened() as engine:
         there = _there(engine, words or [])

@@ -54,6 +54,16 @@ def chosen(engine: Engine, name: str | None) -> RunRecord:
     raise BadInput("which run? none of them is of this folder's repository", then="`trued ls --all` lists the runs")
 
 
+def writable(path: Path | None, flag: str) -> None:
+    """Refuse, before anything is done, a file that could not be written in the end."""
+    if path is None:
+        return
+    if not path.absolute().parent.is_dir():
+        raise BadInput(f"there is no folder {path.absolute().parent}", flag, "name one that is there")
+    if path.is_dir():
+        raise BadInput(f"{path} is a folder", flag, "name a file")
+
+
 def branch_at(record: RunRecord) -> str:
     """The commit that the run's branch has in the user's repository; empty where there is none."""
     done = _asked(record, "rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}^{{commit}}")

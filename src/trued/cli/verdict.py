@@ -116,7 +116,7 @@ class Progress:
     def __init__(self, *, quiet: bool = False) -> None:
         self._console, self._quiet = err(), quiet
         self._status: Status | None = None
-        self._side, self._done = "", 0
+        self._side = ""
 
     def __enter__(self) -> "Progress":
         if not self._quiet and not quiet_place():
@@ -135,17 +135,16 @@ class Progress:
             self._side = f"base {str(data['base'])[:12]}"
             self._say(f"taking red on the {self._side}, {counted(int(str(data['requirements'])), 'requirement')}")
         elif kind == "proving":
-            self._side, self._done = f"head {str(data['head'])[:12]}", 0
+            self._side = f"head {str(data['head'])[:12]}"
             self._say(f"proving the {self._side}")
         elif kind in ("sealed", "checked"):
-            self._done += 1
             turn = f", turn {data['turn']}" if data.get("turn") else ""
             void = f": {line(data['void'], 120)}" if data.get("void") else ""
             self._say(f"{self._side}: {data.get('sort', 'check')} done{turn}{void}")
 
     def _say(self, words: str) -> None:
         if self._status:
-            self._status.update(words)
+            self._status.update(Text(words))  # a mere string would be read as markup, and may be anybody's
         elif not self._quiet:
             self._console.print(Text(words, "dim"), soft_wrap=True)
 

@@ -23,7 +23,7 @@ from ..types import Grade
 from ..views.junit import junit as as_junit
 from ..views.markdown import markdown as as_markdown
 from ..views.verdict import Verification, data
-from .house import AsJson, top_of
+from .house import AsJson, top_of, writable
 from .ledger import explain
 from .terminal import hint, home, out, print_json
 from .verdict import Progress, advice, verdict_lines
@@ -92,11 +92,20 @@ def verify(  # noqa: PLR0913 - one parameter an option
     """
     if receipt is not None:
         raise typer.Exit(_checked(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
-    if as_json and markdown == STDOUT:
-        raise BadInput("--json and --markdown - both want stdout", then="write one of them to a file")
+    _fitting({"--junit": junit, "--markdown": markdown}, as_json=as_json)
+    writable(keep_receipt, "--receipt")
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     forms = Forms(junit, markdown, keep_receipt, bundle, why, as_json)
     raise typer.Exit(_verify(_request(base, head, requirements, flags), forms))
+
+
+def _fitting(files: Mapping[str, Path | None], *, as_json: bool) -> None:
+    """Said before anything is judged: no two forms share stdout, and every file can be written."""
+    wanting = [*(["--json"] if as_json else []), *(f"{flag} -" for flag, path in files.items() if path == STDOUT)]
+    if len(wanting) > 1:
+        raise BadInput(f"{' and '.join(wanting[:2])} both want stdout", then="write one of them to a file")
+    for flag, path in files.items():
+        writable(None if path == STDOUT else path, flag)
 
 
 @dataclass(frozen=True, slots=True)
