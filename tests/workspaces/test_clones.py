@@ -102,6 +102,8 @@ async def test_an_agent_that_changed_nothing_leaves_the_head(workspace: GitWorks
     work, _ = await workspace.clone("a", workspace.base, token="1")
     (work / "app.py").touch()
     (work / "debug.log").write_text("ignored")
+    (work / "lib" / "__pycache__").mkdir()  # two that ran the same module would leave a conflict that nobody wrote
+    (work / "lib" / "__pycache__" / "app.cpython-311.pyc").write_bytes(b"\0compiled")
     assert await take(workspace, "a", workspace.base) == (workspace.base, ())
 
 

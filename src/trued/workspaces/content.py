@@ -16,8 +16,8 @@ from pathlib import Path
 from .gitcall import TIMED_OUT, GitFailed
 from .store import Store
 
-# What a set-up leaves is no work, whether or not the project ignores it.
-SET_UP = (".venv/", "node_modules/", "*.egg-info/")
+# What a set-up leaves is no work, whether or not the project ignores it; nor is what Python keeps of what it ran.
+SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 
 
 @dataclass(frozen=True, slots=True)
