@@ -113,15 +113,7 @@ class Judging(Patterns):
         self.line.contract, self.line.contract_hash = contract, proof.contract_hash(contract)
 
     def _addressed(self, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
-        """An objection that names no requirement disputes every one that the subject serves."""
-        contract = self._contract()
-        every = {one.id for one in contract.requirements}
-        served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
-        addressed: list[Finding] = []
-        for one in objections:
-            named = [one.requirement] if one.requirement in every else served or [""]
-            addressed += [one.model_copy(update={"requirement": name}) for name in named]
-        return tuple(addressed)
+        return addressed(self._contract(), subject, objections)
 
     async def figures(self, check: TestsCheck) -> Figures:
         """How many tests of a command pass on the newest commit, and how much they reach: never evidence of more."""
@@ -239,6 +231,19 @@ class Judging(Patterns):
         if self.line.contract is None:
             raise BadInput("a workflow must seal its plan before it proves anything", then="await run.seal(plan)")
         return self.line.contract
+
+
+def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
+    """An objection that names no requirement disputes every one that the subject serves. That the base's own tests stay
+    green, which nobody asked for and they show themselves, it disputes only by name, or where there is nothing else."""
+    every = {one.id: one for one in contract.requirements}
+    served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
+    meant = [name for name in served if not sealing.of_base(contract, every[name])] or served or [""]
+    return tuple(
+        one.model_copy(update={"requirement": name})
+        for one in objections
+        for name in ([one.requirement] if one.requirement in every else meant)
+    )
 
 
 def _name(subject: Task | Plan) -> str:

@@ -2,7 +2,7 @@
 
 from .anew import disputed, failing, replaced, signature, written_by_agents
 from .examine import Examination, examined
-from .guards import guarded
+from .guards import guarded, of_base
 from .hidden import held_out
 from .vendors import MENDERS, weakened, written
 
@@ -14,6 +14,7 @@ __all__ = [
     "failing",
     "guarded",
     "held_out",
+    "of_base",
     "replaced",
     "signature",
     "weakened",

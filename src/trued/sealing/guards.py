@@ -8,7 +8,7 @@ from ..proof.checks.runners.commands import recognised as runner
 from ..proof.room.bench import check_hash
 from ..proof.room.frozen import holds_tests, named_like_a_test
 from ..protocols import Workspace
-from ..types import Check, CommandCheck, Requirement, Requirements, TestsCheck
+from ..types import Check, CommandCheck, Contract, Requirement, Requirements, TestsCheck
 
 SUITE = "base-tests"
 NODE_TESTS = (".test.js", ".test.mjs", ".test.cjs")
@@ -48,6 +48,12 @@ async def guarded(
 
 def _is_suite(one: Requirement, suite: Check) -> bool:
     return one.id.startswith(SUITE) and one.keep and suite in one.checks
+
+
+def of_base(contract: Contract, one: Requirement) -> bool:
+    """Is it the engine's own guard: that the base's tests stay green, and nothing that anybody asked for?"""
+    own = bool(one.checks) and all(check_hash(check) in contract.guards for check in one.checks)
+    return own and one.keep and one.id.startswith(SUITE)
 
 
 def _recognised(one: Requirement, tools: Mapping[str, Check]) -> Requirement:
