@@ -2,6 +2,7 @@
 
 import io
 import json
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -133,3 +134,20 @@ def test_a_run_of_a_thousand_chunks_can_still_be_looked_at(
     assert len(shown.stdout.splitlines()) < 70
     assert "chunk 999" in shown.stdout
     assert len(json.loads(trued("show", record.id, "--json").stdout)["calls"]) == 1000
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize(
+    ("kind", "data"),
+    [
+        ("features", {"features": [{"id": HOSTILE}], "feature": HOSTILE, "attempt": 1, "of": 3}),
+        ("checked", {"requirement": "a", "sort": "tests", "void": HOSTILE}),
+        ("question", {"text": "Go on?", "options": [HOSTILE]}),
+        ("sealed", {"serves": ["a"], "cases": {HOSTILE: 1}}),
+        ("something", {"what": HOSTILE, HOSTILE: "name"}),
+    ],
+)
+def test_an_event_is_one_harmless_line_whatever_is_in_it(kind: str, data: dict[str, Any]) -> None:
+    said = told(event(kind, f"part/{HOSTILE}", **data))
+    assert "red" in said
+    assert said.isprintable()

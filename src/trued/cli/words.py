@@ -103,7 +103,7 @@ def told(event: Event) -> str:
         moment = until(float(event.data.get("until") or 0.0), event.at)
         why = line(event.data.get("why") or "", 200)
         return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(waits_for(event.data))}; {why}"
-    facts = _FACTS.get(event.kind, _all_facts)(event.data)
+    facts = line(_FACTS.get(event.kind, _all_facts)(event.data))  # whatever is in it may be anybody's
     key = scope_of(event.key) if label_of(event.key) == event.kind else event.key  # "step: …" says it once
     key = "" if event.kind == "team" and event.data.get("feature") else key  # its words begin with the feature
     where = f" {line(key)}" if key else ""
