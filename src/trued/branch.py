@@ -1,6 +1,6 @@
 """Branch: what a run puts on its branch: files that the engine owns, work that is accepted, work that is set aside."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -125,8 +125,9 @@ class Branch:
         if accepted:
             await self.steps.publish()
 
-    async def edited(self, path: str) -> Edit | None:
-        """What a person wrote into the live copy since the engine put it there; heard once, and recorded."""
+    async def edited(self, path: str, unread: Callable[[str], str] = lambda words: "") -> Edit | None:
+        """What a person wrote into the live copy since the engine put it there; heard once, and recorded. `unread` says
+        why words cannot be read: these stay where they were written until somebody changes them, and that is told."""
         place = self._place(path)
 
         async def step() -> str:
@@ -135,9 +136,10 @@ class Branch:
                 return ""
             if len(now) > EDIT_LIMIT:
                 why = f"it is larger than {EDIT_LIMIT // 1024} kB: nothing of it is read until it is smaller"
-                self.steps.tell("edited")("edit not understood", path=path, why=why)
-                return ""
+                return self._not_heard(path, now, why)
             words = now.decode(errors="replace")
+            if why := unread(words):
+                return self._not_heard(path, now, why)
             self.steps.tell("edited")("edited", path=path)
             edit = Edit(before=_closest(versions.values(), words), after=words, sha256=content_hash(now))
             return in_json(self.kit.redact, edit.model_dump_json())
@@ -148,6 +150,15 @@ class Branch:
         edit = Edit.model_validate_json(found)
         self.line.copies[path] = (edit.sha256, edit.after)
         return edit
+
+    def _not_heard(self, path: str, now: bytes, why: str) -> str:
+        """Told once for the same words, however often they are looked at."""
+        known, name = self._kept(path) / "unread", content_hash(now).encode()
+        if not known.is_file() or known.read_bytes() != name:
+            self.steps.tell("edited")("edit not understood", path=path, why=self.kit.redact(why))
+            known.parent.mkdir(parents=True, exist_ok=True)
+            durable.write(known, name, sync=False)
+        return ""
 
     async def remember(self, section: Section) -> None:
         """One section of MEMORY.md: written by the engine, committed after the work that it tells of."""

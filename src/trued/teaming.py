@@ -169,7 +169,7 @@ async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str 
 async def as_edited(run: Run, crew: Crew) -> Crew:
     """What a person made of the backlog since the last task: honoured as far as it can be, and on record."""
     path = f"{FOLDER}{BACKLOG}"
-    edit = await run.edited(path)
+    edit = await run.edited(path, _unread)
     if edit is None:
         return crew
     try:
@@ -180,6 +180,14 @@ async def as_edited(run: Run, crew: Crew) -> Crew:
     backlog, said = honoured(before, after, put_away(crew.backlog), crew.sealed)
     await run.note("edit honoured", path=path, said=list(said))
     return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
+
+
+def _unread(words: str) -> str:
+    try:
+        parse_backlog(words, f"{FOLDER}{BACKLOG}")
+    except BadInput as error:
+        return str(error)
+    return ""
 
 
 async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:

@@ -11,6 +11,7 @@ from tests.workflows.conftest import events
 from tests.workflows.team_agents import TIMES, Act, Members, Teams, planned, task_of, told, wrote
 from trued.engine import Engine
 from trued.engine.landing import Wanted
+from trued.report import write
 from trued.types import RunRecord
 from trued.wire import Order
 
@@ -161,6 +162,33 @@ async def test_what_a_person_changes_in_the_backlog_is_honoured_at_the_next_task
     (honoured,) = events(engine, record, "edit honoured")
     assert "F1-T2" in " ".join(honoured.data["said"])
     assert "def triple" not in one.git("show", f"{record.branch}:tiny.py")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-3", "USE-7")
+async def test_an_edit_that_cannot_be_read_stays_where_it_was_written_and_is_heard_once_it_is_mended(
+    one: Teams,
+) -> None:
+    tasks = [{"title": "write double"}, {"title": "write triple"}, {"title": "write fourfold"}]
+    members = Members({**planned("double"), "stories": [{"name": "numbers", "tasks": tasks}]})
+    engine = one.played(members)
+    said, words = "- [ ] **F1-T2**: write triple", "- [?] **F1-T2**: write triple, and well"
+
+    def dev(order: Order) -> dict[str, Any]:
+        if "F1-T1/" in order.key:
+            edited(engine, one.home, said, words)
+        if "F1-T3/" in order.key:  # the backlog was written again meanwhile
+            edited(engine, one.home, words, words.replace("[?]", "[ ]"))
+        return members.dev(order)
+
+    members.play("dev", dev)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("done", 0)
+    (told_so,) = events(engine, record, "edit not understood")
+    assert ".trued/team/backlog.md:" in told_so.data["why"]
+    assert "Somebody's edit could not be read" in write(engine, record.id).read_text().replace("&#39;", "'")
+    assert len(events(engine, record, "edit honoured")) == 1
+    assert "- [x] **F1-T2**: write triple, and well" in one.page(record, "backlog.md")
 
 
 class Killed(RuntimeError):

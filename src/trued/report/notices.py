@@ -22,6 +22,7 @@ WORDS = {
     "guesswork": "Guesswork: installed or started by other ways than init.sh",
     "meddling": "Meddling with the feature list; it was undone",
     "passes undone": "The list said that something passes, and it does not",
+    "edit not understood": "Somebody's edit could not be read; it stays in the live copy and counts for nothing",
     "no progress": "A loop ended early: the same checks failed twice, and nothing was changed",
 }
 
