@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.gate.yard import GREEN, REQUIREMENTS, SECRET, Yard
+from trued.cli.gate_ci import summary
 
 # -- a push ------------------------------------------------------------------------------------------------------------
 
@@ -102,14 +103,14 @@ def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
     base = yard.git("rev-parse", "HEAD").stdout.strip()
     yard.write("README.md", "work\n")
     yard.git("commit", "-qam", "claims to be done")
-    summary = yard.top / "summary.md"
-    surroundings = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(summary), "TRUED_REQUIREMENTS": REQUIREMENTS}
+    told = yard.top / "summary.md"
+    surroundings = {"GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(told), "TRUED_REQUIREMENTS": REQUIREMENTS}
     words = ("gate", "ci", "--base", base, "--terms", terms)
     red = yard.trued(*words, variables=surroundings)
     assert red.returncode == 1, red.stderr
     assert red.stdout.startswith("::error title=trued gate::NOT PROVEN")
-    assert "| `slug` | refuted |" in summary.read_text()
-    assert SECRET not in red.stdout + red.stderr + summary.read_text()
+    assert "| slug | refuted |" in told.read_text()
+    assert SECRET not in red.stdout + red.stderr + told.read_text()
     yard.write("slug.py", GREEN)
     yard.git("commit", "-qam", "done")
     green = yard.trued(*words, variables=surroundings)
@@ -118,6 +119,17 @@ def test_a_build_server_is_told_in_its_own_way(yard: Yard) -> None:
     refused = yard.trued(*words, variables=other)
     assert (refused.returncode, "not the requirements that were sealed" in refused.stderr) == (2, True)
     assert not list((yard.state / "ci").iterdir())
+
+
+@pytest.mark.spec("USE-6")
+def test_the_summary_shows_names_and_outputs_as_text() -> None:
+    row = {"id": "a`b|c", "grade": "refuted", "why": "<img src=x> @everybody, see https://example.org"}
+    told = summary("not proven", {"requirements": [row], "undecided": []}).splitlines()[-1]
+    assert (
+        told.replace("\\", "")
+        == "| a`b|c | refuted | &lt;img src=x&gt; @\u200beverybody, see https\u200b://example.org |"
+    )
+    assert all(f"\\{sign}" in told for sign in "`|.")
 
 
 def test_requirements_in_the_repository_count_as_they_are_on_the_base(yard: Yard) -> None:

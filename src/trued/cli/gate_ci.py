@@ -12,6 +12,7 @@ import typer
 from rich.text import Text
 
 from .. import config, gate
+from ..documents.hostile import text
 from ..documents.requirements import load_requirements
 from ..engine.verify import Verified, VerifyRequest, verify
 from ..engine.worktree import Checkout, checkout
@@ -73,15 +74,15 @@ def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
             _as_on_base(here, base, path)
         yield named
         return
-    text = os.environ.get(VARIABLE, "")
-    if not text.strip():
+    given = os.environ.get(VARIABLE, "")
+    if not given.strip():
         raise BadInput("no requirements are given", then=f"--requirements FILE, or their text in {VARIABLE}")
     folder = home() / "ci"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    suffix = ".json" if text.lstrip().startswith("{") else ".yaml"
+    suffix = ".json" if given.lstrip().startswith("{") else ".yaml"
     place = folder / f"requirements-{secrets.token_hex(6)}{suffix}"
     try:
-        place.write_text(text)
+        place.write_text(given, encoding="utf-8")
         yield place
     finally:
         place.unlink(missing_ok=True)
@@ -126,32 +127,24 @@ def _told(done: Verified, accept: Grade, *, as_json: bool) -> None:
 
 def summary(heading: str, data: dict[str, Any]) -> str:
     """A table of requirements for a page of GitHub's."""
-    rows = [f"| `{_cell(row['id'])}` | {row['grade']} | {_cell(row['why'])} |" for row in data["requirements"]]
-    undecided = [f"- {_cell(one)}" for one in data["undecided"]]
+    rows = [f"| {text(row['id'])} | {row['grade']} | {text(row['why'])} |" for row in data["requirements"]]
+    undecided = [f"- {text(one)}" for one in data["undecided"]]
     said = ["", "What no check can decide:", "", *undecided] if undecided else []
     table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
-    return "\n".join([f"### trued gate: {_cell(heading)}", "", *table, *said, ""])
+    return "\n".join([f"### trued gate: {text(heading)}", "", *table, *said, ""])
 
 
-def _summarise(place: Path, text: str) -> None:
+def _summarise(place: Path, words: str) -> None:
     try:
         with place.open("a", encoding="utf-8") as file:
-            file.write(text + "\n")
+            file.write(words + "\n")
     except OSError as error:
         hint(f"the summary could not be written: {error.strerror}")
 
 
-def _cell(text: str) -> str:
-    """In one cell of a table, and as text: names and outputs come from whoever is judged."""
-    flat = " ".join(plain(text).split())
-    for sign in "\\|`*_<>[]#!":
-        flat = flat.replace(sign, f"&#{ord(sign)};" if sign in "<>|" else f"\\{sign}")
-    return flat
-
-
-def _escaped(text: str) -> str:
+def _escaped(words: str) -> str:
     """As GitHub wants it: nothing in it can begin a command of its own."""
-    return plain(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return plain(words).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _quiet(kind: str, /, **data: object) -> None:

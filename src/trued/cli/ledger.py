@@ -168,7 +168,7 @@ def _tried(console: Console, every: list[dict[str, Any]]) -> None:
     for tried in sorted(every, key=lambda one: one["outcome"] == "passed")[:CASES]:
         mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
         detail = f": {line(tried['detail'], 300)}" if tried.get("detail") else ""
-        kind = f" ({tried['kind']})" if tried["kind"] not in ("", tried["outcome"]) else ""
+        kind = f" ({line(tried['kind'], 80)})" if tried["kind"] not in ("", tried["outcome"]) else ""
         said = f"{line(tried['id'], 200)} {tried['outcome']}{kind}{detail}"
         console.print(Text.assemble((f"    {mark} ", style), said), soft_wrap=True)
     if len(every) > CASES:

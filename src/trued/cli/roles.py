@@ -187,4 +187,4 @@ def _exported(exports: list[Export], *, as_json: bool) -> None:
         print_json([{"role": one.role, "file": str(one.path), "written": one.state != "same"} for one in exports])
         return
     for one in exports:
-        out().print(Text(f"{one.path}{'' if one.state != 'same' else '  (as it was)'}"), soft_wrap=True)
+        out().print(Text(f"{plain(str(one.path))}{'' if one.state != 'same' else '  (as it was)'}"), soft_wrap=True)
