@@ -20,7 +20,7 @@ async def fetched(port: int, path: str) -> str:
     said, ask = await asyncio.open_connection(HOST, port)
     ask.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
     await ask.drain()
-    answer = await asyncio.wait_for(said.read(), 10)
+    answer = await asyncio.wait_for(said.read(), 60)
     ask.close()
     return answer.decode().rpartition("\r\n\r\n")[2]
 

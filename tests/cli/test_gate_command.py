@@ -73,10 +73,11 @@ def test_the_cap_lets_it_go_loudly_and_a_tree_is_judged_once(yard: Yard) -> None
     assert all("NOT PROVEN" in one["systemMessage"] for one in answers[2:])
     assert recorded(yard).count("let go, not proven") == 2
     (folder,) = (yard.state / "gates").iterdir()
-    assert len(list((folder / "verdicts").rglob("*.json"))) == 1
-    began = time.monotonic()
+    (verdict,) = (folder / "verdicts").rglob("*.json")
+    before = verdict.stat()
     yard.stop("another session")
-    assert time.monotonic() - began < 5  # it was looked up
+    after = verdict.stat()
+    assert (before.st_ino, before.st_mtime_ns) == (after.st_ino, after.st_mtime_ns)  # it was looked up
 
 
 @pytest.mark.parametrize("text", ["", "{", "[1]", '{"hook_event_name": "Stop"}', '{"hook_event_name": "X"}'])
@@ -111,10 +112,8 @@ def test_a_broken_gate_says_so_and_blocks_nobody(yard: Yard) -> None:
 
 def test_checks_that_do_not_end_hold_nobody_up(yard: Yard) -> None:
     yard.install("claude", more=("--within", "3"))
-    yard.write("slug.py", f"import time\ntime.sleep(60)\n{GREEN}")
-    began = time.monotonic()
+    yard.write("slug.py", f"import time\ntime.sleep(4711)\n{GREEN}")
     answer = yard.stop()
-    assert time.monotonic() - began < 30
     assert "did not end within 3 s" in answer["systemMessage"]
     assert "decision" not in answer
 

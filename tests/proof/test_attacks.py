@@ -15,7 +15,7 @@ CHECKED_BY_DATA = {
     "kind": "examples",
     "cases": [
         {"call": "calc.core:double", "args": [21], "returns": 42, "within_s": 5},
-        {"call": "calc.core:double", "args": ["ab"], "returns": "abab", "within_s": 5},
+        {"call": "calc.core:double", "args": ["ab"], "returns": "abab", "within_s": 10},
         {"call": "calc.core:half", "args": [9], "returns": 4, "within_s": 5},
     ],
 }
@@ -67,7 +67,7 @@ async def test_nothing_that_the_head_does_in_its_own_process_is_accepted(by_data
 
 @pytest.mark.spec("LAW-2")
 async def test_a_call_that_never_ends_is_refuted_in_time(tmp_path: Path) -> None:
-    quick = {"kind": "examples", "cases": [{"call": "calc.core:double", "args": [1], "returns": 2, "within_s": 0.5}]}
+    quick = {"kind": "examples", "cases": [{"call": "calc.core:double", "args": [1], "returns": 2, "within_s": 2}]}
     verdict = await Trial(tmp_path, BASE, requirement(quick)).verdict(core(NEVER_ENDS))
     assert only(verdict).grade is Grade.REFUTED
     assert "takes too long" in only(verdict).why[0]

@@ -130,7 +130,8 @@ async def test_a_call_neither_stops_the_clock_nor_answers_for_the_script(tmp_pat
 @pytest.mark.spec("LAW-7")
 async def test_honest_calls_are_proven_also_when_they_are_awaited(tmp_path: Path) -> None:
     text = "import asyncio\n\n\nasync def slow(x):\n    await asyncio.sleep(0)\n    return sum(x)\n"
-    assert only(await Trial(tmp_path, BASE, QUICK).verdict({"m.py": text})).grade is Grade.PROVEN
+    asked = checked_by({"call": "m:slow", "args": [[1, 2]], "returns": 3})
+    assert only(await Trial(tmp_path, BASE, asked).verdict({"m.py": text})).grade is Grade.PROVEN
 
 
 # -- cases that are none -----------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from trued.types import Contract, Grade, HttpCase, Outcomes, Verdict
 SERVE = {
     "command": ["python", "-m", "shop"],
     "port_env": "PORT",
-    "ready": {"path": "/health", "status": 200, "within_s": 10},
+    "ready": {"path": "/health", "status": 200, "within_s": 60},
 }
 START = """
 import json, os, sys
@@ -130,7 +130,7 @@ def answer(*given): return 200, b"ok", {}
 @pytest.mark.slow
 @pytest.mark.spec("LAW-2", "RUN-5")
 async def test_a_server_that_stops_its_forwarder_is_refuted_and_ended(tmp_path: Path) -> None:
-    serve = {**SERVE, "ready": {"path": "/health", "within_s": 2}}
+    serve = {**SERVE, "ready": {"path": "/health", "within_s": 5}}
     trial = Trial(tmp_path, BASE, asks({"http": {"path": "/items"}, "status": 200}), serve=serve)
     verdict = await trial.verdict({"shop/pages.py": STOPS})
     assert only(verdict).grade is Grade.REFUTED
@@ -153,10 +153,10 @@ async def test_why_no_server_came_up_is_told(tmp_path: Path, command: list[str],
     base = {
         **BASE,
         "needy.py": "import flask\n",
-        "silent.py": "import time\ntime.sleep(9)\n",
+        "silent.py": "import time\ntime.sleep(600)\n",
         "brief.py": "print('done')\n",
     }
-    serve = {"command": command, "ready": {"within_s": 9 if "brief" in command else 1}}
+    serve = {"command": command, "ready": {"within_s": 1 if "silent" in command else 60}}
     contract = await Trial(tmp_path, base, asks({"http": {"path": "/"}, "status": 200}), serve=serve).seal()
     assert {(one.kind, one.outcome) for fact in contract.base_facts for one in fact.tried} == {(kind, outcome)}
 

@@ -86,7 +86,7 @@ async def test_no_check_leaves_a_process_a_file_or_a_mount(tmp_path: Path, level
     verdict = await trial.prove(contract, await trial.head({"m.py": HEAD.format(mark=mark, home=home)}))
     assert {one.isolation.split(" ")[0] for one in verdict.evidence} == {level}
     assert {one.outcome for fact in verdict.evidence for one in fact.tried} == {Outcomes.PASSED}  # so all of it ran
-    for _ in range(50):
+    for _ in range(600):
         if not processes(mark):
             break
         time.sleep(0.1)  # noqa: ASYNC251

@@ -274,10 +274,10 @@ def test_a_thousand_chunks_make_a_page_that_still_opens() -> None:
         for event in call(f"chunk {number}A/{role}#1", 30 + number * 4 + place * 2, 1.5, reply)
     ]
     long = [event.model_copy(update={"data": {**event.data, "brief": "word " * 2500}}) for event in events]
-    began = time.perf_counter()
+    began = time.process_time()  # and not by the wall: the machine may be busy
     made = page(replace(material(), events=[*material().events, *long], now=START + 5000))
     html = rendered(made)
-    took = time.perf_counter() - began
+    took = time.process_time() - began
     assert len(made.calls) == 2004
     assert len(html) < 15_000_000
     assert sum(len(each.bars) for each in made.timeline.lanes) < 1000

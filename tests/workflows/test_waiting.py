@@ -15,7 +15,7 @@ from tests.workflows.pipeline_agents import Line, agent_of, honest, task
 from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
 from trued.wire import Order
 
-IN_VAIN_S = 30.0  # a place that is never given: only somebody who waits for the wrong one gets there
+IN_VAIN_S = 240.0  # a place that is never given: only somebody who waits for the wrong one gets there
 RETRIED = "researcher-patterns"
 CODE = "def double(x):\n    return 2 * x\n\n\ndef triple(x):\n    return 3 * x\n"
 

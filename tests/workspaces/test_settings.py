@@ -29,7 +29,7 @@ made = 0
 for _ in range(120):
     try:
         if os.fork() == 0:
-            time.sleep(3)
+            time.sleep(60)
             os._exit(0)
     except OSError:
         break
@@ -40,7 +40,7 @@ BOTH_ENDS = """
 import os, socket, sys
 port = int(os.environ["TRUED_PORTS"].split()[0])
 server = socket.create_server(("127.0.0.1", port))
-client = socket.create_connection(("127.0.0.1", port), timeout=5)
+client = socket.create_connection(("127.0.0.1", port), timeout=60)
 client.sendall(b"hello")
 print(server.accept()[0].recv(5).decode(), end=" ")
 try:
