@@ -5,17 +5,15 @@ import re
 from pathlib import Path
 from typing import Any
 
-from tests.crash.world import World
+from tests.crash.world import WAITS, World
 from trued.documents.backlog import parse_backlog
 from trued.runtimes.scripted import ScriptedRuntime
 from trued.wire import Order
 
 GOAL = "- double(x) returns twice its argument\n- triple(x) returns three times its argument\n"
 PAID = """
-import sys, time
 from pathlib import Path
 
-SLOW_S = {slow_s}
 CODE = {
     "double": "def double(x):\\n    return 2 * x\\n",
     "triple": "def triple(x):\\n    return 3 * x\\n",
@@ -24,13 +22,6 @@ CODE = {
 def paid():
     print("paid", file=sys.stderr, flush=True)
     time.sleep(max(SLOW_S, 0))
-
-def told_to_go_on(folder):  # where SLOW_S is below 0: so that whoever is met at work is surely met there
-    for _ in range(6000 if SLOW_S < 0 else 0):
-        if (folder / "go").exists():
-            (folder / "go").unlink()
-            return
-        time.sleep(0.02)
 
 """
 PIPELINE = """
@@ -123,6 +114,7 @@ class Crewed(World):
     """A goal in words. What is left of it is compared file by file, without what is a time."""
 
     script_text = ""
+    first_waits = False
     exact: tuple[str, ...] = ()  # files in which there is no time: to be the same byte for byte
 
     def make(self, slow_s: float = 0.0) -> "Crewed":
@@ -132,7 +124,7 @@ class Crewed(World):
         return self
 
     def make_slow(self, seconds: float) -> None:
-        self.script.write_text(f"{PAID}{self.script_text}".replace("{slow_s}", str(seconds)))
+        self.script.write_text(WAITS.replace("{slow_s}", str(seconds)) + PAID + self.script_text)
 
     def files(self) -> dict[str, str]:
         branch = f"trued/{self.run_folder().name}"

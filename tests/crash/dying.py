@@ -141,7 +141,9 @@ def arm_engine(points: Points) -> None:
 
     def git_of(_: Git, *arguments: str) -> str:
         verb = next(one for one in arguments if not one.startswith("-"))
-        return "" if verb in READING else f"git {verb}"
+        # A clone that is there already is not made again: nothing else may be counted together with that.
+        whole = " of a folder" if any(one.startswith("--work-tree") for one in arguments) else ""
+        return "" if verb in READING else f"git {verb}{whole}"
 
     SqliteJournal.commit = points.around(commit_of, SqliteJournal.commit)  # type: ignore[method-assign]
     Git.attempt = points.around_async(git_of, Git.attempt)  # type: ignore[method-assign, assignment]

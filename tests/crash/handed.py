@@ -2,7 +2,7 @@
 
 import json
 
-from tests.crash.world import World
+from tests.crash.world import WAITS, World
 
 FEATURES = {
     "features": [
@@ -16,13 +16,11 @@ FEATURES = {
     ]
 }
 SCRIPT = """
-import sys, time
-
-SLOW_S = {slow_s}
-
 def coder(order, folder):
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(SLOW_S)
+    time.sleep(max(SLOW_S, 0))
+    if order["key"].startswith("feature double") and order["key"].endswith("#1"):
+        told_to_go_on(folder)
     name = "double" if order["key"].startswith("feature double") else "triple"
     factor = {"double": 2, "triple": 3}[name]
     code = folder / "tiny.py"
@@ -56,7 +54,7 @@ class Handed(World):
         return self
 
     def make_slow(self, seconds: float) -> None:
-        self.script.write_text(SCRIPT.replace("{slow_s}", str(seconds)))
+        self.script.write_text(WAITS.replace("{slow_s}", str(seconds)) + SCRIPT)
 
     def tree(self) -> str:
         """The branch, commit by commit, without what differs from run to run: names, times and hashes."""

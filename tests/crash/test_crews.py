@@ -39,16 +39,13 @@ def events(world: Crewed, *kinds: str) -> list[Event]:
         engine.close()
 
 
-NEEDLESS = 3  # writes of which an earlier kill may leave nothing to do: an agent was faster than the engine's death
-
-
 @pytest.mark.timeout(14_400)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-9")
 @pytest.mark.parametrize("workflow", ["pipeline", "team"])
 def test_killed_at_thirty_writes_one_after_another_it_ends_as_if_nobody_had_killed_it(
     workflow: str, all_kills: bool
 ) -> None:
-    wanted = ("--every", "45") if all_kills else ("--kills", str(30 + NEEDLESS), "--supervisors", "3")
+    wanted = ("--every", "45") if all_kills else ("--kills", "30", "--supervisors", "3")
     command = [sys.executable, "-m", "tests.crash.chain", "--workflow", workflow, *wanted]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     found: list[dict[str, Any]] = [json.loads(line) for line in run.stdout.splitlines() if line.startswith("{")]
@@ -59,23 +56,27 @@ def test_killed_at_thirty_writes_one_after_another_it_ends_as_if_nobody_had_kill
     assert not [kind for kind, words in KINDS[workflow].items() if not any(words in name for name in names)]
     if not all_kills:
         assert found[0]["supervisors"] == 3
-        assert len(found[0]["missed"]) <= NEEDLESS
 
 
 # -- two at work -------------------------------------------------------------------------------------------------------
 
 
-def when_both(seen: Path) -> Callable[[], None]:
-    """Dies a moment after the second of two writes, when both agents have been told to begin."""
+def when_both(world: Crewed, calls: list[str]) -> Callable[[], None]:
+    """Dies after the second of two writes, when both agents have begun."""
+
+    def begun() -> None:
+        while not all(world.bill().get(call) for call in calls):
+            time.sleep(0.02)
+        death()
 
     def then() -> None:
-        if len(seen.read_text().splitlines()) == 2:
-            threading.Timer(0.3, death).start()
+        if len((world.folder / "spent.jsonl").read_text().splitlines()) == 2:
+            threading.Thread(target=begun).start()
 
     return then
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(1200)
 @pytest.mark.spec("RUN-3", "RUN-9", "TEAM-14")
 def test_two_developers_at_work_are_both_adopted_paid_once_and_merged_in_the_order_of_their_tasks(
     tmp_path: Path,
@@ -84,14 +85,13 @@ def test_two_developers_at_work_are_both_adopted_paid_once_and_merged_in_the_ord
     world.flags |= {"team": {"off": ["techlead", "qa", "uat"]}}
     before, calls = world.untouched(), [f"feature F1/task F1-T{number}/dev#1" for number in (1, 2)]
     began = {f"journal event | {call} | 2": "after" for call in calls}
-    assert run_through(world, began, then=when_both(world.folder / "spent.jsonl")) == DEAD
+    assert run_through(world, began, then=when_both(world, calls)) == DEAD
     pid = forked(lambda: drive(world))
-    until = time.monotonic() + 60
+    until = time.monotonic() + 600
     while len(events(world, "adopted")) < 2 and time.monotonic() < until:
         time.sleep(0.05)
     assert sorted(one.key for one in events(world, "adopted")) == calls
-    for order in world.run_folder().glob("spool/*dev*/order.json"):
-        (Path(json.loads(order.read_bytes())["folder"]) / "go").touch()
+    world.go_on("*dev*")
     code = waited(pid)
     assert not problems(world, before, ledger(world)[0], Kill("flight"), code)
     assert [one.data["part"].rpartition("/")[2] for one in events(world, "merged", "conflict")][:2] == [
@@ -108,7 +108,7 @@ def honoured(world: Crewed) -> list[list[str]]:
     return [list(one.data["said"]) for one in events(world, "edit honoured")]
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(1200)
 @pytest.mark.spec("TEAM-3", "TEAM-5", "RUN-2")
 def test_killed_after_seven_of_ten_attempts_it_makes_the_eighth_and_hears_what_was_edited_meanwhile(
     tmp_path: Path,
@@ -134,7 +134,7 @@ def test_killed_after_seven_of_ten_attempts_it_makes_the_eighth_and_hears_what_w
     assert honoured(world)[-1] == ['F1-T2 is new: "write notes"']
 
 
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(1200)
 @pytest.mark.spec("TEAM-3")
 def test_an_edit_of_a_copy_that_was_about_to_be_renewed_and_one_on_top_of_it_are_each_heard_for_what_they_are(
     tmp_path: Path,

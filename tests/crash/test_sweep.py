@@ -20,7 +20,7 @@ def sweep(*arguments: str) -> list[dict[str, object]]:
     return results
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)
 @pytest.mark.spec("RUN-2", "RUN-3", "RUN-4", "RUN-5")
 def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(all_kills: bool) -> None:
     results = sweep("--workers", "3", "--part", "every" if all_kills else "sample")
@@ -30,7 +30,7 @@ def test_killed_at_any_write_a_run_ends_as_if_nobody_had_killed_it(all_kills: bo
     assert any(one["adopted"] for one in results)
 
 
-@pytest.mark.timeout(900)
+@pytest.mark.timeout(3600)
 @pytest.mark.spec("RUN-2", "RUN-4")
 @pytest.mark.nightly
 def test_nor_does_a_kill_after_any_write_of_git_or_at_the_other_moments_of_a_supervisor() -> None:

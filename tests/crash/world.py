@@ -1,5 +1,6 @@
 """A small world to die in: a repository, a plan with one chunk, a held-out example, and agents that keep a bill."""
 
+import contextlib
 import hashlib
 import json
 import os
@@ -39,20 +40,30 @@ REQUIREMENTS = {
     ]
 }
 
-SCRIPT = """
+WAITS = """
 import sys, time
 
 SLOW_S = {slow_s}
 
+def told_to_go_on(folder):  # where SLOW_S is below 0: so that whoever is met at work is surely met there
+    for _ in range(30_000 if SLOW_S < 0 else 0):
+        if (folder / "go").exists():
+            (folder / "go").unlink()
+            return
+        time.sleep(0.02)
+
+"""
+SCRIPT = """
 def purple_team_a(order, folder):
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(SLOW_S)
+    time.sleep(max(SLOW_S, 0))
+    told_to_go_on(folder)
     (folder / "tiny.py").write_text("def double(x):\\n    return x + x\\n")
     return {"implemented": ["double"], "files": [{"path": "tiny.py", "what": "new function"}], "notes": []}
 
 def purple_team_b(order, folder):
     print("paid", file=sys.stderr, flush=True)
-    time.sleep(min(SLOW_S, 0.15))  # the first call is the one that is met at work
+    time.sleep(max(min(SLOW_S, 0.15), 0))  # the first call is the one that is met at work
     (folder / "NOTES.md").write_text("doubling, for strings too\\n")
     return {"result": "PASS", "steel_man": ["tiny.py:1 is right"], "gaps": [], "fixed": ["NOTES.md"]}
 """
@@ -62,6 +73,7 @@ class World:
     """One repository and one TRUED_HOME below a folder."""
 
     workflow = "purple"
+    first_waits = True  # the agent that is called first can be made to wait until it is told to go on
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -86,8 +98,14 @@ class World:
         return self
 
     def make_slow(self, seconds: float) -> None:
-        """How long the first agent works."""
-        self.script.write_text(SCRIPT.replace("{slow_s}", str(seconds)))
+        """How long the first agent works; below 0: until it is told to go on."""
+        self.script.write_text(WAITS.replace("{slow_s}", str(seconds)) + SCRIPT)
+
+    def go_on(self, which: str = "*") -> None:
+        """Tell those at work, whose calls have such names."""
+        for order in self.run_folder().glob(f"spool/{which}/order.json"):
+            with contextlib.suppress(FileNotFoundError):  # its clone is gone: it has ended
+                (Path(json.loads(order.read_bytes())["folder"]) / "go").touch()
 
     def git(self, *arguments: str) -> str:
         who = ("-c", "user.name=user", "-c", "user.email=user@example.invalid", "-c", "commit.gpgsign=false")
