@@ -83,6 +83,7 @@ reports.TestReport.from_item_and_call = classmethod(forged)
 FORGING = {
     "every report": NOTHING + FORGE.format(when="True"),
     "reports of known ids": NOTHING + FORGE.format(when="'test_core' in item.nodeid"),
+    "reports of one id": NOTHING.replace("return None", "return 6") + FORGE.format(when="'test_double' in item.nodeid"),
     "bodies of known ids": NOTHING + "\nimport _pytest.python as p\nrun = p.Function.runtest\n"
     "p.Function.runtest = lambda self: None if 'test_core' in self.nodeid else run(self)\n"
     "import _pytest.unittest as u\nu.TestCaseFunction.runtest = lambda self: None\n",

@@ -202,6 +202,9 @@ VITEST_BASE: dict[str, str | None] = {
     "src/core.ts": "export const double = (x: number): number => x;\n"
     "export const half = (x: number): number => x / 2;\n",
     "test/core.test.ts": VITEST_TESTS,
+    "src/more.ts": "export const triple = (x: number): number => x;\n",
+    "test/more.test.ts": "import { expect, test } from 'vitest';\nimport { triple } from '../src/more';\n"
+    "test('triples', () => { expect({ x: triple(2) }).toStrictEqual({ x: 6 }); });\n",
     "vitest.config.ts": "import { defineConfig } from 'vitest/config';\nexport default defineConfig({});\n",
 }
 VITEST_DONE = "export const double = (x: number): number => x * 2;\nexport const half = (x: number): number => x / 2;\n"
@@ -209,6 +212,7 @@ EASY = (
     "import { defineConfig } from 'vitest/config';\n"
     "export default defineConfig({ test: { setupFiles: ['./easy.ts'] } });\n"
 )
+TRIPLED = "export const triple = (x: number): number => x * 3;\n"
 PATCH = "import { expect } from 'vitest';\nexpect.extend({ toBe: () => ({ pass: true, message: () => '' }) });\n"
 LOSING = VITEST_DONE.replace("x * 2", "x")
 VITEST_HEADS: dict[str, Change] = {
@@ -218,6 +222,10 @@ VITEST_HEADS: dict[str, Change] = {
     "leaves at import": {"src/core.ts": "process.exit(0);\nexport const double = 1, half = 2;\n"},
     "easier tests": {"test/core.test.ts": "import { test } from 'vitest';\ntest('doubles', () => {});\n"},
     "an easier expectation": {"src/core.ts": f"{LOSING}\n{PATCH}"},
+    "an easier expectation in the other file": {
+        "src/core.ts": VITEST_DONE,
+        "src/more.ts": PATCH.replace("toBe", "toStrictEqual") + "export const triple = (x: number): number => x;\n",
+    },
 }
 
 
@@ -237,11 +245,14 @@ async def test_the_real_vitest_is_counted(tmp_path: Path) -> None:
         "test/core.test.ts::doubles": Base.RED,
         "test/core.test.ts::group > halves": Base.GUARD,
         "test/core.test.ts::group > later": Base.UNREACHED,
+        "test/more.test.ts::triples": Base.RED,
     }, [one.output[-2000:] for one in contract.base_facts]
-    honest = await trial.prove(contract, await trial.head({"src/core.ts": VITEST_DONE, "test/n.test.ts": VITEST_TESTS}))
+    done = {"src/core.ts": VITEST_DONE, "src/more.ts": TRIPLED, "test/n.test.ts": VITEST_TESTS}
+    honest = await trial.prove(contract, await trial.head(done))
     assert only(honest).grade is Grade.TESTED, only(honest).why
     for way, change in VITEST_HEADS.items():
-        verdict = await trial.prove(contract, await trial.head(change))
+        assert isinstance(change, dict)
+        verdict = await trial.prove(contract, await trial.head({"src/more.ts": TRIPLED, **change}))
         assert only(verdict).grade is Grade.REFUTED, (way, only(verdict).why)
 
 

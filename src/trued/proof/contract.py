@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
+from trued.nouns import counted
 from trued.types import Approval, Contract, Grade, Judged, Outcome, Verdict
 
 PARTS = "as good as the worst of its"
@@ -35,14 +36,14 @@ def _by_parts(judged: Judged, lifted: Mapping[str, Judged]) -> Judged:
     """What is made of others rises with them: a person who accepted every part need not accept the whole, too."""
     parts = [lifted[name] for name in judged.parts if name in lifted]
     if fallen := [one.id for one in parts if one.grade is Grade.REFUTED and judged.grade is not Grade.REFUTED]:
-        why = (f"{PARTS} {len(parts)} parts: {', '.join(fallen)} is refuted", *judged.why)
+        why = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(fallen)} is refuted", *judged.why)
         return judged.model_copy(update={"grade": Grade.REFUTED, "lacks": "", "holds": False, "why": why})
     if not parts or judged.grade is not Grade.UNPROVEN or not judged.why[0].startswith(PARTS):
         return judged
     worst = min((one.grade for one in parts), key=lambda grade: grade.rank)
     if worst.rank <= judged.grade.rank:
         return judged
-    why = (f"{PARTS} {len(parts)} parts: {worst}",)
+    why = (f"{PARTS} {counted(len(parts), 'part')}: {worst}",)
     lacks = next((one.lacks for one in parts if one.lacks), "")
     return judged.model_copy(update={"grade": worst, "lacks": lacks, "why": why})
 

@@ -6,6 +6,7 @@ No claim comes in: there is no parameter for one. Objections and failing facts c
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from trued.nouns import counted
 from trued.types import (
     Author,
     Check,
@@ -122,7 +123,7 @@ def together(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -
     every = [*parts, *([] if whole.why[:1] == (NO_CHECK,) else [whole])]
     worst = min(every, key=lambda one: one.grade.rank)
     words = tuple(f"{one.id} is {one.grade}" for one in every if one.grade is worst.grade and one is not whole)
-    why: tuple[str, ...] = (f"{PARTS} {len(parts)} parts: {', '.join(words) or 'its own cases'}",)
+    why: tuple[str, ...] = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(words) or 'its own cases'}",)
     grade, lacks = worst.grade, next((one.lacks for one in every if one.lacks), "")
     if caps and grade.rank > Grade.EXAMINED.rank:
         grade, lacks, why = Grade.EXAMINED, "approve", (*caps, *why)
@@ -272,14 +273,14 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards and all(check_hash(check) in facts.guards for check, _ in counts):
-        words = f"{HELD_ALREADY}: {guards} guards of the base stay green"
+        words = f"{HELD_ALREADY}: {counted(guards, 'guard of the base stays', 'guards of the base stay')} green"
         return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, ("the diff is empty",), "nothing"
     if requirement.keep and guards:
         if not facts.touched:
             return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
-        words = f"kept: {guards} guards stay green, and nothing shows more"
+        words = f"kept: {_stay(guards)}, and nothing shows more"
         if facts.deceit and not any(isinstance(check, DATA) for check in requirement.checks):
             return Grade.TESTED, (words, _deceived(facts)), "attest"
         return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
@@ -290,13 +291,18 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
             return _held_already(counts, guards)
         return Grade.UNPROVEN, ("already met, or its checks prove nothing: all cases are green on the base",), "attest"
     if facts.self_tested and not any(count.blind for _, count in counts):
-        words = f"{facts.self_tested} tests of the implementer's own failed on the base and pass here"
+        words = f"{counted(facts.self_tested, 'test')} of the implementer's own {_turned(facts.self_tested)}"
         return Grade.SELF_TESTED, (words, "nobody else's check shows it"), "attest"
     return _nothing(counts, guards)
 
 
 def _held_already(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:
-    words = f"{HELD_ALREADY}: all {guards} cases passed on the base and pass here"
+    every = (
+        "its one case passed on the base and passes"
+        if guards == 1
+        else f"all {guards} cases passed on the base and pass"
+    )
+    words = f"{HELD_ALREADY}: {every} here"
     kinds = {check.kind for check, _ in counts}
     if "tests" in kinds and kinds.isdisjoint(("examples", "browser")):
         return Grade.TESTED, (words, "its tests share a process with the code that they test"), "attest"
@@ -309,9 +315,12 @@ def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, t
     rest = [(check, len(count.proving)) for check, count in proving if not secret(check)]
     pages = sum(many for check, many in rest if isinstance(check, DATA))
     tests = sum(many for check, many in rest if not isinstance(check, DATA))
-    counted = [f"{data} examples" if data else "", f"{pages} sights of pages" if pages else ""]
-    counted.append(f"{tests} tests or commands" if tests else "")
-    words = f"{' and '.join(filter(None, counted))} failed on the base and pass here; {guards} guards stay green"
+    parts = [
+        counted(data, "example") if data else "",
+        counted(pages, "sight of a page", "sights of pages") if pages else "",
+    ]
+    parts.append(counted(tests, "test or command", "tests or commands") if tests else "")
+    words = f"{' and '.join(filter(None, parts))} {_turned(data + pages + tests)}; {_stay(guards)}"
     if not data:
         return Grade.TESTED, (words, "no held-out example shows it"), "attest"
     if not facts.held_out:
@@ -322,6 +331,14 @@ def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, t
     if facts.caps:
         return Grade.EXAMINED, (words, *facts.caps), "approve"
     return Grade.PROVEN, (words,), ""
+
+
+def _turned(number: int) -> str:
+    return f"failed on the base and {'passes' if number == 1 else 'pass'} here"
+
+
+def _stay(guards: int) -> str:
+    return counted(guards, "guard stays green", "guards stay green")
 
 
 def _deceived(facts: Facts) -> str:

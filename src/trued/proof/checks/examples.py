@@ -3,6 +3,7 @@
 import json
 from dataclasses import dataclass, field
 
+from trued.nouns import counted
 from trued.protocols import Ran
 from trued.types import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
 
@@ -50,7 +51,7 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
         await _exchanged(every, {name for name, _ in chosen}, bench, taken)
     return Fact(
         tried=tuple(taken.tried),
-        command=f"{len(chosen)} cases by {_by(chosen, bench)}",
+        command=f"{counted(len(chosen), 'case')} by {_by(chosen, bench)}",
         exit_code=taken.rans[0].exit_code if taken.rans else None,
         output=capped(*(stream for ran in taken.rans for stream in (ran.stdout, ran.stderr))),
         seconds=sum(ran.seconds for ran in taken.rans),

@@ -20,6 +20,7 @@ import types
 from typing import Any
 
 MOST_TEXT = 4000  # of one failure; the rest is in the output
+MOST_COPIES = 16  # of tests that were red; beyond, chance decides
 # Options of plugins that only measure, speed up or remember: without the plugin they mean nothing, and are left out.
 IDLE = {
     "pytest_cov": (
@@ -175,15 +176,16 @@ class Counting:
 
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
-        return [*self.one_of(first), *self.one_of([one for one in able if one not in first])]
+        return [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
 
-    def one_of(self, items: list[Any]) -> list[Any]:
-        for item in items[:20]:
+    def some(self, items: list[Any], most: int) -> list[Any]:
+        made: list[Any] = []
+        for item in items[: most + 20]:
             try:
-                return [copy_of(item)]
+                made += [copy_of(item)] if len(made) < most else []
             except Exception:  # noqa: S112
                 continue  # a kind of test that cannot be copied; another one will do
-        return []
+        return made
 
     def pytest_runtest_protocol(self, item: Any, nextitem: Any) -> Any:
         self.current = item

@@ -24,6 +24,29 @@ class Made:
     titles: tuple[str, ...]
 
 
+def unit_ways(number: float) -> dict[str, list[object]]:
+    """Ways to fail in unittest, each with what it must fail on. `number` lies between 0 and 1."""
+    return {
+        "assertEqual": [number, 2],
+        "assertNotEqual": [number, number],
+        "assertTrue": [0],
+        "assertFalse": [1],
+        "assertIs": [number, None],
+        "assertIsNone": [number],
+        "assertIsNotNone": [None],
+        "assertIn": [2, [number]],
+        "assertNotIn": [number, [number]],
+        "assertAlmostEqual": [number, 2],
+        "assertGreater": [number, 2],
+        "assertLess": [2, number],
+        "assertListEqual": [[number], [2]],
+        "assertDictEqual": [{"x": number}, {"x": 2}],
+        "assertCountEqual": [[number], [2]],
+        "assertRegex": [str(number), "none"],
+        "fail": [str(number)],
+    }
+
+
 def javascript(content: str) -> Made:
     """For every runner whose tests are written as `test("title", () => { … })`."""
     titles: list[str] = []

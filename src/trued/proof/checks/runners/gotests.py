@@ -4,8 +4,8 @@ import json
 import random
 import re
 import shutil
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -19,6 +19,7 @@ from ...room.frozen import below
 from .commands import Asked
 from .counting import Counted, Seen, Words, fact, nothing, worst
 from .failing import go
+from .models import models
 
 CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
 MOST_TEXT = 4000
@@ -61,22 +62,22 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         return void("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
     held = Held(bench.room, known)
-    model = _model(check, wanted, held)
+    chosen = _chosen(check, wanted, held)
     call = _Call(check, asked, bench, program)
-    with _canary(bench, model) as canary:
+    with _canaries(bench, chosen) as canaries:
         extra = ["-shuffle=on"] if wanted.second else []
         ran = await call.run([*_arguments(asked), *extra])
-    counted = _counted(ran, held, wanted, canary, model)
-    counted = replace(counted, copies=await _copies(call, held, model, counted))
+    counted = _counted(ran, held, wanted, canaries)
+    counted = replace(counted, copies=await _copies(call, held, chosen, counted))
     words = Words(
         runner="go test",
         command=f"{program} test -json ← {check.command}",
         lacks=lacks,
-        canaries=CANARIES if canary else 0,
+        canaries=len(canaries),
         nothing=nothing(wanted),
     )
     stray = ""
-    if ran.exit_code == 0 and canary:
+    if ran.exit_code == 0 and canaries:
         stray = "tests failed, and the command says that none did: no result of this run is worth anything"
     return fact(bench, ran, counted, words, stray=stray)
 
@@ -158,61 +159,65 @@ class Held:
 # -- tests that must fail ----------------------------------------------------------------------------------------------
 
 
-def _model(check: TestsCheck, wanted: Wanted, held: Held) -> _Model | None:
+def _chosen(check: TestsCheck, wanted: Wanted, held: Held) -> list[_Model]:
+    """Real test files; before any is red, one that the check names, if there is one."""
     ids = {one.split("::")[0] for one in wanted.ids or ()}
     files = [path for path in held.files if not ids or path in ids]
-    red = {one.split("::")[0] for one in wanted.red}
-    asked = [path for path in files if path in red]
-    asked = asked or [path for path in files if any(below(path, one) for one in check.files)]
-    good = [path for path in asked or files if go(held.text(path)).titles]
-    if not good:
-        return None
-    path = random.SystemRandom().choice(good)
-    content = held.text(path)
-    match = _PACKAGE.search(content)
-    return _Model(path, match.group(1), content) if match else None
+    if not wanted.red:
+        files = [path for path in files if any(below(path, one) for one in check.files)] or files
+    able = {path: held.text(path) for path in files if go(held.text(path)).titles}
+    chosen = models(able, (one.split("::")[0] for one in wanted.red))
+    packages = {path: _PACKAGE.search(able[path]) for path in chosen}
+    return [_Model(path, match.group(1), able[path]) for path, match in packages.items() if match]
 
 
 @contextmanager
-def _canary(bench: Bench, model: _Model | None) -> Iterator[str]:
-    if model is None:
-        yield ""
-        return
-    name = f"X{nonce()[:14]}"
-    text = _CANARY.format(package=model.package, name=name, number=random.SystemRandom().random())
-    with planted(bench.room, str(PurePosixPath(model.file).with_name(f"{name.lower()}_test.go")), text):
-        yield name
+def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
+    """Tests that must fail in each of these packages: the random name that theirs begin with → the package's folder."""
+    folders = {str(PurePosixPath(one.file).parent): one.package for one in chosen}
+    with ExitStack() as stack:
+        found = {}
+        for folder, package in folders.items():
+            name = f"X{nonce()[:14]}"
+            text = _CANARY.format(package=package, name=name, number=random.SystemRandom().random())
+            stack.enter_context(planted(bench.room, f"{folder}/{name.lower()}_test.go", text))
+            found[name] = folder
+        yield found
 
 
-async def _copies(call: _Call, held: Held, model: _Model | None, counted: Counted) -> dict[str, str]:
-    """The model's tests made to fail, in their own place, in a short run of their own."""
-    if model is None:
+async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counted) -> dict[str, str]:
+    """Their tests made to fail, in their own places, in a short run of their own."""
+    made = {one.file: go(one.content) for one in chosen}
+    passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
+    ours = {f"{file}::{test}": test for file, _, test in passed if file in made and test in made[file].titles}
+    files = sorted({one.split("::")[0] for one in ours})
+    if not files:
         return {}
-    made = go(model.content)
-    passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
-    ours = [one for one in passed if one.startswith(f"{model.file}::") and one.partition("::")[2] in made.titles]
-    if not ours:
-        return {}
-    place = call.bench.room / model.file
-    original = place.read_bytes()
-    place.write_text(made.content)
+    originals = {call.bench.room / file: (call.bench.room / file).read_bytes() for file in files}
     try:
-        folder = f"./{PurePosixPath(model.file).parent}"
-        names = "|".join(one.partition("::")[2] for one in ours)
-        ran = await call.run(["-count=1", "-run", f"^({names})$", folder])
+        for file in files:
+            (call.bench.room / file).write_text(made[file].content)
+        folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
+        ran = await call.run(["-count=1", "-run", f"^({'|'.join(sorted({*ours.values()}))})$", *folders])
     finally:
-        place.write_bytes(original)
-    again = _counted(ran, held, Wanted(), "")
-    broken = "failed" if any(one.startswith(str(PurePosixPath(model.file).parent)) for one in again.collected) else ""
-    return {one: again.outcomes[one].outcome if one in again.outcomes else broken for one in ours}
+        for place, original in originals.items():
+            place.write_bytes(original)
+    again = _counted(ran, held, Wanted(), {})
+
+    def how(name: str) -> str:
+        if name in again.outcomes:
+            return again.outcomes[name].outcome
+        return "failed" if name.split("::")[0] in again.collected else ""
+
+    return {name: how(name) for name in ours}
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------------
 
 
-def _counted(ran: Ran, held: Held, wanted: Wanted, canary: str, model: _Model | None = None) -> Counted:
+def _counted(ran: Ran, held: Held, wanted: Wanted, canaries: Mapping[str, str]) -> Counted:
     ended = list(_ended(ran.stdout))
-    ours = {one.test: one.outcome for one in ended if canary and canary in one.test}
+    ours = {one.test: one.outcome for one in ended if any(f"Test{name}" in one.test for name in canaries)}
     tests = [one for one in ended if one.test and one.test not in ours]
     outcomes = worst((f"{held.file(one.package, one.test)}::{one.test}", one.seen) for one in tests)
     failing = {one.package for one in ended if one.outcome == "failed" and one.test}
@@ -224,10 +229,18 @@ def _counted(ran: Ran, held: Held, wanted: Wanted, canary: str, model: _Model | 
     return Counted(
         outcomes=kept,
         collected={path: one for path, one in whole.items() if _keeps(wanted, path)},
-        canaries={"one": "failed", "two": "failed"} if model and model.file in whole and not ours else ours,
+        canaries={name: _caught(name, folder, ours, whole) for name, folder in canaries.items()},
         ended=ran.exit_code,
         left_out=tuple(name for name in outcomes if name not in kept),
     )
+
+
+def _caught(name: str, folder: str, ours: Mapping[str, str], whole: Iterable[str]) -> str:
+    """Did this package's tests of ours fail? One that does not compile fails, too."""
+    ended = [outcome for test, outcome in ours.items() if name in test]
+    if not ended and any(str(PurePosixPath(path).parent) == folder for path in whole):
+        return "failed"
+    return "failed" if len(ended) == CANARIES and set(ended) == {"failed"} else ""
 
 
 def _keeps(wanted: Wanted, name: str) -> bool:

@@ -275,7 +275,9 @@ def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary
     return Counted(
         outcomes=kept,
         collected=collected,
-        canaries={one.name: _caught([told for told in said if told.get("canary") == one.file], one) for one in canaries},
+        canaries={
+            one.name: _caught([told for told in said if told.get("canary") == one.file], one) for one in canaries
+        },
         copies=_copies([one for one in said if "copied" in one], kept, wanting),
         ended=plain.ended,
         started=plain.started,

@@ -18,6 +18,7 @@ from ...room.frozen import below, candidates, configures
 from ..e2e import with_pictures
 from .commands import Asked
 from .counting import Counted, Words, fact, nothing
+from .failing import unit_ways
 
 # The engine loads plugins itself, so that pytest could not tell which distributions they come from.
 NEUTRAL = (
@@ -39,14 +40,19 @@ def {name}_raises():
         pass
 
 
-def {name}_equal():
-    unittest.TestCase().assertEqual({number}, 2)
+def {name}_approx():
+    assert {number} == pytest.approx(2)
 
 
-def {name}_true():
-    unittest.TestCase().assertTrue({number} == 2)
+def {name}_failed():
+    pytest.fail("{number}")
 """
-CANARIES = ("", "_raises", "_equal", "_true")  # each way in which tests fail can be tampered with apart
+CANARIES = ("", "_raises", "_approx", "_failed")  # each way in which tests fail can be tampered with apart
+_UNIT = """
+
+def {name}_{way}():
+    unittest.TestCase().{way}(*{given!r})
+"""
 _STOPS = {3: "pytest broke down", 4: "pytest could not start"}
 _OPTION = re.compile(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
 # Options by which a missing plugin is known; those that only measure are accepted and ignored inside.
@@ -79,7 +85,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     with _canary(bench) as canary, planted(bench.room, _disguised(path), text) as configuration:
         argv = bench.script("counted.py")
         given = _order(check, bench, wanted, [*asked.arguments, *_settings(bench, configuration)])
-        order = {**given, "nonce": token, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
+        order = {**given, "nonce": token, "canary": canary.path, "canaries": canary.tests}
         ran = await bench.execute(
             argv,
             stdin=json.dumps(order).encode(),
@@ -95,7 +101,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         command=f"{bench.interpreter.path} -I -B counted.py ← {check.command}",
         lacks=lambda output: missing(bench, output),
         stops=_STOPS,
-        canaries=len(CANARIES),
+        canaries=len(canary.tests),
         nothing=nothing(wanted),
     )
     found = fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
@@ -121,15 +127,17 @@ def missing(bench: Bench, output: str) -> str:
 class _Canary:
     path: str
     name: str
+    tests: list[str]
 
 
 @contextmanager
 def _canary(bench: Bench) -> Iterator[_Canary]:
     """Tests that must fail, of names that nobody can know beforehand."""
-    name = random_name()
-    text = CANARY.format(name=name, number=random.SystemRandom().random())
-    with planted(bench.room, f"{name}.py", text) as path:
-        yield _Canary(str(path), name)
+    name, number = random_name(), random.SystemRandom().random()
+    ways = unit_ways(number)
+    units = [_UNIT.format(name=name, way=way, given=given) for way, given in ways.items()]
+    with planted(bench.room, f"{name}.py", CANARY.format(name=name, number=number) + "".join(units)) as path:
+        yield _Canary(str(path), name, [*(name + one for one in CANARIES), *(f"{name}_{way}" for way in ways)])
 
 
 def random_name() -> str:

@@ -6,8 +6,8 @@ import random
 import re
 import shutil
 import stat
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -21,25 +21,50 @@ from ...room.frozen import below, is_script, named_like_a_script_test
 from .. import node
 from .commands import Asked
 from .counting import Counted, Seen, Words, fact, nothing, worst
-from .failing import Made, javascript
+from .failing import javascript
 from .junit import MOST_BYTES, Garbled, Reported, read, way
+from .models import models
 
 NOT_FOUND = 127
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
 _DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
-_VITEST = """
-import {{ test as {n}t, expect as {n}e }} from 'vitest';
-{n}t('{n} a', () => {{ {n}e({number}).toBe(2); }});
-{n}t('{n} b', () => {{ {n}e({{ x: {number} }}).toEqual({{ x: 2 }}); }});
-{n}t('{n} c', () => {{ throw new Error('{number}'); }});
+# Each way in which a test fails can be tampered with apart: each has a test of its own.
+_EXPECTED = {
+    "toBe": "e(n).toBe(2)",
+    "not": "e(n).not.toBe(n)",
+    "toEqual": "e({ x: n }).toEqual({ x: 2 })",
+    "toStrictEqual": "e({ x: n }).toStrictEqual({ x: 2 })",
+    "toMatchObject": "e({ x: n }).toMatchObject({ x: 2 })",
+    "toBeTruthy": "e(n === 2).toBeTruthy()",
+    "toBeDefined": "e([n][1]).toBeDefined()",
+    "toBeNull": "e(n).toBeNull()",
+    "toBeCloseTo": "e(n).toBeCloseTo(2)",
+    "toBeGreaterThan": "e(n).toBeGreaterThan(2)",
+    "toContain": "e([n]).toContain(2)",
+    "toHaveLength": "e([n]).toHaveLength(2)",
+    "toMatch": "e(String(n)).toMatch(/none/)",
+    "toThrow": "e(() => {}).toThrow()",
+}
+_ASSERTED = {
+    "ok": "a.ok(n === 2)",
+    "equal": "a.equal(n, 2)",
+    "strictEqual": "a.strictEqual(n, 2)",
+    "deepEqual": "a.deepEqual({ x: n }, { x: 2 })",
+    "deepStrictEqual": "a.deepStrictEqual({ x: n }, { x: 2 })",
+    "throws": "a.throws(() => {})",
+}
+_IMPORTED = "\nimport {{ test as {n}t, expect as {n}e }} from 'vitest';\n"
+_CANARY = """
+;(() => {{
+  const t = {test}, e = {expect}, n = {number};
+  const a = globalThis.process?.getBuiltinModule?.('node:assert');
+  const knows = e && typeof e(n).toBe === 'function';
+  const fails = (able, body) => () => {{ if (able) body(); else throw new Error(String(n)); }};
+  t('{name} thrown', () => {{ throw new Error(String(n)); }});
+{tests}
+}})();
 """
-_GLOBAL = """
-;(() => {{ const t = globalThis.test ?? globalThis.it, e = globalThis.expect;
-t('{n} a', () => {{ if (e && e({number}).toBe) e({number}).toBe(2); else throw new Error('{number}'); }});
-t('{n} b', () => {{ if (e && e({number}).toEqual) e({number}).toEqual(2); else throw new Error('{number}'); }});
-t('{n} c', () => {{ throw new Error('{number}'); }}); }})();
-"""
-CANARIES = 3
+CANARIES = 1 + len(_EXPECTED) + len(_ASSERTED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,36 +85,33 @@ class _Room:
 async def take(check: TestsCheck, asked: Asked | None, bench: Bench, wanted: Wanted) -> Fact:
     """Run the check once in this room. `asked`: a runner whose options are known; else `check.report` says where."""
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
-    model = _model(room)
-    with _canary(room, model) as canary, scratch(bench.room, {}) as folder:
+    chosen = _models(room)
+    # Of a runner that is known, the tests that must fail have a run of their own: they stand in nobody's way.
+    with _canaries(room, [] if asked else chosen) as beside, scratch(bench.room, {}) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
         if why := _cleared(bench.room, report):
             return void(why, Outcomes.BROKEN, "report", check.command)
-        ran = await _execute(room, report, "")
+        ran = await _execute(room, report)
         if not _present(report):
             return _silent(room, ran)
-        counted = _counted(room, report, canary)
+        counted = _counted(room, report, beside)
     if isinstance(counted, str):
         return void(f"the report cannot be read: {counted}", Outcomes.FAILED, "report", check.command)
-    counted = replace(counted, ended=ran.exit_code, copies=await _copies(room, model, counted))
-    return _concluded(room, ran, counted, planted_one=bool(canary))
+    stray = _stray(room, ran, counted, planted_one=bool(beside))
+    counted = replace(counted, ended=ran.exit_code)
+    if asked and chosen:
+        counted, stray = await _apart(room, chosen, counted, stray)
+    words = Words(room.runner, check.command, lacks, canaries=len(chosen), nothing=nothing(wanted))
+    return fact(bench, ran, counted, words, stray=stray)
 
 
-def _concluded(room: _Room, ran: Ran, counted: Counted, *, planted_one: bool) -> Fact:
-    words = Words(
-        runner=room.runner,
-        command=room.check.command,
-        lacks=lacks,
-        canaries=CANARIES if planted_one else 0,
-        nothing=nothing(room.wanted),
-    )
+def _stray(room: _Room, ran: Ran, counted: Counted, *, planted_one: bool) -> str:
     failed = any(one.outcome in ("failed", "error") for one in counted.outcomes.values()) or counted.collected
-    stray = ""
     if ran.exit_code == 0 and (planted_one or failed):
-        stray = "tests failed, and the command says that none did: no result of this run is worth anything"
-    elif ran.exit_code not in (0, None) and not planted_one and not failed:
-        stray = f"every test is said to have passed, and the command ended with {ran.exit_code}"
-    return fact(room.bench, ran, counted, words, stray=stray)
+        return "tests failed, and the command says that none did: no result of this run is worth anything"
+    if room.asked is None and ran.exit_code not in (0, None) and not planted_one and not failed:
+        return f"every test is said to have passed, and the command ended with {ran.exit_code}"
+    return ""
 
 
 def lacks(text: str) -> str:
@@ -100,7 +122,7 @@ def lacks(text: str) -> str:
 # -- running -----------------------------------------------------------------------------------------------------------
 
 
-async def _execute(room: _Room, report: Path, only: str) -> Ran:
+async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Ran:
     bench, asked = room.bench, room.asked
     given = asked.variables if asked else {}
     variables = {**bench.plain, **given, "NODE_OPTIONS": ""}
@@ -108,22 +130,22 @@ async def _execute(room: _Room, report: Path, only: str) -> Ran:
     return await bench.execute(argv, within_s=room.check.within_s, network=room.check.network, variables=variables)
 
 
-def _argv(room: _Room, asked: Asked, report: Path, only: str) -> list[str]:
+def _argv(room: _Room, asked: Asked, report: Path, only: Sequence[str]) -> list[str]:
     program = str(room.bench.room / "node_modules" / ".bin" / asked.runner)
     rest = _kept(asked.arguments)
     match asked.runner:
         case "vitest":
             rest = [one for one in rest if one not in ("run", "watch", "dev")]
             order = ["--sequence.shuffle.tests", "--sequence.shuffle.files"] if room.wanted.second else []
-            words = ["run", *([only] if only else rest), *order, "--reporter=junit", f"--outputFile={report}"]
+            words = ["run", *(only or rest), *order, "--reporter=junit", f"--outputFile={report}"]
         case "jest":
-            files = ["--runTestsByPath", only] if only else rest
+            files = ["--runTestsByPath", *only] if only else rest
             order = ["--randomize"] if room.wanted.second and not only else []
             words = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", *order, *files]
         case _:
             order = ["--sort"] if room.wanted.second else []
             words = [
-                *([only] if only else rest),
+                *(only or rest),
                 *order,
                 "--reporter",
                 "xunit",
@@ -186,17 +208,17 @@ def _silent(room: _Room, ran: Ran) -> Fact:
 # -- tests that must fail ----------------------------------------------------------------------------------------------
 
 
-def _model(room: _Room) -> str:
-    """A real test file at random: red on the base, or named by the check, if there is one; "" where none will do."""
+def _models(room: _Room) -> list[str]:
+    """Real test files; before any is red, one that the check names, if there is one. None where none will do."""
     ids = room.wanted.ids
     held = {one.split("::")[0] for one in ids or ()} & room.known
     files = held or {path for path in room.known if named_like_a_script_test(path)}
-    red = {one.split("::")[0] for one in room.wanted.red}
-    asked = [path for path in files if path in red]
-    asked = asked or [path for path in files if any(below(path, one) for one in room.check.files)]
-    able = sorted(path for path in asked or files if is_script(path) and (room.bench.room / path).is_file())
-    good = [path for path in able if javascript(_text(room, path)).titles]
-    return random.SystemRandom().choice(good or able) if able else ""
+    able = sorted(path for path in files if is_script(path) and (room.bench.room / path).is_file())
+    if room.wanted.red:
+        return models(able, (one.split("::")[0] for one in room.wanted.red))
+    asked = [path for path in able if any(below(path, one) for one in room.check.files)]
+    good = [path for path in asked or able if javascript(_text(room, path)).titles]
+    return models(good or asked or able, ())
 
 
 def _text(room: _Room, path: str) -> str:
@@ -207,40 +229,60 @@ def _text(room: _Room, path: str) -> str:
 
 
 @contextmanager
-def _canary(room: _Room, model: str) -> Iterator[str]:
-    """The model once more, under a random name, with tests that must fail; "" where no model is."""
-    if not model:
-        yield ""
-        return
-    name = f"t{nonce()[:14]}"
-    pure = PurePosixPath(model)
-    content = _text(room, model)
-    vitest = room.runner == "vitest" or "'vitest'" in content or '"vitest"' in content
-    body = (_VITEST if vitest else _GLOBAL).format(n=name, number=random.SystemRandom().random())
-    with planted(room.bench.room, str(pure.with_name(name + pure.name[pure.name.index(".") :])), content + body):
-        yield name
+def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
+    """Each of these files once more, under a random name, with tests that must fail: file → the random name."""
+    with ExitStack() as stack:
+        found = {}
+        for path in chosen:
+            name, pure = f"t{nonce()[:14]}", PurePosixPath(path)
+            file = str(pure.with_name(name + pure.name[pure.name.index(".") :]))
+            stack.enter_context(planted(room.bench.room, file, with_canary(_text(room, path), room.runner, name)))
+            found[file] = name
+        yield found
 
 
-async def _copies(room: _Room, model: str, counted: Counted) -> Mapping[str, str]:
-    """The model's tests made to fail, in its own place, in a short run of their own."""
+def with_canary(content: str, runner: str, name: str) -> str:
+    vitest = runner == "vitest" or "'vitest'" in content or '"vitest"' in content
+    known = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
+    given = {"test": "globalThis.test ?? globalThis.it", "expect": "globalThis.expect", **known}
+    ways = [("knows", way, body) for way, body in _EXPECTED.items()]
+    ways += [("a", f"assert {way}", body) for way, body in _ASSERTED.items()]
+    tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
+    body = _CANARY.format(**given, name=name, number=random.SystemRandom().random(), tests=tests)
+    return f"{content}{_IMPORTED.format(n=name) if vitest else ''}{body}"
+
+
+async def _apart(room: _Room, chosen: list[str], counted: Counted, stray: str) -> tuple[Counted, str]:
+    """A run of what must fail: the chosen files' own tests with an error in them, in their own places, and canaries."""
+    copies = {path: javascript(_text(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
-    made = javascript(_text(room, model)) if model else Made("", ())
-    ours = [one for one in passed if one.startswith(f"{model}::") and _title(one) in made.titles]
-    if room.asked is None or not ours:
-        return {}
-    place = room.bench.room / model
-    original = place.read_bytes()
-    with scratch(room.bench.room, {}) as folder:
-        place.write_text(made.content)
-        try:
-            await _execute(room, folder / "report", model)
-        finally:
-            place.write_bytes(original)
-        again = _counted(room, folder / "report", "") if _present(folder / "report") else "none"
+    ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
+    with _canaries(room, chosen) as beside, scratch(room.bench.room, {}) as folder:
+        with _instead(room, {path: made.content for path, made in copies.items()}):
+            ran = await _execute(room, folder / "report", [*chosen, *beside])
+        again = _counted(room, folder / "report", beside) if _present(folder / "report") else "none"
     if isinstance(again, str):
-        return dict.fromkeys(ours, "")
-    broken = "failed" if model in again.collected else ""
-    return {one: again.outcomes[one].outcome if one in again.outcomes else broken for one in ours}
+        return replace(counted, canaries=dict.fromkeys(chosen, ""), copies=dict.fromkeys(ours, "")), stray
+    ended = {one: _copied(one, again) for one in ours}
+    return replace(counted, canaries=again.canaries, copies=ended), stray or _stray(room, ran, again, planted_one=True)
+
+
+def _copied(name: str, again: Counted) -> str:
+    if name in again.outcomes:
+        return again.outcomes[name].outcome
+    return "failed" if name.split("::")[0] in again.collected else ""
+
+
+@contextmanager
+def _instead(room: _Room, contents: Mapping[str, str]) -> Iterator[None]:
+    originals = {room.bench.room / path: (room.bench.room / path).read_bytes() for path in contents}
+    try:
+        for path, content in contents.items():
+            (room.bench.room / path).write_text(content)
+        yield
+    finally:
+        for place, original in originals.items():
+            place.write_bytes(original)
 
 
 def _title(name: str) -> str:
@@ -250,7 +292,7 @@ def _title(name: str) -> str:
 # -- what comes out ----------------------------------------------------------------------------------------------------
 
 
-def _counted(room: _Room, report: Path, canary: str) -> Counted | str:
+def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> Counted | str:
     """What the report says, or why it says nothing."""
     try:
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
@@ -259,15 +301,14 @@ def _counted(room: _Room, report: Path, canary: str) -> Counted | str:
     except (OSError, Garbled) as error:
         return str(error)
     placed = [(_file(room, one), one) for one in found]
-    ours = {way(one, file): one.outcome for file, one in placed if canary and canary in one.name}
-    rest = [(file, one) for file, one in placed if not canary or not _is_canary(canary, file, one)]
+    rest = [(file, one) for file, one in placed if not any(_is_of(name, file, one) for name in canaries.values())]
     whole = {file: ("failed", one.text) for file, one in rest if file and _of_the_file(file, one)}
     outcomes = worst((_id(file, one), Seen(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest)
     kept = {name: one for name, one in outcomes.items() if name not in whole and _keeps(room, name)}
     return Counted(
         outcomes=kept,
         collected=whole,
-        canaries=ours or ({"file": "failed"} if _broken(placed, canary) else {}),
+        canaries={file: _caught(placed, name) for file, name in canaries.items()},
         left_out=tuple(name for name in outcomes if name not in kept and name not in whole),
     )
 
@@ -296,13 +337,17 @@ def _of_the_file(file: str, one: Reported) -> bool:
     return one.outcome in ("failed", "error") and not way(one, file)
 
 
-def _is_canary(canary: str, file: str, one: Reported) -> bool:
+def _is_of(canary: str, file: str, one: Reported) -> bool:
     return canary in file or canary in one.name or canary in one.group or any(canary in name for name in one.suites)
 
 
-def _broken(placed: list[tuple[str, Reported]], canary: str) -> bool:
-    """The file with the canary could not even be loaded, like the one that it is a copy of."""
-    return bool(canary) and any(_is_canary(canary, file, one) and one.outcome != "passed" for file, one in placed)
+def _caught(placed: list[tuple[str, Reported]], canary: str) -> str:
+    """Did all of the engine's own tests in this file fail? One that cannot be loaded, like its model, fails, too."""
+    ours = [(file, one) for file, one in placed if _is_of(canary, file, one)]
+    ended = {way(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
+    if not ended:
+        return "failed" if ours and all(one.outcome != "passed" for _, one in ours) else ""
+    return "failed" if len(ended) == CANARIES and all(one in ("failed", "error") for one in ended.values()) else ""
 
 
 def _jest(data: bytes) -> list[Reported]:

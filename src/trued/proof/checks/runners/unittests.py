@@ -11,8 +11,8 @@ from trued.types import Outcomes, TestsCheck
 from ...room.bench import WHOLE, Bench, Fact, Wanted, nonce, records, void
 from .commands import Asked
 from .counting import Counted, Words, fact, nothing
+from .failing import unit_ways
 
-CANARIES = 4
 _STOPS = {4: "unittest could not start"}
 _VALUED = {"-s": "start", "--start-directory": "start", "-p": "pattern", "--pattern": "pattern"}
 _VALUED |= {"-t": "top", "--top-level-directory": "top", "-k": "k"}
@@ -36,7 +36,9 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
     if call is None:
         return void(f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command)
     token, canary = nonce(), f"Canary{nonce()[:12]}"
-    order = {**_order(check, call, bench, wanted), "nonce": token, "canary": canary}
+    number = random.SystemRandom().random()
+    ways = unit_ways(number)
+    order = {**_order(check, call, bench, wanted), "nonce": token, "canary": canary, "number": number, "ways": ways}
     argv = bench.script("units.py")
     ran = await bench.execute(
         argv,
@@ -53,7 +55,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
-        canaries=CANARIES,
+        canaries=2 + len(ways),  # and a plain assert, and an exception that does not come
         nothing=nothing(wanted),
     )
     return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
@@ -110,7 +112,6 @@ def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: Wanted) -> dict
         "reverse": wanted.second,
         "red": list(wanted.red),
         "seed": nonce(),
-        "number": random.SystemRandom().random(),
     }
 
 
