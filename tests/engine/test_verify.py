@@ -9,6 +9,7 @@ import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, git, project
 from tests.proof.trial import bare_interpreter
+from trued.engine.start import Request, prepared
 from trued.engine.verify import PLACES, Verified, VerifyRequest, judged, sealed, verify
 from trued.errors import BadInput, Untrusted
 from trued.types import Grade, Requirement, Requirements
@@ -266,3 +267,15 @@ async def test_a_markdown_file_of_the_user_is_read_like_a_found_one(tmp_path: Pa
                                         "      - {call: 'tiny:double', args: [4], returns: 8}\n  ```\n")  # fmt: skip
     done = await verdict(tmp_path, "repo@HEAD~1", "repo", requirements_file=tmp_path / "wishes.md")
     assert (done.verdict.grade, done.code) == (Grade.PROVEN, 0)
+
+
+@pytest.mark.spec("LAW-7")
+def test_a_run_knows_a_copy_of_its_requirements_by_either_end_of_line(tmp_path: Path, asked: Path) -> None:
+    (tmp_path / "repo").mkdir()
+    (tmp_path / "repo" / "copy.yaml").write_bytes(REQUIREMENTS.replace("\n", "\r\n").encode())
+    committed(tmp_path / "repo", {})
+    copied = git(tmp_path / "repo", "rev-parse", "HEAD:copy.yaml")
+    flags = {"agents": {"*": "command:true"}}
+    request = Request(goal="Double it", repository=tmp_path / "repo", requirements=asked, flags=flags)
+    inputs = prepared(request, tmp_path / "state", {"HOME": str(tmp_path)}, any_agent=True)
+    assert copied in inputs.requirements_blobs

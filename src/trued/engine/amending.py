@@ -16,7 +16,8 @@ from ..steps import LOGGED
 from ..types import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
 from .approving import FINISH, spoken_by_a_person
-from .start import Inputs, blobs_of
+from .asked import blobs_of
+from .start import Inputs
 
 if TYPE_CHECKING:
     from . import Engine

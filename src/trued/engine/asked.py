@@ -1,5 +1,6 @@
 """What is asked of a head: a file that the user names, or what its repository holds already."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
@@ -21,6 +22,15 @@ def named(path: Path) -> Requirements:
     if path.suffix.lower() in MARKDOWN:
         return sources.read_file(str(path), read_text(path))
     return load_requirements(path)
+
+
+def blobs_of(content: bytes) -> tuple[str, ...]:
+    """The names that git gives this content, in repositories of either kind and with either end of line."""
+    plain = content.replace(b"\r\n", b"\n")
+    ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
+    wholes = [b"blob %d\0%s" % (len(one), one) for one in ways]
+    short = [hashlib.sha1(one, usedforsecurity=False).hexdigest() for one in wholes]
+    return (*short, *(hashlib.sha256(one).hexdigest() for one in wholes))
 
 
 async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:

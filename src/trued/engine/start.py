@@ -1,6 +1,5 @@
 """From what a person types to the inputs of a run: all that can be checked is checked before anything is written."""
 
-import hashlib
 import re
 import secrets
 from collections.abc import Collection, Mapping
@@ -26,6 +25,7 @@ from ..workspaces.git import Repository, open_repository
 from ..workspaces.repository import in_the_way
 from ..workspaces.sandbox import best
 from .agents import chosen, elsewhere, playable
+from .asked import blobs_of
 from .casting import cast, trusted
 from .going_on import going_on
 from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
@@ -271,12 +271,6 @@ def _instructions(root: Path) -> str:
     texts = [(name, (root / name).resolve()) for name in INSTRUCTIONS]
     inside = [(name, path) for name, path in texts if path.is_file() and path.is_relative_to(root.resolve())]
     return "\n\n".join(f"# {name}\n{path.read_text(errors='replace')}" for name, path in inside)
-
-
-def blobs_of(content: bytes) -> tuple[str, ...]:
-    """The names that git gives this content, in repositories of either kind."""
-    whole = b"blob %d\0%s" % (len(content), content)
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()
 
 
 def _new_id() -> str:

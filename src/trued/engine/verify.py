@@ -1,7 +1,6 @@
 """Judges any commit against any other, whoever made them: no agent, no run, nothing written in their repositories."""
 
 import fcntl
-import hashlib
 import secrets
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -36,7 +35,6 @@ class VerifyRequest(Value):
     accept: Grade = Grade.ATTESTED
     sandbox: str = "auto"
     allow_unsandboxed: bool = False
-    keep: Path | None = None  # where receipt and bundle go
     here: Path = Path()  # where relative paths and bare revisions are seen from
 
 
@@ -126,23 +124,11 @@ async def _held_out(request: VerifyRequest, *both: Side) -> tuple[bool, str]:
     if file is None:
         return False, "the requirements are no file that is kept elsewhere: their cases are visible"
     visible = "its cases count as visible"
-    if await sides.in_history(both, _blobs(file)):
+    if await sides.in_history(both, asked.blobs_of(file.read_bytes())):
         return False, f"the history of base or head holds the requirements file: {visible}"
     if any([await sides.tracked(one, file) for one in both]):
         return False, f"the history of base or head holds an earlier {file.name}: {visible}"
     return True, "the requirements file is in neither commit's history"
-
-
-def _blobs(file: Path) -> set[str]:
-    """The names that git gives this content, in repositories of either kind and with either end of line."""
-    content = file.read_bytes()
-    plain = content.replace(b"\r\n", b"\n")
-    wholes = [b"blob %d\0%s" % (len(one), one) for one in {content, plain, plain.replace(b"\n", b"\r\n")}]
-    return {
-        name
-        for one in wholes
-        for name in (hashlib.sha1(one, usedforsecurity=False).hexdigest(), hashlib.sha256(one).hexdigest())
-    }
 
 
 async def _undecided(base: Side, head: Side, file: Path | None = None) -> list[str]:
