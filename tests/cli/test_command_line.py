@@ -236,6 +236,7 @@ def test_an_agent_can_neither_start_agents_nor_speak_for_a_person(each: Each, pr
         ["resume"],
         ["approve", "--as", "me", "--reason", "ok"],
         ["answer", "yes"],
+        ["cancel"],
         ["trust"],
     ]
     for done in each(*lines, cwd=project, variables={"TRUED_CALL": "chunk-1A-purple-team-a.1"}):

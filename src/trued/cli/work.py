@@ -250,6 +250,7 @@ def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | Non
 @app.command()
 def cancel(run: RunName = None, as_json: AsJson = False) -> None:
     """End a run for good: its agents are stopped, its work stays on its branch."""
+    outside_agents("cancel")
     with opened() as engine:
         record = asyncio.run(engine.cancel(chosen(engine, run).id))
         conclude(engine, record, as_json=as_json)
