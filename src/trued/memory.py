@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator
 
+from .nouns import counted
 from .redact import plain
 from .types import Status, Value
 
@@ -211,4 +212,8 @@ def _with(shared: Shared, name: str, memory: Memory | None, left: Sequence[str])
 
 
 def _brief(paths: Sequence[str], by: str) -> Sequence[str]:
-    return paths if len(paths) <= INDEXED else (*paths[:INDEXED], f"… {len(paths) - INDEXED} files more of {by}")
+    return (
+        paths
+        if len(paths) <= INDEXED
+        else (*paths[:INDEXED], f"… {counted(len(paths) - INDEXED, 'file')} more of {by}")
+    )

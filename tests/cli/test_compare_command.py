@@ -110,7 +110,7 @@ SENTENCES = {
     "no folder": (["r-aaaaa", "r-bbbbb", "--report", "gone/c.html"], "there is no folder"),
     "a workflow for runs that are over": (["r-aaaaa", "r-bbbbb", "-w", "solo"], "there is no goal to work on"),
     "no such comparison": (["c-gone", "--resume"], "there is no such comparison"),
-    "a name too many": (["do it now", "--with", "claude", "--as", "x", "--as", "y"], "2 names for 1 agents"),
+    "a name too many": (["do it now", "--with", "claude", "--as", "x", "--as", "y"], "2 names for 1 agent"),
 }
 
 

@@ -89,7 +89,7 @@ def test_at_the_end_a_pipeline_says_what_each_step_came_to_and_why() -> None:
     tape = Recorder()
     objects = tape.event("decided", cluster="review", result="NEEDS_REVISION", why=["r-quality: DONE, Major"])
     lines = [one.plain for one in ending(Progress([*pipeline(), objects]))]
-    assert lines[0].endswith("✓ verify ×2  ↻ review")
+    assert lines[0].endswith("✓ plan  ✓ implement, 2 waves  ✓ verify ×2  ↻ review")
     assert lines[1] == "review ended as NEEDS_REVISION: r-quality: DONE, Major"
     assert lines[2].startswith("3/3 tasks merged in 2 waves · 1 conflict · 2 rounds of verification · 2 revisions · ")
 

@@ -24,7 +24,7 @@ async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and
     verdict = await proven(tmp_path, {"a.py": "def one():\n    return 1\n", "tests/test_one.py": RIGHT})
     (judged,) = verdict.requirements
     assert (judged.grade, judged.lacks) == (Grade.SELF_TESTED, "attest")
-    assert judged.why[0] == "1 tests of the implementer's own failed on the base and pass here"
+    assert judged.why[0] == "1 test of the implementer's own failed on the base and passes here"
     assert {(one.side, len(one.tried)) for one in verdict.evidence if one.turn == 2} >= {("base", 1), ("head", 1)}
 
 

@@ -36,7 +36,7 @@ from .live import Tree
 from .several import Side
 from .side_by_side import print_table
 from .terminal import asked, complain, err, hint, home, outside_agents, print_json, quiet_place
-from .words import line
+from .words import counted, line
 from .work import agents, chosen_roles, logins
 
 app = typer.Typer(rich_markup_mode=None)
@@ -207,7 +207,7 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
 
 def _casts(casts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
     if names and len(names) != len(casts):
-        what = f"{len(names)} names for {len(casts)} agents"
+        what = f"{counted(len(names), 'name')} for {counted(len(casts), 'agent')}"
         raise BadInput(what, "--as", "give each --with its name: --with codex:gpt-5-mini --as cheap")
     return list(zip(casts, names or [""] * len(casts), strict=True)) or [("", "")]
 

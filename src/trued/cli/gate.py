@@ -18,6 +18,7 @@ from rich.text import Text
 from .. import config, gate
 from ..engine.worktree import Checkout, checkout
 from ..errors import BadInput, Interrupted, TruedError
+from ..nouns import counted
 from ..processes import agent_around
 from ..proof import exit_code
 from ..redact import plain
@@ -287,8 +288,8 @@ def _sealed(grounds: gate.Grounds, standing: gate.Gate) -> None:
     number = len(contract.requirements)
     out().print(
         Text(
-            f"sealed: {number} requirements on base {standing.base[:12]}, contract {standing.contract[:12]}, "
-            f"accepted from {standing.accept}"
+            f"sealed: {counted(number, 'requirement')} on base {standing.base[:12]}, "
+            f"contract {standing.contract[:12]}, accepted from {standing.accept}"
         ),
         soft_wrap=True,
     )

@@ -23,7 +23,7 @@ from .summary import advise, used_lines, whole
 from .terminal import as_json as one_line
 from .terminal import err, hint, out, print_json
 from .tree import footer, header, scope_lines
-from .words import GRADES, STATES, ago, clock, line, told
+from .words import GRADES, STATES, ago, clock, counted, line, told
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -117,7 +117,7 @@ def _shortened(lines: list[Text], *, full: bool) -> Iterator[Text]:
         yield from lines
         return
     yield from lines[: ROWS // 4]
-    yield Text(f"… {len(lines) - ROWS} lines left out; `trued show --all` shows them …", style="dim")
+    yield Text(f"… {counted(len(lines) - ROWS, 'line')} left out; `trued show --all` shows them …", style="dim")
     yield from lines[-(ROWS - ROWS // 4) :]
 
 

@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from .terminal import out
-from .words import GRADES, STATES, duration, line, money, tokens
+from .words import GRADES, STATES, counted, duration, line, money, tokens
 
 Run: TypeAlias = Mapping[str, Any]
 
@@ -121,5 +121,5 @@ def _peaks(runs: Sequence[Run]) -> Iterator[str]:
         largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
         if len(roles) > 1:
             each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
-            more = f", {len(roles) - ROLES} others less" if len(roles) > ROLES else ""
+            more = f", {counted(len(roles) - ROLES, 'other')} less" if len(roles) > ROLES else ""
             yield f"peak context in {run['name']}: {each}{more}"

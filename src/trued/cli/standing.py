@@ -54,8 +54,10 @@ def _how(stage: Stage, seen: Progress) -> str:
 
 def _part(stage: Stage, seen: Progress) -> str:
     """How many of those who work in it have ended; of implementation, how many tasks are merged."""
+    wave = seen.stages.wave if stage.name == "implementation" else 0
     if stage.state != "running":
-        return f" ×{stage.times}" if stage.times > 1 else ""
+        again = f" ×{stage.times}" if stage.times > 1 else ""  # a wave is no other try
+        return f", {counted(wave, 'wave')}" if wave > 1 else again if not wave else ""
     if stage.name == "implementation":
         return f" {seen.stages.merged}/{len(seen.stages.tasks)}" if seen.stages.tasks else ""
     if len(stage.agents) < 2:

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from ..nouns import counted as counted  # for all of the command line
 from ..redact import plain
 from ..types import Case, Event
 from ..views import label_of, scope_of, sentence, waits_for
@@ -72,10 +73,6 @@ def money(usd: float, cost: str = "") -> str:
     """With how it is known: `~` computed from a price table, `≤` at the ceiling of an unknown price."""
     mark = {"computed": "~", "ceiling": "≤"}.get(cost, "")
     return f"{mark}${usd:.2f}" if usd >= 0.005 else f"{mark}${usd:.4f}" if usd else ""
-
-
-def counted(number: int, one: str) -> str:
-    return f"{number} {one}{'' if number == 1 else 's'}"
 
 
 def until(at: float, now: float) -> str:

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from ..nouns import counted
 from ..types import Criterion, Source, Value
 from .backlog import ATTEMPTS, Backlog
 from .backlog.items import State, one_line
@@ -182,7 +183,7 @@ class _Reading:
         words = f"{every} tasks in {features} features were read from {self.file}, {done} of them done"
         yield words + (f", {failed} failed" if failed else "")
         if self.criteria:
-            yield f"{len(self.criteria)} lines of it are criteria"
+            yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
         if told := sum(what == "context" for what in self.places.values()):
             yield f"{told} lines of it are no tasks, and stand in context.md"
 

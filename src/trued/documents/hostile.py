@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 
+from ..nouns import counted
 from ..redact import plain
 
 LONGEST = 500  # characters of one cell
@@ -36,7 +37,7 @@ def quoted(words: str) -> str:
     lines = plain(words).strip().splitlines()
     shown = [
         *map(_line, lines[:MOST_LINES]),
-        *([f"… {len(lines) - MOST_LINES} lines more"] if lines[MOST_LINES:] else []),
+        *([f"… {counted(len(lines) - MOST_LINES, 'line')} more"] if lines[MOST_LINES:] else []),
     ]
     return "\n".join(f"> {line}".rstrip() for line in _without_fences(shown))
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ..nouns import counted
 from ..types import TeamSettings, Value
 from .backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
 from .inbox import Inbox, Kind
@@ -214,7 +215,7 @@ def _current(feature: BacklogFeature, at_work: Sequence[str]) -> str:
 def _broken_down(feature: BacklogFeature) -> str:
     rows = [f"- **{feature.id}**: {line(feature.name)} ({feature.priority}"]
     rows[0] += f", needs {', '.join(feature.depends_on)})" if feature.depends_on else ")"
-    rows += [f"  - {story.id}: {line(story.name)}, {len(story.tasks)} tasks" for story in feature.stories]
+    rows += [f"  - {story.id}: {line(story.name)}, {counted(len(story.tasks), 'task')}" for story in feature.stories]
     return "\n".join(rows)
 
 

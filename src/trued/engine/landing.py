@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from .. import proof
 from ..errors import BadInput
 from ..kit import digest
+from ..nouns import counted
 from ..redact import inert
 from ..steps import TEAM
 from ..types import Approval, Grade, Question, RunRecord
@@ -296,7 +297,9 @@ async def _remarks(ground: Ground, candidate: Candidate) -> list[str]:
         store = ground.workspace.store
         behind = await store.git.line("rev-list", "--count", f"{candidate.tip}..{ground.record.base}")
         if behind != "0":
-            said.append(f"{behind} commits below the run's base came along: {ground.onto} did not have them")
+            said.append(
+                f"{counted(int(behind), 'commit')} below the run's base came along: {ground.onto} did not have them"
+            )
     return said
 
 

@@ -23,7 +23,7 @@ from ..views import HELD_BACK
 from .calls import Text
 from .material import Material
 from .pictures import Album, Figure
-from .words import cut
+from .words import counted, cut
 
 OUTPUTS = 3_000_000  # characters of all outputs of checks together
 LONGEST, SHORTEST = 20_000, 300
@@ -152,7 +152,7 @@ def _row(
 def _checks(requirement: Requirement) -> str:
     kinds = Counter(one.kind for one in requirement.checks)
     cases = sum(len(one.cases) for one in requirement.checks if isinstance(one, ExamplesCheck))
-    named = [f"{cases} cases" if kind == "examples" else f"{number} {kind}" for kind, number in kinds.items()]
+    named = [counted(cases, "case") if kind == "examples" else f"{number} {kind}" for kind, number in kinds.items()]
     return ", ".join(named) or "no check"
 
 

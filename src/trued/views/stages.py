@@ -225,7 +225,10 @@ def _merged(seen: "Progress", event: Event) -> None:
     if task:
         seen.stages.tasks[task] = "merged"
     if any(part == other for other, _ in seen.stages.conflicts):
-        seen.remark(_at(part, event), f"merged as {str(event.data.get('commit', ''))[:10]}: both sides are in it")
+        lost = _names(event.data.get("given_up"))
+        how = f"of {few(lost)} one side was given up" if lost else "both sides are in it, as its agent says"
+        text = f"merged as {str(event.data.get('commit', ''))[:10]}: {how}"
+        seen.remark(_at(part, event), text, warning=bool(lost))
 
 
 def _conflict(seen: "Progress", event: Event) -> None:
