@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.redact import LONGEST_LINE, Redactor, Stream, plain, secrets_in
+from trued.redact import LONGEST_LINE, Redactor, Stream, plain, secrets_in, subject_line
 
 SECRET = 'p@ss "word"/with\\all+kinds=of&things'
 KEYS = [
@@ -193,3 +193,24 @@ def test_a_password_in_an_address_and_the_values_of_headers_are_secrets() -> Non
     redact = Redactor(found)
     assert "planted" not in redact("Bearer planted-in-a-header, planted-in-a-header, ann:planted-in-an-address@models")
     assert redact("blue https://example.org/ models.example.org") == "blue https://example.org/ models.example.org"
+
+
+@pytest.mark.parametrize(
+    ("scope", "title", "line"),
+    [
+        ("F2-T2", "write double", "feat(F2-T2): write double"),
+        ("", "# Numbers can be doubled", "feat: Numbers can be doubled"),
+        ("1A", "closes #12 [skip ci]\n\nSigned-off-by: @bob", "feat(1A): closes # 12 (skip ci) Signed-off-by: @ bob"),
+        ("a) b\n(c", "\x1b[31mred\x1b[0m", "feat(a-b-c): red"),
+        ("F1", "word " * 30, f"feat(F1): {'word ' * 12}".strip() + "…"),
+        ("F1", "x" * 200, f"feat(F1): {'x' * 61}…"),
+        ("", "", "feat: work"),
+    ],
+)
+@pytest.mark.spec("USE-6")
+def test_a_commits_first_line_says_what_it_is_about_and_is_short_and_harmless(
+    scope: str, title: str, line: str
+) -> None:
+    made = subject_line("feat", scope, title)
+    assert len(made) <= 72
+    assert made == line

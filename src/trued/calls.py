@@ -40,6 +40,7 @@ class Ask(Value):
     anew: str = ""  # the brief for a session that turns out to be lost
     native: str = ""
     before: Usage = Usage()
+    about: str = ""  # what it works on, as the first line of a commit
     fixed: tuple[str, ...] = ()  # files that are not the agent's: what it does to them is undone
     only: tuple[str, ...] = ()  # all that is the agent's, where that is not everything else
 
@@ -261,9 +262,10 @@ async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> 
 
 
 def _message(kit: Kit, ask: Ask) -> str:
-    """Who it was; work on a ticket says first what it is about, to those who read the history later."""
+    """What it is about, to those who read the history later; then who it was."""
     who, ticket = f"{ask.role.name}: {ask.key}", kit.ticket
-    return f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})\n\n{who}" if ticket else who
+    first = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})" if ticket else kit.redact(ask.about)
+    return f"{first}\n\n{who}" if first else who
 
 
 def _readable(content: bytes | None) -> str | None:

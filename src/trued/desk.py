@@ -10,6 +10,7 @@ from .documents.feature_list import TEST_FILES
 from .documents.project import Figures
 from .parallel import Both
 from .proof.checks.runners.commands import recognised
+from .redact import subject_line
 from .run import Run
 from .session import Context, Session, Subject
 from .types import Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
@@ -37,13 +38,15 @@ class Desk(Generic[D, Q]):
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for whoever asked it
     accepted: str = ""  # the run's head without this task's work
+    title: str = ""  # of the task, for the history
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
 
     @classmethod
     def of(cls, run: Run, crew: Crew, task: str, developed: type[D], tested: type[Q]) -> "Desk[D, Q]":
         scope, part = run.scope(f"task {task}"), run.part(f"task {task}")
         qa = scope.session("qa", tested, publishes=False) if crew.plays("qa") else None
-        return cls(task, scope, part, part.session("dev", developed, publishes=False), qa)
+        dev, title = part.session("dev", developed, publishes=False), crew.task(task).title
+        return cls(task, scope, part, dev, qa, title=title)
 
     async def works(self, crew: Crew) -> None:
         """One turn of the developer: an attempt with all that is known, or, after a question, with the answer."""
@@ -70,7 +73,7 @@ class Desk(Generic[D, Q]):
     async def joined(self, run: Run) -> tuple[Finding, ...]:
         """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""
         self.accepted = run.head
-        conflict = await run.join(self.part, f"feat: {self.task}")
+        conflict = await run.join(self.part, subject_line("merge", self.task, self.title))
         self.both, self.judged = conflict.files if conflict else (), ()
         if conflict is None:
             return ()

@@ -51,6 +51,7 @@ _CONTROL = re.compile(
 )
 
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+SUBJECT, SCOPE = 72, 24  # characters of a commit's first line, and of what stands in its brackets
 _ACTED_ON = re.compile(r"(?i)(#(?=\d)|@(?=\w)|\bgh-(?=\d)|:(?=//))")
 
 
@@ -62,6 +63,16 @@ def plain(text: str) -> str:
 def inert(text: str) -> str:
     """For a commit's message, which forges act on: it skips nobody's CI, closes no ticket and calls nobody."""
     return _BRACKETS.sub(r"(\1)", _ACTED_ON.sub(r"\1 ", text)).replace("***", "")
+
+
+def subject_line(kind: str, scope: str, title: str) -> str:
+    """The first line of a commit as people write it: `feat(F2-T2): what it is about`; whoever gave the title."""
+    about = re.sub(r"[^A-Za-z0-9._-]+", "-", plain(scope))[:SCOPE].strip("-.")
+    words = inert(" ".join(plain(title).split()).lstrip("# ")).strip() or "work"
+    head = f"{kind}({about}): " if about else f"{kind}: "
+    room = SUBJECT - len(head)
+    cut = words[: room - 1]
+    return f"{head}{words}" if len(words) <= room else f"{head}{cut.rpartition(' ')[0] or cut}…"
 
 
 def secrets_in(variables: Mapping[str, str]) -> dict[str, str]:

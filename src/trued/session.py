@@ -12,6 +12,7 @@ from .calls import Answered, Ask, answered
 from .errors import AgentFailed, BadInput
 from .kit import Kit, digest, folder_name
 from .owned import owns, without
+from .redact import subject_line
 from .steps import Steps
 from .types import Goal, Plan, Reply, Role, Task, Value
 from .wire import Usage, total
@@ -98,6 +99,7 @@ class Session(Generic[R]):
             anew=told(resumed=False) if resumed else "",
             native=self.native,
             before=self.used,
+            about=self._about(subject),
             fixed=steps.owned,
             only=self.only,
         )
@@ -126,6 +128,14 @@ class Session(Generic[R]):
         line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
         await self._settled(got, live=bool(fresh))
         return got
+
+    def _about(self, subject: Subject) -> str:
+        """For the history: what an agent leaves is called by what it was asked for."""
+        kind = "docs" if self.only else "feat"
+        if isinstance(subject, Task):
+            return subject_line(kind, subject.id, subject.title)
+        words = subject.title if isinstance(subject, Plan) else subject.text.strip().partition("\n")[0]
+        return subject_line(kind, "", words)
 
     def _broken(self, reply: object) -> str:
         """The schema was kept, or there would be no reply; the type may ask for more."""

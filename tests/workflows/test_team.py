@@ -59,6 +59,8 @@ async def test_a_goal_in_words_becomes_features_that_are_built_validated_and_pro
     assert "one function a feature" in teams.page(record, "pm/decisions.md")
     assert "called it as a user would" in teams.page(record, "uat/integration-uat.md")
     assert teams.git("rev-parse", record.branch) == record.head
+    work = teams.git("log", "--author=^dev", "--format=%s", f"main..{record.branch}").splitlines()
+    assert work == ["feat(F1-T1): write triple", "feat(F2-T1): write double"]  # as people write it
     (first,) = told(engine, record, "begun")
     assert (first["project"], first["found"]) == ("Python", ["F1: triple", "F2: double"])
     assert first["commands"]["start"] == "python tiny.py"  # as the user corrected it
