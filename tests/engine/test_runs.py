@@ -88,7 +88,7 @@ def begun(world: World) -> tuple[subprocess.Popen[bytes], str]:
     return process, world.run_folder().name
 
 
-def wait_for(condition: Callable[[], bool], within_s: float = 60.0) -> None:
+def wait_for(condition: Callable[[], bool], within_s: float = 300.0) -> None:
     end = time.monotonic() + within_s
     while time.monotonic() < end:
         if condition():
@@ -143,7 +143,7 @@ async def test_an_agent_that_fails_ends_the_run_in_a_clear_state_and_can_be_mend
     world: World, engine: Engine, code: str
 ) -> None:
     agent = program(world, code)
-    record = await start(world, engine, agent, idle_s=1.5)
+    record = await start(world, engine, agent, idle_s=8.0 if "sleep" in code else 120.0)
     assert (record.state, record.code) == ("failed", 5)
     assert "purple-team-a" in record.why
     program(world, GOOD)
@@ -161,23 +161,24 @@ async def test_a_daemon_that_an_agent_leaves_behind_is_gone_with_it(world: World
 
 @pytest.mark.spec("RUN-3")
 def test_of_two_processes_that_resume_one_run_one_drives_and_the_other_says_so(world: World) -> None:
-    world.make_slow(3.0)
+    world.make_slow(-1)
     first, run = begun(world)
     other = trued(world, "resume", run)
+    world.go_on()
     assert other.returncode == Busy.code
     assert f"driven by process {first.pid}" in other.stderr
-    assert first.wait(60) == 0
+    assert first.wait(600) == 0
     assert set(world.bill().values()) == {1}
 
 
 @pytest.mark.spec("RUN-5", "USE-3")
 @pytest.mark.slow
 def test_an_interrupted_run_leaves_no_process_and_goes_on_when_resumed(world: World) -> None:
-    world.make_slow(30.0)
+    world.make_slow(600)
     process, run = begun(world)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 130
-    wait_for(lambda: not [one for one in world.left_over() if one.startswith("process")], 10)
+    assert process.wait(300) == 130
+    wait_for(lambda: not [one for one in world.left_over() if one.startswith("process")])
     world.make_slow(0.1)
     again = trued(world, "resume", run)
     assert again.returncode == 0, again.stderr
@@ -187,7 +188,7 @@ def test_an_interrupted_run_leaves_no_process_and_goes_on_when_resumed(world: Wo
 @pytest.mark.spec("RUN-5", "USE-2")
 @pytest.mark.parametrize("alive", [True, False], ids=["driver alive", "driver killed"])
 def test_a_cancelled_run_leaves_no_process_and_no_clone(world: World, alive: bool) -> None:
-    world.make_slow(30.0)
+    world.make_slow(600)
     process, run = begun(world)
     if not alive:
         process.kill()
@@ -195,8 +196,8 @@ def test_a_cancelled_run_leaves_no_process_and_no_clone(world: World, alive: boo
     cancel = trued(world, "cancel", run)
     assert cancel.returncode == 0, cancel.stderr
     if alive:
-        assert process.wait(30) == 1
-    wait_for(lambda: world.left_over() == [], 10)
+        assert process.wait(300) == 1
+    wait_for(lambda: world.left_over() == [])
     with closing(engine_on(world)) as engine:
         assert engine.journal.run(run).state == "cancelled"
 
@@ -259,11 +260,12 @@ def test_a_full_disk_ends_in_one_sentence_and_the_run_goes_on_when_there_is_room
 
 @pytest.mark.spec("RUN-2")
 async def test_a_corrupted_report_is_set_aside_and_the_call_is_made_again(world: World, engine: Engine) -> None:
-    world.make_slow(1.0)
+    world.make_slow(600)
     task = asyncio.create_task(start(world, engine))
     await asyncio.to_thread(wait_for, lambda: any(world.home.glob("runs/*/spool/*/session")))
     task.cancel()
     record = await task
+    world.make_slow(0)
     assert record.state == "interrupted"
     (folder,) = world.home.glob("runs/*/spool/*")
     (folder / "report.json").write_text('{"call": "half')
