@@ -20,6 +20,7 @@ from .words import amount, counted, duration, moment
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
 DOCUMENT = 200_000  # characters of one document
 SURVIVED = ("adopted", "report found")  # without their engine
+ON_THE_WAY = ("running", "interrupted", "limited")  # no grade is the run's yet, whatever its parts have come to
 STATES = {
     "not proven": "Not everything is proven.",
     "waiting": "It waits for a person.",
@@ -30,6 +31,7 @@ STATES = {
     "unjudged": "The environment broke: nothing could be judged.",
     "cancelled": "It was cancelled.",
     "interrupted": "It was interrupted and can be resumed.",
+    "limited": "A limit is reached; it can be resumed with a higher one.",
 }
 
 
@@ -54,7 +56,7 @@ class Page:
     run: str
     workflow: str
     state: str
-    grade: str
+    grade: str  # while it goes on, its state
     says: str
     why: str
     scripted: bool
@@ -96,7 +98,7 @@ def page(material: Material) -> Page:
         run=record.id,
         workflow=record.workflow,
         state=record.state,
-        grade=str(record.grade if record.state != "running" or verdict is None else verdict.grade),
+        grade=record.state if record.state in ON_THE_WAY else str(record.grade),
         says=_says(material, count),
         why=record.why,
         scripted=any(call.scripted for call in every),
@@ -172,10 +174,15 @@ def _figure(number: int, one: str, rest: str = "", remark: str = "") -> tuple[st
 
 
 def _says(material: Material, grades: Counter[str]) -> str:
-    if material.record.state != "done":
-        return STATES.get(material.record.state, material.record.state)
-    if material.settings.accept.rank < Grade.ATTESTED.rank:
-        return f"Every requirement is at {material.settings.accept} or better, which was said to be enough."
+    state, accept = material.record.state, material.settings.accept
+    if state in ON_THE_WAY:
+        met = sum(number for grade, number in grades.items() if Grade(grade).rank >= accept.rank)
+        every = f"{met} of {counted(sum(grades.values()), 'requirement')}"
+        return f"{STATES[state]} So far {every} met: it ends with a proof of all of them, and may fall short of that."
+    if state != "done":
+        return STATES.get(state, state)
+    if accept.rank < Grade.ATTESTED.rank:
+        return f"Every requirement is at {accept} or better, which was said to be enough."
     word = ", or on the word of a named person" if grades[Grade.ATTESTED] else ""
     return f"Every requirement is met, on evidence{word}."
 
