@@ -122,7 +122,7 @@ def lint(
 ) -> None:
     """Look for mistakes in role files, ours and those of other tools: fields, sections, pipelines. Nothing is run.
 
-    A folder with an orchestrator, or with several agents of the pipeline's names, is judged as a pipeline.
+    A folder with three agents of the pipeline's clusters, or with an orchestrator that names so many, is a pipeline.
     """
     top = None if paths or ours else top_of(Path.cwd())
     if not paths and not ours and top is None:

@@ -34,7 +34,7 @@ from ..workspaces.sandbox import LevelState, probe
 from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
 from .approving import FINISH, Word, answered, approvals, say
-from .drive import End, driven
+from .drive import FINISHED, End, driven
 from .handing import handed_over
 from .landing import Landing, Wanted, land
 from .several import Shared
@@ -42,10 +42,9 @@ from .start import Inputs, Request, new_record, prepared
 from .telling import offered_run, write_rounds
 from .ticketed import placed
 
-__all__ = ["SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
+__all__ = ["FINISHED", "SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
 
 PLANNED = ("purple", "solo")  # workflows whose file is a plan
-FINISHED = ("done", "not proven", "stopped", "cancelled")
 CANCEL_S = 30.0  # for a driver to end its agents
 
 

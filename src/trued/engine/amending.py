@@ -17,6 +17,7 @@ from ..types import Contract, Plan, Requirement, Requirements, RunRecord, Value,
 from ..workspaces.git import GitWorkspace
 from .approving import FINISH, spoken_by_a_person
 from .asked import blobs_of
+from .reproof import requirements_of
 from .start import Inputs
 
 if TYPE_CHECKING:
@@ -138,13 +139,7 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
 def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requirements, list[Path]]:
     """The requirements as they are to be, and the files that they were read from."""
     requirements = contract.requirements
-    given = Requirements(
-        requirements=requirements,
-        environment=contract.environment,
-        serve=contract.serve,
-        interface=contract.interface,
-        carried=contract.carried,
-    )
+    given = requirements_of(contract)
     if change.requirements and inputs.settings.workflow not in LOGGED:
         what = f"in a run of {inputs.settings.workflow} no other requirements file can take the place of the old one"
         raise BadInput(what, str(change.requirements), "add to it and take out of it: --add FILE, --remove ID")

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 REGRADED = ("done", "not proven", "waiting", "unjudged")
 HEARD = ("by hand ", "decided#")  # steps in which a workflow heard of people
 FINISH = "finish#"
-JUDGED = ("prove#", FINISH)
 
 
 @dataclass(frozen=True)

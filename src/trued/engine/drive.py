@@ -24,6 +24,9 @@ STATES: dict[type[Exception], str] = {
 }
 
 
+FINISHED = ("done", "not proven", "stopped", "cancelled")  # such a run never goes on
+
+
 @dataclass(frozen=True)
 class End:
     """How a drive ended: with an outcome, or before one."""

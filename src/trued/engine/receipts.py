@@ -15,12 +15,13 @@ from ..proof.receipts.bundle import Bundle, blobs
 from ..proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
-from ..types import Approval, Contract, Grade, Requirements, Verdict
+from ..types import Approval, Contract, Grade, Verdict
 from ..workspaces import sides
 from ..workspaces.gitcall import Git
 from ..workspaces.sides import Side
 from . import Engine, Inputs
 from .landings import landed, proven_as
+from .reproof import requirements_of
 from .verify import VerifyRequest, visiting
 
 
@@ -107,7 +108,7 @@ async def again(
     contract = await _seen(sealed, base, head)
     async with visiting(request, home, base, head) as workspace:
         workspace.kept = None  # no fact that was taken before, not even by ourselves
-        fresh = await proof.seal(workspace, _asked(contract), _sealing(contract), tell=tell)
+        fresh = await proof.seal(workspace, requirements_of(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await proof.prove(
             workspace,
@@ -142,16 +143,6 @@ def _cases_of(sealed: Bundle) -> set[str]:
         return set()
     own = all(set(map(check_hash, one.checks)) <= sealed_checks.get(one.id, set()) for one in asked)
     return set(blobs(data)) if own else set()
-
-
-def _asked(contract: Contract) -> Requirements:
-    return Requirements(
-        environment=contract.environment,
-        serve=contract.serve,
-        interface=contract.interface,
-        requirements=contract.requirements,
-        carried=contract.carried,
-    )
 
 
 def _sealing(contract: Contract) -> proof.Sealing:

@@ -41,6 +41,17 @@ class Words:
     single: tuple[Approval, ...] = ()
 
 
+def requirements_of(contract: Contract) -> Requirements:
+    """What a contract asks for, to be sealed once more."""
+    return Requirements(
+        requirements=contract.requirements,
+        environment=contract.environment,
+        serve=contract.serve,
+        interface=contract.interface,
+        carried=contract.carried,
+    )
+
+
 def carried(before: Contract, after: Contract, approvals: Iterable[Approval]) -> Words:
     """Whoever approved requirements and checks has approved the same ones on another base."""
     given = tuple(approvals)
@@ -121,14 +132,7 @@ class Proof:
     async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked = Requirements(
-            requirements=contract.requirements,
-            environment=contract.environment,
-            serve=contract.serve,
-            interface=contract.interface,
-            carried=contract.carried,
-        )
-        asked, more = await sealing.guarded(self.workspace, asked, (), contract.authors)
+        asked, more = await sealing.guarded(self.workspace, requirements_of(contract), (), contract.authors)
         terms = proof.Sealing(
             contract.held_out,
             contract.held_out_why,

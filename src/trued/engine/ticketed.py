@@ -15,6 +15,7 @@ from ..tickets.names import recognised
 from ..types import Goal, RunRecord, Settings, Ticket
 from ..workspaces.pushing import tip_at
 from ..workspaces.repository import Repository, tip_of
+from .drive import FINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from .start import Inputs
 
 TICKET = "ticket"
-ENDED = ("done", "not proven", "stopped", "cancelled")
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 
@@ -101,7 +101,7 @@ async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge
         own = [one for one in runs if one.branch == branch]
         if any(_key(engine, one) != ticket.key for one in own):
             continue  # letters that no branch can have made the same name of two tickets
-        if at_work := next((one for one in own if one.state not in ENDED), None):
+        if at_work := next((one for one in own if one.state not in FINISHED), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
             raise BadInput(what, then=f"`trued resume {at_work.id}` goes on, `trued cancel {at_work.id}` ends it")
         offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from ..people import is_manual, steps_of
 from ..types import Judged, Requirement, RunRecord, Value
 from .approving import untaken
+from .drive import FINISHED
 
 if TYPE_CHECKING:
     from . import Engine
 
 SIGNED = "--as NAME --reason TEXT"
-OVER = ("done", "not proven", "stopped", "cancelled")
 
 
 class Wait(Value):
@@ -29,7 +29,7 @@ class Wait(Value):
 
 def waits(engine: "Engine", record: RunRecord) -> list[Wait]:
     """Questions first, then what is to be judged, then what only has to be said yes to."""
-    if record.state in OVER:
+    if record.state in FINISHED:
         return []
     found = [*_questions(engine, record), *_words(engine, record)]
     if not found:

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
 
 FILES = 6  # of a list; more are counted
 LENGTH = 300  # characters of one fact
-NOTHING = {"why": "", "files": "", "role": "", "agent": "somebody", "path": "", "said": ""}
 
 
 def _told(text: str, *, warning: bool = True) -> "Callable[[Progress, Event], None]":
@@ -27,7 +26,7 @@ class _Facts(dict[str, str]):
         super().__init__({name: _words(value) for name, value in data.items()})
 
     def __missing__(self, name: str) -> str:
-        return NOTHING.get(name, "")
+        return "somebody" if name == "agent" else ""
 
 
 def _words(value: object) -> str:
