@@ -29,6 +29,7 @@ from tests.agents.model import (
     Write,
 )
 from tests.agents.model.clients import CLIENTS, TOOLS, Client, post
+from tests.agents.model.tools import END
 
 every = pytest.mark.parametrize("client", CLIENTS, ids=lambda one: one.name)
 STEPS = (Write("a.txt", "one\n"), Run("ls"), Say("All is done, and well."))
@@ -188,7 +189,7 @@ PATCHED = f"*** Begin Patch\n*** Add File: {WHERE}\n+one\n*** End Patch"
         (
             Write("a.txt", "one\n"),
             {"bash": schema("command")},
-            {"command": f"cat > '{WHERE}' <<'AS_THE_SCRIPT_SAYS'\none\nAS_THE_SCRIPT_SAYS"},
+            {"command": f"mkdir -p '/where/it/works' && cat > '{WHERE}' <<'{END}'\none\n{END}"},
         ),
         (Read("a.txt"), {"read_file": schema("path")}, {"path": WHERE}),
         (Read("a.txt"), {"exec_command": schema("cmd")}, {"cmd": f"cat '{WHERE}'"}),

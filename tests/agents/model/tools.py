@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Mapping
+from pathlib import PurePosixPath
 from typing import Any
 
 from .script import Answer, Ask, Call, Edit, Read, Run, Say, Script, Write
@@ -23,6 +24,7 @@ ARGUMENTS: Mapping[str, tuple[str, ...]] = {
     "new": ("new_string", "newString", "new_text", "new_str", "new"),
     "command": ("command", "cmd"),
 }
+END = "AS_THE_SCRIPT_SAYS"
 FILLED = {"boolean": False, "integer": 0, "number": 0, "array": [], "object": {}}
 
 
@@ -56,7 +58,7 @@ def _work(step: Read | Write | Edit | Run, turn: Turn, script: Script) -> Called
             return (
                 _called(turn, WRITE, path=where, content=content)
                 or _patched(turn, f"*** Add File: {where}\n{_prefixed('+', content)}")
-                or _shell(turn, f"cat > '{where}' <<'AS_THE_SCRIPT_SAYS'\n{content.rstrip()}\nAS_THE_SCRIPT_SAYS")
+                or _shell(turn, f"{_room(where)}cat > '{where}' <<'{END}'\n{content.rstrip()}\n{END}")
             )
         case Edit(path, old, new):
             where = script.path(path)
@@ -64,10 +66,16 @@ def _work(step: Read | Write | Edit | Run, turn: Turn, script: Script) -> Called
             return (
                 _called(turn, EDIT, path=where, old=old, new=new)
                 or _patched(turn, f"*** Update File: {where}\n@@\n{_prefixed('-', old)}{_prefixed('+', new)}")
-                or _shell(turn, f"python3 - <<'AS_THE_SCRIPT_SAYS'\n{swap}\nAS_THE_SCRIPT_SAYS")
+                or _shell(turn, f"python3 - <<'{END}'\n{swap}\n{END}")
             )
         case Run(command):
             return _shell(turn, command)
+
+
+def _room(path: str) -> str:
+    """Tools that write files make the folder, too; a shell does not."""
+    folder = PurePosixPath(path).parent
+    return "" if folder in (PurePosixPath(), PurePosixPath("/")) else f"mkdir -p '{folder}' && "
 
 
 def _called(turn: Turn, names: tuple[str, ...], **given: str) -> Called | None:
