@@ -115,9 +115,10 @@ class Judging(Patterns):
     def _addressed(self, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
         return addressed(self._contract(), subject, objections)
 
-    async def figures(self, check: TestsCheck) -> Figures:
-        """How many tests of a command pass on the newest commit, and how much they reach: never evidence of more."""
-        head, contract = self.line.head, self._contract()
+    async def figures(self, check: TestsCheck, at: str = "") -> Figures:
+        """How many tests of a command pass on the newest commit, or on another, and how much they reach: never evidence
+        of more."""
+        head, contract = at or self.line.head, self._contract()
 
         async def step() -> str:
             found = await proof.figures(self.kit.workspace, contract, check, head, self.line.known)
@@ -128,11 +129,15 @@ class Judging(Patterns):
         inputs = digest(head, check.model_dump(mode="json"))
         return Figures.model_validate_json(await self.steps.once(self.steps.key("figures"), inputs, step))
 
+    def unsure(self, about: str, said: Iterable[str]) -> None:
+        """What nobody could judge, beyond the contract: every verdict says so. What was said of the same is gone."""
+        self.line.unsure[about] = tuple(said)
+
     async def build(self, *commands: str) -> Built | None:
         """The project's own build on the newest commit, run by the engine: in a clean room, without network. Of several
         commands the worst counts; None where there is none. What nobody could judge is said in every verdict."""
         found = [await self._built(command) for command in commands]
-        self.line.unsure["build"] = tuple(one for each in found for one in each.unsure) if found else (UNBUILT,)
+        self.unsure("build", [one for each in found for one in each.unsure] if found else [UNBUILT])
         return min(found, key=lambda one: (one.ok, one.outcome is Outcomes.PASSED), default=None)
 
     async def _built(self, command: str) -> Built:

@@ -43,6 +43,7 @@ class Figures:
     coverage: float | None = None
     why: str = ""
     said: str = ""  # what those that do not pass say
+    skipped: tuple[str, ...] = ()  # their ids
 
     def __str__(self) -> str:
         share = f", {self.coverage:.0f} % of lines" if self.coverage is not None else ""
@@ -69,7 +70,8 @@ async def figures(
         tried = {one.id: one for one in fact.tried if _own(asked, one.id)}
     passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
     said = _failing(tried.values()) or (fact.void if fact and not tried else "")
-    return Figures(passing, len(tried), share, why if share is None else "", said)
+    skipped = tuple(one.id for one in tried.values() if one.outcome is Outcomes.SKIPPED)[:MOST_FILES]
+    return Figures(passing, len(tried), share, why if share is None else "", said, skipped)
 
 
 def _failing(tried: Iterable[Tried]) -> str:
