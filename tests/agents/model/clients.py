@@ -50,7 +50,7 @@ class Client:
         return Heard(status, **self.understood(events), headers=tuple(headers), raw=raw)
 
 
-def post(url: str, path: str, body: dict[str, Any], within_s: float = 5.0) -> tuple[int, list[tuple[str, str]], bytes]:
+def post(url: str, path: str, body: dict[str, Any], within_s: float = 60.0) -> tuple[int, list[tuple[str, str]], bytes]:
     connection = http.client.HTTPConnection(urlsplit(url).netloc, timeout=within_s)
     try:
         connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})

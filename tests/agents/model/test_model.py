@@ -127,13 +127,13 @@ def test_what_hangs_or_stalls_ends_with_the_server_and_so_do_all_threads(how: st
     with ModelServer(Script(STEPS, faults=[Fault(how=how)])) as model:
         asking = threading.Thread(target=asks, args=(model.url,))
         asking.start()
-        idle = http.client.HTTPConnection(model.url.removeprefix("http://"), timeout=5)
+        idle = http.client.HTTPConnection(model.url.removeprefix("http://"), timeout=60)
         idle.request("HEAD", "/")
         idle.getresponse().read()
         while not model.seen:
             time.sleep(0.005)
         assert not failures
-    asking.join(5)
+    asking.join(60)
     idle.close()
     assert len(failures) == 1
     assert set(threading.enumerate()) <= before
