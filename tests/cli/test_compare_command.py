@@ -174,7 +174,7 @@ def test_a_killed_comparison_goes_on_and_pays_for_no_finished_call_twice(world: 
     command = [sys.executable, "-m", "trued", "compare", *world.work, "-w", "purple", "-w", "solo", "--yes"]
     with (world.top / "said.txt").open("wb") as said:
         process = subprocess.Popen(command, cwd=world.repository, env=world.variables, stdout=said, stderr=said)
-    end = time.monotonic() + 60
+    end = time.monotonic() + 600
     while b"answered chunk 1A/purple-team-b#1" not in (world.top / "said.txt").read_bytes():
         assert time.monotonic() < end
         time.sleep(0.05)

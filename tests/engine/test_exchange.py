@@ -79,8 +79,12 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
 async def test_a_rate_limit_is_waited_for_and_the_same_session_goes_on(yard: Yard) -> None:
     engine = yard.engine()
     record = await yard.run(engine, turn_1=LATER, turn_2={"reply": BUILT, "writes": DOUBLE})
-    (waits,), (answered,) = events(engine, record, "waits"), events(engine, record, "answered")
-    assert "try again" in waits.data["why"]
+    waits, (answered,) = events(engine, record, "waits"), events(engine, record, "answered")
+    first, second = events(engine, record, "started")
+    assert (
+        waits or second.at - first.at > 4
+    )  # a second and our own patience, or all of that was over when we came to it
+    assert all("try again" in one.data["why"] for one in waits)
     assert (record.state, record.code) == ("done", 0)
     assert (answered.data["attempts"], answered.data["tokens"]["in"]) == (1, 200)  # both turns are paid for, once
 

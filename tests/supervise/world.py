@@ -10,6 +10,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from trued import processes
 from trued.spool import Spool, events
 from trued.wire import Confinement, Limits, Order
@@ -25,7 +27,7 @@ READ = "import json, os, sys, time\nfrom pathlib import Path\norder = json.load(
 DONE = 'print(json.dumps({"summary": "done"}))\n'
 # Until the test says so, and not for a time: on a busy machine no time is long enough to be met at work.
 GO = 'for _ in range(15_000):\n    if (folder / "go").exists():\n        break\n    time.sleep(0.02)\n'
-LEVELS = [level for level in ("bubblewrap", "none") if state(level).works]  # landlock starts as none does
+LEVELS = ("bubblewrap", "none")  # landlock starts as none does
 
 
 @dataclass
@@ -38,6 +40,8 @@ class World:
     _agents: int = 0
 
     def __post_init__(self) -> None:
+        if not state(self.level).works:  # found out here: all that collect these tests have to find the same ones
+            pytest.skip(state(self.level).why)
         for name in ("clone", "home"):
             (self.top / name).mkdir(parents=True)
 
