@@ -330,7 +330,7 @@ async def validated(run: Run, crew: Crew, subject: Task | Plan, said: Reply | No
         crew = crew.with_feature(name, uat=result)
     feature = "" if isinstance(subject, Plan) else name
     crew = crew.recorded(_accepted(crew, feature, said, found, run.when))
-    await told(run, crew, "uat", feature=feature, uat=result if said else "", why=words)
+    await told(run, crew, "uat", feature=feature, uat=result if said else "", why=words or _overruled(said))
     return await noted(run, crew, f"docs: UAT of {feature or 'all features'}: {result}")
 
 
@@ -345,8 +345,13 @@ def _accepted(crew: Crew, feature: str, said: Reply | None, found: Sequence[Find
     if said:
         records = records.told("uat", "pm", f"Validate {feature or 'all features'}", when, kind="request")
         records = records.answered("uat", "failed" if found else "passed", when)
-    decision = "failed" if found else "passed"
+    decision = "failed" if found else ", ".join(("passed", *_overruled(said)))
     return records.validated(feature, decision, when, tried=tried, issues=left, not_met=unmet)
+
+
+def _overruled(said: Reply | None) -> tuple[str, ...]:
+    """A user's no that did not stand is not told as a yes."""
+    return ("though UAT objected at first: evidence settled it",) if getattr(said, "objections", ()) else ()
 
 
 def _name(subject: Task | Plan) -> str:

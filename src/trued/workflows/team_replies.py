@@ -87,7 +87,7 @@ class Tested(Reply):
         found += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
         refused = self.result == "FAIL" or self.status is not Status.DONE
         unnamed = Finding(what=f"QA says {self.result} and {self.status}, and names no failure")
-        return found or ((unnamed,) if refused else ())
+        return found or ((unnamed,) if refused else _idle("QA", self.tried))
 
 
 class Validated(Reply):
@@ -105,4 +105,9 @@ class Validated(Reply):
         found += [Finding(what=f"not met: {one}") for one in self.not_met]
         refused = self.decision == "failed" or self.status is not Status.DONE
         unnamed = Finding(what=f"UAT says {self.decision} and {self.status}, and names no issue")
-        return tuple(found) or ((unnamed,) if refused else ())
+        return tuple(found) or ((unnamed,) if refused else _idle("UAT", self.tried))
+
+
+def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
+    """A yes of somebody who names nothing that they did is no look at it."""
+    return () if any(one.strip() for one in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)
