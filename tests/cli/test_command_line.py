@@ -63,7 +63,8 @@ def test_every_command_has_help_of_its_own() -> None:
 
 
 def test_help_is_instant() -> None:
-    """At most twice a bare interpreter and 0.3 s. Counted in processor time, since the machine may be busy."""
+    """At most twice a bare interpreter and 0.3 s, or as much more as the machine is slower. Counted in processor
+    time, since it may be busy."""
 
     def spent(*command: str) -> float:
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -72,7 +73,8 @@ def test_help_is_instant() -> None:
         return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
     help_s = min(spent("-m", "trued", "--help") for _ in range(3))
-    assert help_s <= 2 * min(spent("-c", "pass") for _ in range(3)) + 0.3
+    bare_s = min(spent("-c", "pass") for _ in range(3))
+    assert help_s <= max(2 * bare_s + 0.3, 20 * bare_s)
 
 
 def test_help_loads_nothing_heavy() -> None:

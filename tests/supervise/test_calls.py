@@ -141,20 +141,25 @@ async def test_the_agent_sees_only_the_variables_that_it_may(world: World, monke
     assert {"SHOWN", "HOME", "PATH", "TRUED_CALL"} <= set(names)
 
 
+def spent(*command: str, says: bytes) -> float:
+    """Processor time, and not that of the wall: the machine may be busy with other tests."""
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as said:
+        assert said.read() == says
+    _, status, used = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, "nobody said go: nothing was started, and that is no error"
+    return used.ru_utime + used.ru_stime
+
+
 def test_a_supervisor_is_ready_in_a_blink(tmp_path: Path) -> None:
-    taken = []
-    for n in range(5):
-        folder = tmp_path / str(n)
+    folders = [tmp_path / str(number) for number in range(5)]
+    for folder in folders:
         folder.mkdir()
-        process = subprocess.Popen([*SUPERVISOR, str(folder)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
-        assert process.stdout is not None
-        with process.stdout as said:
-            assert said.read() == b"ready\n"
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        assert process.returncode == 0, "nobody said go: nothing was started, and that is no error"
-        taken.append(used.ru_utime + used.ru_stime)  # and not wall time: the machine may be busy with other tests
-    assert statistics.median(taken) <= 0.3
+    taken = statistics.median(spent(*SUPERVISOR, str(folder), says=b"ready\n") for folder in folders)
+    bare = min(spent(sys.executable, "-c", "pass", says=b"") for _ in range(3))
+    assert taken <= max(0.3, 20 * bare), "0.3 s, or as much more as the machine is slower"
 
 
 def test_a_supervisor_loads_nothing_heavy_before_it_is_ready() -> None:
