@@ -40,6 +40,12 @@ class Returned(Generic[R]):
     reply: R | None
     lefts: tuple[Answered, ...] = ()  # try by try
     tries: int = 1
+    before: tuple[R, ...] = ()  # what was said in tries that failed, where the last one gave a reply, too
+
+    @property
+    def replies(self) -> tuple[R, ...]:
+        """All that was said, the last word last: asking again takes nothing back."""
+        return (*self.before, self.reply) if self.reply is not None else ()
 
     @property
     def good(self) -> bool:
@@ -87,8 +93,8 @@ class Patterns(Parallel):
             )
             told = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
             reply = await session.tolerant(errand.subject, **{**errand.context, **told})
-            lefts = (*returned.lefts, session.left)
-            returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1)
+            lefts, before = (*returned.lefts, session.left), returned.replies if reply else returned.before
+            returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1, before)
         return returned
 
     async def cluster(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:

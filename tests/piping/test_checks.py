@@ -1,15 +1,17 @@
 """What agents say against what the engine saw; which words they may use; whose findings become checks."""
 
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import pytest
 
-from trued.decide import REVISING, Decision, verification
-from trued.memory import Memory
+from trued.decide import REVIEWERS, REVISING, Decision, review, verification
+from trued.documents.feature_folder import FeatureFolder
+from trued.memory import Memory, Shared
 from trued.patterns import Returned
 from trued.piping.checks import Checked, critiques, objections, overruled
-from trued.piping.desk import worst
-from trued.types import Status
+from trued.piping.desk import Desk, outweighing, worst
+from trued.run import Run
+from trued.types import Finding, Goal, Status
 from trued.workflows import pipeline_replies
 from trued.workflows.pipeline_replies import BuildChecked, Critique, Planned, Researched, Reviewed, Told, Verified
 
@@ -124,3 +126,47 @@ def test_findings_of_a_round_are_those_of_all_but_the_reviewer_for_knowledge() -
     checked = Checked(Decision(status=REVISE), {}, replies)
     assert [one.what for one in checked.findings] == ["T1: open: no code", "AC-1 does not hold"]
     assert Planned(tasks=()).failures == ()
+
+
+@pytest.mark.spec("PIPE-3", "PIPE-7")
+def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
+    """Who says ERROR is followed by another: of both words the worse is the one that routes."""
+    grave = {"what": "the key is in the code", "requirement": "R", "severity": "critical"}
+    first = Reviewed.model_validate({"status": ERROR, "findings": [grave]})
+    mild, last = Reviewed(status=ERROR, summary="no network"), Reviewed(severity="Minor", key_findings=("all is well",))
+    lost = Returned("r-security", "r-security", last, tries=2, before=(mild, first))
+    assert outweighing(lost) == (first,)
+    desk = Desk(cast(Run, None), Goal(text="do it"), FeatureFolder(slug="x"), Shared())
+    noted = desk.memories({"r-security": lost})["r-security"]
+    assert noted is not None
+    assert (noted.status, noted.severity) == (DONE, "Blocker")
+    assert noted.findings == ("the key is in the code", "all is well")
+    assert review({**{name: memory(name) for name in REVIEWERS}, "r-security": noted}).status is ERROR
+    assert [one.what for one in objections({"r-security": lost})] == ["the key is in the code"]
+    checked = Checked(Decision(status=REVISE), {}, {"r-security": lost})
+    assert [one.what for one in checked.findings] == ["the key is in the code"]
+    fine = Returned("r-security", "r-security", last, tries=2, before=(mild,))
+    assert outweighing(fine) == ()
+    verifier = Returned(
+        "v-build", "v-build", BuildChecked(), tries=2, before=(BuildChecked(status=ERROR, severity="fail"),)
+    )
+    assert outweighing(verifier) == ()  # whether it builds and is tested the engine sees itself
+
+
+@pytest.mark.spec("PIPE-5", "PIPE-7")
+@pytest.mark.parametrize(
+    ("said", "stands"),
+    [
+        (["C1"], {"C1"}),
+        (["c2"], {"C2"}),
+        (["C2: it is slow", "[C1]"], {"C1", "C2"}),
+        (["still true: It is slow"], {"C2"}),
+        (["the second one"], {"C1", "C2"}),  # somebody says that one of them holds
+        (["C9"], {"C1", "C2"}),
+        (["", " "], set()),
+    ],
+)
+def test_a_critique_that_is_found_again_stands_however_it_is_named(said: list[str], stands: set[str]) -> None:
+    known = {"C1": Finding(what="the lock can be picked"), "C2": Finding(what="it is slow")}
+    replies = returned(r_quality=Reviewed.model_validate({"repeats": said}), r_security=Reviewed())
+    assert Checked(Decision(status=DONE), {}, replies).repeated(known) == stands

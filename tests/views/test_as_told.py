@@ -6,7 +6,8 @@ import pytest
 
 from tests.views.recorded import Recorder
 from trued.cli import words
-from trued.piping.desk import Decided, Stepped, Wave
+from trued.piping.desk import Decided, Stepped
+from trued.piping.turns import Wave
 from trued.teaming import Told
 from trued.types import Event, Status, Value
 from trued.views import Progress, Remark, stages_of, team_of

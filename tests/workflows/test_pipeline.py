@@ -124,3 +124,13 @@ async def test_a_security_review_that_is_missing_or_finds_a_blocker_stops_the_ru
         assert len({one.session for one in crew.orders}) == times
         assert decided(engine, record)[-1] == ("review", "ERROR")
         assert ("memory/r-security.mem.md" in line.files(record)) == (times == 1)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("PIPE-3", "PIPE-7")
+async def test_a_blocker_is_not_unsaid_by_whoever_is_asked_next(before_review: Halt) -> None:
+    finds = {"status": "ERROR", "severity": "Blocker", "key_findings": ["the key is in the code"]}
+    async with before_review.gone_on(Crew(r_security=[finds])) as (_, engine, record):
+        assert (record.state, record.code) == ("not proven", 1)
+        assert "the key is in the code" in record.why
+        assert decided(engine, record)[-1] == ("review", "ERROR")

@@ -1,7 +1,8 @@
 """Checks: what verifiers and reviewers say, held against the engine's own build, tests and proof; the worse counts."""
 
+import re
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ from ..proof.checks.runners.commands import recognised
 from ..proof.checks.tests import scripts_in
 from ..run import Run
 from ..types import Finding, Plan, Severity, Status, TestsCheck
-from .desk import Desk, unfinished, worst
+from .desk import Desk, outweighing, unfinished, worst
 
 TESTS, TASKS = "v-tests", "v-tasks"
 COMPILING = ["python3", "-m", "compileall", "-q"]
@@ -51,11 +52,24 @@ class Checked:
     @property
     def findings(self) -> tuple[Finding, ...]:
         """All that stands in the way, whoever found it; who names nothing is taken by its key findings."""
-        return (*self.gaps, *(one for name, back in self.returned.items() for one in _said(name, back.reply)))
+        said = (one for name, back in self.returned.items() for each in _heard_of(back) for one in _said(name, each))
+        return (*self.gaps, *said)
 
-    def repeated(self) -> set[str]:
-        """Critiques of the design that somebody found again in the work."""
-        return {name for back in self.returned.values() for name in getattr(back.reply, "repeats", ())}
+    def repeated(self, known: Mapping[str, Finding]) -> set[str]:
+        """Critiques of the design that somebody found again in the work; by whatever name nobody knows, all of them."""
+        words = {word for back in self.returned.values() for word in getattr(back.reply, "repeats", ()) if word.strip()}
+        return {name for word in words for name in _named(word, known)}
+
+
+def _heard_of(back: Returned[Any]) -> tuple[Any, ...]:
+    return (*outweighing(back), back.reply)
+
+
+def _named(word: str, known: Mapping[str, Finding]) -> Collection[str]:
+    number = re.match(r"\W*c?(\d{1,4})\b", word, re.IGNORECASE)
+    if number and f"C{int(number[1])}" in known:
+        return (f"C{int(number[1])}",)
+    return [name for name, one in known.items() if one.what.casefold() in word.casefold()] or known
 
 
 def _said(name: str, reply: Any) -> tuple[Finding, ...]:
@@ -151,13 +165,11 @@ def objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
     """Findings that the engine can run, and those on a requirement by somebody who asks for a revision."""
     found = list[Finding]()
     for name, back in returned.items():
-        reply = back.reply
-        if reply is None or name == decide.KNOWLEDGE:
-            continue
-        for one in reply.findings:
-            grave = reply.status is not Status.DONE or one.severity >= Severity.MAJOR
-            if one.case is not None or (one.requirement and grave):
-                found.append(Finding.model_validate({**one.model_dump(), "by": name}))
+        for reply in _heard_of(back) if back.reply is not None and name != decide.KNOWLEDGE else ():
+            for one in reply.findings:
+                grave = reply.status is not Status.DONE or one.severity >= Severity.MAJOR
+                if one.case is not None or (one.requirement and grave):
+                    found.append(Finding.model_validate({**one.model_dump(), "by": name}))
     return tuple(found)
 
 
@@ -237,10 +249,12 @@ async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
         desk.run.dispute(name, stands or _said_before(desk, name, verification))
     named = {line.partition(":")[0] for line in review.decision.why}
     for name in REVIEWERS:
-        stands = _standing(name, review) if not review.settled and name in named else ()
+        heavy = name != decide.KNOWLEDGE and (memory := review.said.get(name)) and memory.severity in GRAVE
+        stands = _standing(name, review) if not review.settled and (name in named or heavy) else ()
         desk.run.dispute(name, stands or _said_before(desk, name, review))
-    again = verification.repeated() | review.repeated()
-    looked = verification.returned.get("v-feature") or review.decision.status is not Status.ERROR
+    again = verification.repeated(desk.critiques) | review.repeated(desk.critiques)
+    feature = verification.returned.get("v-feature")
+    looked = (feature and feature.good) or review.decision.status is not Status.ERROR
     left = {name: one for name, one in desk.critiques.items() if name in again or not looked}
     for critic in CRITICS:
         desk.run.dispute(critic, [one for one in left.values() if one.by == critic])
@@ -285,14 +299,16 @@ def critiques(
     found = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
-        if back.reply is None or not _is_grave(worst(name, back.reply), back.reply.status):
-            continue
-        grave = [one for one in back.reply.findings if one.severity >= Severity.HIGH] or [*back.reply.findings]
-        words = (
-            [one.what for one in grave] or list(back.reply.key_findings) or [back.reply.summary or back.reply.severity]
-        )
-        found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in words]
+        for reply in _heard_of(back):
+            if reply is not None and _is_grave(worst(name, reply), reply.status):
+                found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in _held_against(reply)]
     return {f"C{number}": one for number, one in enumerate(found, 1)}
+
+
+def _held_against(reply: Any) -> list[str]:
+    """Its grave findings; else all of them, or whatever words there are."""
+    grave = [one for one in reply.findings if one.severity >= Severity.HIGH] or [*reply.findings]
+    return [one.what for one in grave] or list(reply.key_findings) or [reply.summary or reply.severity]
 
 
 def _is_grave(severity: str, status: Status) -> bool:

@@ -51,11 +51,6 @@ class Decided(Value):
     why: tuple[str, ...] = ()
 
 
-class Wave(Value):
-    number: int
-    tasks: tuple[str, ...]
-
-
 @dataclass
 class Desk:
     """All that the orchestrator knows. Made anew from the journal with every replay."""
@@ -164,13 +159,14 @@ class Desk:
         if reply is None:
             return None
         undone = [f"the engine undid what it wrote into {path}" for path in self._foreign(one)]
-        said = reply.key_findings or tuple(finding.what for finding in reply.findings) or (reply.summary,)
+        worse = outweighing(one)
+        said = (*(line for each in worse for line in _words(each)), *_words(reply))
         return Memory(
             agent=one.name,
             role=one.role,
             status=decide.spoken(one.name, reply.status),
             findings=(*undone[:2], *said),
-            severity=worst(one.name, reply),
+            severity=worst(one.name, worse[0] if worse else reply),
             decisions=reply.decisions,
             artifacts=self._left_by(one.name) or one.changed,
         )
@@ -363,6 +359,25 @@ def worst(name: str, reply: Reply) -> str:
     by_findings = words[own] if scale is Concern else words[max(0, own - 1)]
     stated = scale.read(said)
     return str(by_findings) if stated is None or stated.rank < by_findings.rank else said
+
+
+def outweighing(one: Returned[Any]) -> tuple[Any, ...]:
+    """What a critic or reviewer said before it was asked again, worst first, where that is worse than its last word:
+    who failed may be followed by another, and what was found is not unsaid by that."""
+    scale = SCALES.get(one.name.partition("-")[0])
+    if scale is None or one.reply is None:
+        return ()
+
+    def rank(reply: Any) -> int:
+        found = scale.read(worst(one.name, reply))
+        return -1 if found is None else found.rank
+
+    worse = [reply for reply in one.before if rank(reply) > rank(one.reply)]
+    return tuple(sorted(worse, key=rank, reverse=True))
+
+
+def _words(reply: Any) -> tuple[str, ...]:
+    return reply.key_findings or tuple(finding.what for finding in reply.findings) or (reply.summary,)
 
 
 def unfinished(reply: Reply) -> tuple[Any, ...]:
