@@ -30,7 +30,7 @@ class Shop(BaseHTTPRequestHandler):
 
 HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop).serve_forever()
 """
-SERVE = {"command": ["python", "shop.py"], "port_env": "PORT", "ready": {"path": "/", "within_s": 15}}
+SERVE = {"command": ["python", "shop.py"], "port_env": "PORT", "ready": {"path": "/", "within_s": 60}}
 REQUIRED = {
     "id": "words",
     "text": "it says how many",
