@@ -133,6 +133,7 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
         if "conflict" not in order.brief.lower():
             (folder / odd).write_bytes(mine)
             (folder / "logo.bin").write_bytes(b"\0" + mine)
+            (folder / f"{mine.decode().strip()}.txt").write_bytes(mine)
             if mine == b"red\n":
                 (folder / "place").mkdir()
                 (folder / "place" / "x").write_bytes(mine)
@@ -141,6 +142,7 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
         elif order.key.endswith("#3"):
             (folder / odd).write_bytes(b"red\nblue\n")
             next(folder.glob("place~*")).rename(folder / "place" / "y")
+            (folder / "red.txt").unlink()  # the other's, and merged without a conflict
         return {}
 
     engine, name, again = await engine_and_run(ground, act)
@@ -162,9 +164,10 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
         assert await run.join(two) is None
     assert await run.read(shown) == "red\nblue\n"
     merged = events(engine, engine.journal.run(name), "merged")[-1]
-    assert merged.data["given_up"] == ["logo.bin"]
+    assert merged.data["given_up"] == ["logo.bin", "red.txt"]
     assert [said for each in run.line.unsure.values() for said in each] == [
-        "logo.bin: of two versions that contradict each other one stands as it was, and the other was given up (task b)"
+        f"{path}: of two versions that contradict each other one stands as it was, and the other was given up (task b)"
+        for path in ("logo.bin", "red.txt")
     ]
 
 

@@ -84,7 +84,7 @@ class Parallel(Delivery):
                 found = Joined(commit=theirs.head, files=await part._unsettled(left), marks=marks, at=at)
             else:
                 found = await self._merged(theirs.head, message or f"merge: {name}", max(line.when, theirs.when))
-                found = found.model_copy(update={"given_up": await part._given_up(files, marks)})
+                found = found.model_copy(update={"given_up": await part._given_up(files, marks, at)})
             if found.files:
                 self.steps.tell("join")("conflict", part=name, files=[one.path for one in found.files])
             else:
@@ -121,13 +121,16 @@ class Parallel(Delivery):
             found += [path] if marked(await self.read(path), shown, labels) else []
         return list(dict.fromkeys(found))
 
-    async def _given_up(self, files: Sequence[str], marks: Sequence[str]) -> tuple[str, ...]:
-        """Files that are now as one side had them: that the other is in it, too, is its agent's word alone."""
+    async def _given_up(self, files: Sequence[str], marks: Sequence[str], at: str) -> tuple[str, ...]:
+        """Files that are now as one side had them: that the other is in it, too, is its agent's word alone. Of the
+        conflict, and of what had been merged by itself and was undone."""
         read, sides = self.kit.workspace.read, [one.split()[-1] for one in marks]
+        since = await self.kit.workspace.changed(at, self.line.head) if at else ()
+        beside = [path for path in since if _plain(path, sides) == path]
         found = list[str]()
-        for path in dict.fromkeys(_plain(path, sides) for path in files):
+        for path in dict.fromkeys((*(_plain(path, sides) for path in files), *beside)):
             now = await read(self.line.head, path)
-            folder = now is None and path not in files  # in whose place the other side had a file
+            folder = now is None and path not in (*files, *beside)  # in whose place the other side had a file
             if not folder and now in [await read(one, path) for one in sides]:
                 found.append(path)
         return tuple(found)

@@ -36,6 +36,7 @@ def test_what_needs_nothing_works_at_once_and_the_rest_as_soon_as_its_needs_are_
         ((work("T1-"),), "'T1-' cannot be a task's id"),
         ((work("a..b"),), "'a..b' cannot be a task's id"),
         ((work("T1.LOCK"),), "'T1.LOCK' cannot be a task's id"),
+        ((work("Goal"),), "'Goal' cannot be a task's id: it means the whole request"),
         ((work("T1\n"),), "'T1\\n' cannot be a task's id"),
         ((work("T1", criteria=["AC-9"]),), "T1 serves 'AC-9', and there is no such acceptance criterion"),
         (tuple(work(f"T{number}") for number in range(300)), "300 tasks are too many"),

@@ -32,7 +32,7 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     async def red(order: Order) -> dict[str, Any]:
         await asyncio.wait_for(later.wait(), 60)  # the first task is the last that is ready
         (Path(order.folder) / "words.txt").write_text("red\n")
-        return {}
+        return {"files": ["./words.txt", "ghost.py"]}
 
     def blue(order: Order) -> dict[str, Any]:
         (Path(order.folder) / "words.txt").write_text("blue\n")
@@ -50,6 +50,10 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     await implemented(desk, desk.works, Implemented)
     assert await run.read("words.txt") == "red\nblue\n"
     engine, _ = stage.line.engine()
+    refuted = "says that it changed ghost.py: that is as it was on the base, or is not there"
+    claims = [one.data["what"] for one in engine.journal.events(run.id) if one.kind == "claim refuted"]
+    assert claims == [f"implementer-T01 {refuted}"]
+    assert f"it {refuted}" in (await run.read(desk.folder.path("memory/implementer-T01.mem.md")) or "")
     told = [one for one in engine.journal.events(run.id) if one.kind in ("merged", "conflict")]
     assert [(one.kind, str(one.data["part"])[-3:]) for one in told] == [
         ("merged", "T01"),

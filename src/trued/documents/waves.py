@@ -14,6 +14,7 @@ Kind: TypeAlias = Literal["implementation", "documentation"]
 NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
 MOST = 200  # tasks: a plan of more is no plan for one feature
 TITLE, SHOWN = 80, 60
+WHOLE = ("goal", "plan")  # names of the whole request: what a user says of that is not said of one task
 
 
 class Work(Value):
@@ -54,6 +55,12 @@ def wrong_with(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[F
     return tuple(Finding(what=words, where="the plan") for words in _wrong(works, criteria))
 
 
+def _unfit(name: str) -> str:
+    if name.casefold() in WHOLE:
+        return "it means the whole request"
+    return "" if NAMED.fullmatch(name) else "letters, digits, '-', '_' and '.' between them, 32 at most"
+
+
 def _wrong(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
     ids = [one.id for one in works]
     if len(ids) > MOST:
@@ -62,8 +69,8 @@ def _wrong(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
     if not works:
         yield "it has no task"
     for name in dict.fromkeys(ids):
-        if not NAMED.fullmatch(name):
-            yield f"{name[:SHOWN]!r} cannot be a task's id: letters, digits, '-', '_' and '.' between them, 32 at most"
+        if why := _unfit(name):
+            yield f"{name[:SHOWN]!r} cannot be a task's id: {why}"
         if sum(one.casefold() == name.casefold() for one in ids) > 1:
             yield f"the id {name} is there twice"
     for one in works:

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
 from ..calls import Answered
 from ..documents.feature_folder import DESIGN
 from ..documents.waves import Work, waves
+from ..memory import Memory
 from ..patterns import TRIES, Returned
 from ..redact import inert
 from ..run import Run
@@ -15,7 +17,7 @@ from ..types import Finding, Reply, Status, Value
 from .desk import Desk, Stepped
 
 ATTEMPTS = 3  # of one task in one wave: its work, and what a failure or a conflict asks for on top
-TITLE = 60
+TITLE, NAMED = 60, 5
 Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # by task: what stands in its way
 NO_GAPS: Gaps = {}
 
@@ -23,6 +25,10 @@ NO_GAPS: Gaps = {}
 class Wave(Value):
     number: int
     tasks: tuple[str, ...]
+
+
+class Refuted(Value):
+    what: str
 
 
 @dataclass(frozen=True)
@@ -62,10 +68,26 @@ async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: G
         for one in wave:
             turns[one.id] = await _merged(desk, turns[one.id])
             desk.failed = desk.failed - {one.id} | (set() if turns[one.id].session else {one.id})
-        await desk.filed(f"wave {desk.wave}", {agent_of(one): turns[one.id].returned for one in wave})
+        returned = {agent_of(one): turns[one.id].returned for one in wave}
+        await desk.filed(f"wave {desk.wave}", returned, await _claimed(desk, returned))
         lost = tuple(f"{one.id} is open" for one in wave if one.id in desk.failed)
         ended = Stepped(step="implementation", agents=agents, result="ERROR" if lost else "DONE", why=lost)
         await desk.run.told("step", ended)
+
+
+async def _claimed(desk: Desk, returned: Mapping[str, Returned[Reply]]) -> dict[str, Memory | None]:
+    """Their memories, with what git does not bear out: a file that they say they changed, and that is as it was."""
+    memories, changed = desk.memories(returned), {*await desk.run.changes()}
+    for name, memory in memories.items():
+        said = [str(PurePosixPath(path)) for path in getattr(returned[name].reply, "files", ())]
+        wrong = [path for path in dict.fromkeys(said) if path not in changed]
+        if memory is not None and wrong:
+            what = f"says that it changed {', '.join(wrong[:NAMED])}: that is as it was on the base, or is not there"
+            await desk.run.told("claim refuted", Refuted(what=f"{name} {what}"))
+            memories[name] = Memory.model_validate(
+                {**memory.model_dump(), "findings": (f"it {what}", *memory.findings)}
+            )
+    return memories
 
 
 async def _worked(desk: Desk, work: Work, reply: type[R], gaps: Sequence[Finding]) -> Turn:
