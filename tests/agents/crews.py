@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from tests.agents.conformance.rows import PROGRAMS, Row
-from tests.agents.model import Answer, Read, Run, Script, Write
+from tests.agents.model import Answer, Read, Run, Say, Script, Write
 from tests.agents.model.script import Step
 from tests.agents.model.turn import Turn
 
@@ -48,7 +48,13 @@ def is_wrong(turn: Turn) -> bool:
 
 
 def played(parts: Mapping[str, Part]) -> Callable[[Turn], Script]:
-    return lambda turn: Script(parts[wanted(turn)](turn) if turn.tools else [Answer({})])
+    """Who has no part says so: without an answer its program would ask again and again."""
+
+    def choose(turn: Turn) -> Script:
+        part = parts.get(wanted(turn)) if turn.tools else None
+        return Script(part(turn) if part else [Say("I have no part in this.")])
+
+    return choose
 
 
 def told(**more: Any) -> dict[str, Any]:
