@@ -47,6 +47,20 @@ async def test_no_words_of_the_head_excuse_a_build_that_passes_on_the_base(tmp_p
     assert (same.tried.outcome, same.drivers) == (Outcomes.PASSED, ())
 
 
+@pytest.mark.slow
+@pytest.mark.spec("PIPE-14", "LAW-11")
+async def test_a_script_that_is_another_than_on_the_base_is_named(tmp_path: Path) -> None:
+    base = {**BASE, "web/package.json": '{"scripts": {"build": "tsc"}}', "package.json": '{"scripts": {"lint": "x"}}'}
+    one = Trial(tmp_path, base, [{"id": "a", "text": "a", "checks": [{"kind": "command", "command": "false"}]}])
+    await one.workspace.begin()
+    contract = (await one.seal()).model_copy(update={"frozen": {}})
+    more = '{"scripts": {"lint": "x", "more": "y"}}'
+    head = await one.head({"web/package.json": '{"scripts": {"build": "true"}}', "package.json": more})
+    found = await built(one.workspace, contract, "true npm run build", head)
+    assert (found.tried.outcome, found.drivers) == (Outcomes.PASSED, ("web/package.json",))
+    assert (await built(one.workspace, contract, "true", head)).drivers == ()
+
+
 def ended(outcome: str, kind: str = "", detail: str = "") -> Tried:
     return Tried(id="make build", outcome=Outcomes(outcome), kind=kind, detail=detail)
 

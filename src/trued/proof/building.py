@@ -7,12 +7,15 @@ from trued.errors import CannotJudge
 from trued.protocols import Workspace
 from trued.types import CommandCheck, Contract, Outcomes, Tried
 
+from .checks.tests import scripts_in
 from .prove import same_interpreter
-from .room.bench import Wanted
+from .room.bench import Bench, Wanted
 from .room.cleanroom import clean_room
 from .room.frozen import own_drivers
+from .room.packagejson import is_manifest
 from .taking import take
 
+_SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
 WITHIN_S = 900.0
 LINES = 6  # of what a build says at last: its reason is among them
 ON_BASE = "it fails on the base in the same way:"
@@ -68,8 +71,22 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
         async with clean_room(workspace, contract, commit, interpreter) as (bench, _):
             if bench.broken:
                 return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[1], detail=bench.broken))
-            own = own_drivers(command, bench.room, list(bench.frozen))
+            own = [
+                one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
+            ]
+            own += await _scripted(workspace, contract, command, bench) if here != before else []
             fact = await take(CommandCheck(command=command, within_s=WITHIN_S), bench, Wanted())
     except CannotJudge as error:
         return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
-    return Building(fact.tried[0], tuple(name for name in own if here.get(name) != before.get(name)))
+    return Building(fact.tried[0], tuple(own))
+
+
+async def _scripted(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
+    """Manifests of Node whose scripts are not those of the base, where a script is what is run."""
+    found = list[str]()
+    for path in await workspace.blobs(contract.base) if _SCRIPTS.search(command) else ():
+        place = bench.room / path
+        if is_manifest(path) and place.is_file() and not place.is_symlink():
+            base, now = scripts_in(await workspace.read(contract.base, path)), scripts_in(place.read_bytes())
+            found += [path] if any(now.get(name) != script for name, script in base.items()) else []
+    return found
