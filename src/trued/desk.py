@@ -99,6 +99,13 @@ class Desk(Generic[D, Q]):
         counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(self.scope, one)]
         return (*self.given_up(), *shortcomings(verdict), *crew.worse(verdict.beside), *counted)
 
+    def done(self, run: Run) -> None:
+        """Done with nothing changed: that may be right, but nobody has shown it, so every verdict says it."""
+        idle = f"nothing was changed for {self.task}: that it was there already is the developer's word"
+        qa = " and QA's" if self.tested else ""
+        word = f"{idle}{qa}; the engine saw only that nothing is worse"
+        run.unsure(f"task {self.task}", [word] if run.head == self.accepted else [])
+
     def given_up(self) -> tuple[Finding, ...]:
         """A developer's own word that it is not done, or cannot go on: QA's yes does not outweigh it."""
         said, asks = self.said, getattr(self.said, "asks", None)
@@ -134,6 +141,7 @@ async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
         return ()
     if not found.total and recognised(command) is None:  # no developer could mend a command that is none of tests
         await run.note("tests not counted", command=command, why=found.why or "nothing was counted")
+        run.unsure(f"tests {command}", [f"tests that the tech lead named could not be counted: {command[:SAID]}"])
         return ()
     what = f"{found.passing} of {found.total} tests pass" if found.total else await _why(run, command, found)
     said = f":\n{found.said[:SAID]}" if found.said else ""

@@ -229,7 +229,9 @@ async def attempted(run: Run, crew: Crew, desk: Desk[D, Q], gaps: Sequence[Findi
     desk.gaps = tuple(gaps)
     stuck = bool(gaps) and desk.part.stuck(Verdict.open(desk.task, *gaps))
     crew = crew.attempted(desk.task, gaps, stuck=stuck)
-    crew = crew if gaps else crew.holding(desk.judged).with_proven(*desk.due)
+    if not gaps:
+        desk.done(run)
+        crew = crew.holding(desk.judged).with_proven(*desk.due)
     task = crew.backlog.task(desk.task)
     crew = crew.recorded(_tested(crew, desk, task, run.when))
     words = tuple(one.what for one in gaps) + (

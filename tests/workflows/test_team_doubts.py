@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.workflows.team_agents import Act, Members, Teams, planned
+from tests.workflows.team_agents import Act, Members, Teams, planned, told
 from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."
@@ -83,3 +83,36 @@ async def test_whoever_still_asks_after_three_answers_has_neither_built_nor_test
     results = one.page(record, "qa/results.md")
     assert "the developer still asks: why?" in results
     assert "QA's question is not answered: is zero a number?" in results
+
+
+def wrongly(_: Order, case: dict[str, Any]) -> dict[str, Any]:
+    return {"decision": "failed", "tried": ["used it"], "issues": [{"what": "it does not double", "case": case}]}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-7")
+async def test_an_issue_whose_own_case_passes_is_closed_and_is_not_told_as_if_nobody_had_objected(one: Teams) -> None:
+    case = {"call": "tiny:double", "args": [3], "returns": 6}
+    members = Members(planned("double")).play("uat", lambda order: wrongly(order, case))
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("done", 0)
+    words = "though UAT objected at first: evidence settled it"
+    assert [each["why"] for each in told(engine, record, "uat")] == [[words], [words]]
+    assert f"F1: passed, {words}" in one.page(record, "uat/results.md")
+
+
+@pytest.mark.slow
+@pytest.mark.spec("TEAM-5", "LAW-11")
+async def test_a_task_for_which_nothing_was_changed_is_done_by_words_alone_and_the_verdict_says_so(one: Teams) -> None:
+    tasks = [{"title": "write double"}, {"title": "write triple"}]
+    members = Members({**planned("double"), "stories": [{"name": "numbers", "tasks": tasks}]})
+    idle: dict[str, Any] = {"summary": "it was there already"}
+    members.play("dev", lambda order: idle if "F1-T2/" in order.key else members.dev(order))
+    engine = one.played(members)
+    record = await one.teamed(engine, ONE)
+    assert (record.state, record.code) == ("done", 0)  # the user asked for double alone
+    verdict = engine.verdict(record.id)
+    assert verdict
+    (said,) = [each for each in verdict.undecided if "nothing was changed" in each]
+    assert "nothing was changed for F1-T2" in said
