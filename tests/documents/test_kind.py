@@ -88,6 +88,11 @@ SHAPES: dict[str, tuple[dict[str, str], str, tuple[str, str, str]]] = {
         "Python",
         ("python3 -m compileall -q app.py", "", ""),
     ),
+    "a file that is called like an option": (
+        {"-x.py": "", "slug.py": ""},
+        "Python",
+        ("python3 -m compileall -q ./-x.py slug.py", "", ""),
+    ),
     "no manifest, and tests with unittest": (
         {"slug.py": "", "tests/test_slug.py": UNITTEST},
         "Python",
