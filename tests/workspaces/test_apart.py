@@ -1,5 +1,8 @@
 """Commits beside the line: pictures without a history, and commits that an agent made by itself."""
 
+import asyncio
+import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -43,3 +46,18 @@ async def test_a_commit_is_known_once_an_agent_made_it_and_no_other_is(repo: Pat
 
 def _named(branch: str, like: GitWorkspace) -> GitWorkspace:
     return GitWorkspace(like.repo, like.home, "r2", branch, like.base, like.confinement())
+
+
+async def test_a_commit_of_hundreds_of_files_needs_no_hundreds_of_open_ones(begin: Begin) -> None:
+    workspace = begin()
+    await workspace.begin()
+    files = {f"tasks/{number}.md": b"%d\n" % number for number in range(150)}
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = max(int(one) for one in os.listdir("/proc/self/fd")) + 300  # noqa: PTH208
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, before[1]))
+    try:
+        async with asyncio.timeout(60):
+            head = await workspace.record(workspace.base, files, message="tasks", when=1.0)
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+    assert set(await workspace.changed(workspace.base, head)) == set(files)

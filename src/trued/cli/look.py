@@ -18,7 +18,7 @@ from ..redact import plain
 from ..spool import events as spooled
 from ..types import RunRecord
 from ..views import Progress, ledger, listed, state_of
-from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of
+from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
 from .summary import advise, used_lines, whole
 from .terminal import as_json as one_line
 from .terminal import err, hint, out, print_json
@@ -239,6 +239,7 @@ def report(
     """The whole run as one HTML file that needs nothing else: timeline, ledger, transcripts, tokens and cost."""
     from ..report import write
 
+    writable(path, "--output")
     with opened() as engine:
         record = chosen(engine, run)
         print(write(engine, record.id, path or Path(f"trued-{record.id}.html")))

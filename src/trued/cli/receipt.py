@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from ..errors import BadInput
-from .house import AsJson, RunName, chosen, opened
+from .house import AsJson, RunName, chosen, opened, writable
 from .terminal import hint, home, outside_agents, print_json
 
 app = typer.Typer(rich_markup_mode=None)
@@ -39,6 +39,7 @@ def receipt(
     """
     from ..engine.receipts import Keeping, keep_landed, keep_run
 
+    writable(path, "--output")
     with opened() as engine:
         record = chosen(engine, run)
         target = path or Path(f"trued-{record.id}.receipt.json")

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from .removal import remove_now
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
 ENGINE = "trued"
 UNDONE_READ = 50  # files that an agent wrote where nothing is its own: of more, nobody reads the content
+AT_ONCE = 32  # git processes for the files of one commit: each holds a few of ours open
 LISTED = 7  # commits whose files are remembered: base, start and head, again and again
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
@@ -187,8 +188,7 @@ class Store:
     async def record(self, head: str, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
         """A commit on `head` that changes exactly these files; `head` itself when they are like that already."""
         paths = list(files)
-        writing = (self.git.line("hash-object", "-w", "--stdin", stdin=files[path]) for path in paths)
-        listed, hashes = await asyncio.gather(self.entries(head, paths), asyncio.gather(*writing))
+        listed, hashes = await asyncio.gather(self.entries(head, paths), self._written(files.values()))
         if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
             return head
         starts = {path for path, content in files.items() if content.startswith(b"#!")}
@@ -210,7 +210,7 @@ class Store:
 
     async def apart(self, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
         """A commit without history that holds exactly these files."""
-        hashes = [await self.git.line("hash-object", "-w", "--stdin", stdin=content) for content in files.values()]
+        hashes = await self._written(files.values())
         wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
         async with self.index(scratch) as index:
             variables = {"GIT_INDEX_FILE": str(index)}
@@ -219,6 +219,16 @@ class Store:
         commit = await self.commit(tree, [], author, message)
         await self.keep(f"apart/{commit}", commit)
         return commit
+
+    async def _written(self, contents: Iterable[bytes]) -> list[str]:
+        """The names under which these are in the store now; a plan may have hundreds of files."""
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def write(content: bytes) -> str:
+            async with room:
+                return await self.git.line("hash-object", "-w", "--stdin", stdin=content)
+
+        return list(await asyncio.gather(*map(write, contents)))
 
     async def knows(self, commit: str) -> bool:
         """Is that, or what begins so, a commit that something of this run stands on?"""
