@@ -16,7 +16,7 @@ def a_run(tell: RunJournal) -> None:
     """One chunk that is refuted once, mended, and asked about."""
     tell.tell("run began", title="Slugs", workflow="purple", branch="trued/r-abcde", level="bubblewrap")
     tell.tell("checking", "seal", requirement="slug", side="base", kind="examples", turn=1)
-    tell.tell("sealed", "seal", check="c0ffee", sort="examples", serves=["slug"], cases={"red": 4})
+    tell.tell("sealed", "seal", check="c0ffee", sort="examples", serves=["slug"], cases={"red": 4, "guard": 2})
     tell.tell("contract sealed", "seal", contract="c0ffee", requirements=1, held_out=True, why="tried")
     for turn in (1, 2):
         for role in ("purple-team-a", "purple-team-b"):
@@ -68,7 +68,7 @@ def test_the_live_picture_and_the_one_from_the_journal_are_the_same(journal: Sql
     assert [row.state for row in again.rows.values() if isinstance(row, Checks)] == ["held", "failed", "held"]
     assert again.grades == {"slug": "proven"}
     assert [row.summary for row in again.rows.values() if isinstance(row, Checks)] == [
-        "1 requirement, on the base 4 red, held out",
+        "1 requirement, on the base 4 red, 2 guards, held out",
         "refuted, 1 gap",
         "proven",
     ]

@@ -59,6 +59,9 @@ def test_a_failed_task_is_named_with_its_attempts_and_where_the_results_are() ->
         "QA failed, attempt 3/3: no index (and 1 more)",
         f"task F1-T1: Index failed at attempt 3/3; what QA found: {RESULTS}",
     ]
+    long = {**last, "attempt": 2, "state": "", "why": [f"{'the index is old, ' * 9}and actual: nothing"]}
+    cut = warnings(Progress([tape.event("team", "feature F1/team", kind="task", **long)]))[0]
+    assert cut.endswith("the index is …"), "whole words, and a sign that there are more"
     (failed,) = team_of(seen.team)["failed"]
     assert (failed["id"], failed["results"]) == ("F1-T1", ".trued/team/qa/results.md")
 

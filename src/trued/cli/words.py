@@ -8,7 +8,7 @@ from ..nouns import counted as counted  # for all of the command line
 from ..redact import plain
 from ..types import Case, Event
 from ..views import label_of, scope_of, sentence, waits_for
-from ..views.cases import described
+from ..views.cases import described, stood
 from ..views.features import said
 from ..views.stages import told_stage
 from ..views.team import told_team
@@ -154,7 +154,7 @@ def _judged(data: Mapping[str, Any]) -> str:
 def _sealed(data: Mapping[str, Any]) -> str:
     if "serves" not in data:
         return _all_facts(data)
-    cases = ", ".join(f"{number} {name}" for name, number in (data.get("cases") or {}).items())
+    cases = stood(data.get("cases") or {})
     return f"{', '.join(line(one) for one in data['serves'])} {data.get('sort', '')}: on the base {cases or 'nothing'}"
 
 

@@ -1,10 +1,17 @@
 """A case in words: what is done, and what must come of it."""
 
 import shlex
+from collections.abc import Mapping
 
+from ..nouns import counted
 from ..types import CallCase, Case, HttpCase
 
 ANSWERS = ("status", "headers", "json", "body")  # of an exchange: what must come back
+
+
+def stood(cases: Mapping[str, int]) -> str:
+    """How cases stood on the base: `14 red, 2 guards`."""
+    return ", ".join(counted(number, name, "" if name == "guard" else name) for name, number in cases.items())
 
 
 def described(one: Case) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..types import Event, Grade
 from . import features, noticed, rounds, spoken, stages, team
+from .cases import stood
 from .rows import Call, Checks, Remark, Row
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
@@ -245,7 +246,7 @@ def _contract(seen: Progress, event: Event) -> None:
 
 
 def _on_base(seen: Progress) -> str:
-    cases = ", ".join(f"{number} {name}" for name, number in seen.on_base.items())
+    cases = stood(seen.on_base)
     number = f"{seen.requirements} requirement{'' if seen.requirements == 1 else 's'}"
     return f"{number}, on the base {cases}" if cases else number
 

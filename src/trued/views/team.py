@@ -283,7 +283,12 @@ def _why(data: Mapping[str, Any]) -> str:
     """The first thing that was found, and how many more."""
     found = [one for one in map(str, data.get("why") or ()) if one]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    return f": {found[0][:WHY]}{more}" if found else ""
+    return f": {_cut(found[0])}{more}" if found else ""
+
+
+def _cut(words: str) -> str:
+    """Whole words, and a sign that there are more."""
+    return words if len(words) <= WHY else f"{words[:WHY].rpartition(' ')[0] or words[:WHY]} …"
 
 
 def _result(said: object) -> str:
