@@ -134,6 +134,17 @@ def test_roles_of_a_repository_that_is_not_trusted_are_left_out(trued: Trued, pr
     assert not after["origin"].startswith("packaged")
 
 
+def test_a_git_that_is_no_program_is_one_sentence(each: Each, project: Path, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").write_bytes(b"\x7fELF broken")
+    (tmp_path / "bin" / "git").chmod(0o755)
+    lines = (["run", "goal", "--agent", "command:true"], ["verify", "--base", "HEAD", "--head", "HEAD"], ["gate"])
+    for done in each(*lines, cwd=project, variables={"PATH": str(tmp_path / "bin")}):
+        assert "git" in done.stderr
+        assert "unexpected" not in done.stderr
+        assert done.returncode in (2, 6)
+
+
 @pytest.mark.spec("USE-6")
 def test_trust_shows_the_very_file_that_is_trusted_whatever_it_is_called(trued: Trued, project: Path) -> None:
     roles = project / ".trued" / "roles"

@@ -119,16 +119,20 @@ class Git:
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
         """Exit code, output and what git complained about."""
+        words = command([f"--git-dir={self.folder}", *arguments], settings)
         with self._held() as handles:
-            process = await started_process(
-                *command([f"--git-dir={self.folder}", *arguments], settings),
-                stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.PIPE,
-                env={**environment(), **(variables or {})},
-                cwd=self.folder if self.folder.is_dir() else None,
-                pass_fds=handles,
-            )
+            try:
+                process = await started_process(
+                    *words,
+                    stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    env={**environment(), **(variables or {})},
+                    cwd=self.folder if self.folder.is_dir() else None,
+                    pass_fds=handles,
+                )
+            except OSError as error:
+                raise StateFailed(f"cannot start {words[0]}: {error.strerror}") from error
         try:
             async with asyncio.timeout(within_s):
                 out, said = await process.communicate(stdin or None)

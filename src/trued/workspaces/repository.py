@@ -164,6 +164,8 @@ def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = No
         )
     except FileNotFoundError:
         raise BadInput("git is not installed", then="install git 2.36 or newer") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"git does not answer in {folder}: {error}", then="try `git status` there") from None
     return ran.returncode, ran.stdout.decode(errors="surrogateescape"), ran.stderr.decode(errors="replace")
 
 
