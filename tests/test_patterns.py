@@ -56,7 +56,7 @@ async def test_all_go_at_once_and_who_fails_is_followed_by_a_fresh_one_and_then_
     three = asyncio.Barrier(3)
 
     async def works(order: Order) -> dict[str, Any]:
-        await asyncio.wait_for(three.wait(), 60)  # it ends only if nobody waits for another
+        await asyncio.wait_for(three.wait(), 600)  # it ends only if nobody waits for another
         return {**NOTE, "summary": agent_of(order)}
 
     failing = {"status": "ERROR", "summary": "could not"}

@@ -208,7 +208,7 @@ async def test_together_they_go_side_by_side_and_the_table_says_so(ground: Groun
 
     async def script(order: Order) -> dict[str, Any]:
         if order.key.endswith("#1") and order.role != "purple-team-b":
-            await asyncio.wait_for(both.wait(), 60)  # nobody is done before the other has begun
+            await asyncio.wait_for(both.wait(), 600)  # nobody is done before the other has begun
         (Path(order.folder) / "tiny.py").write_text(RIGHT)
         return PASSED if order.role == "purple-team-b" else BUILT
 
@@ -253,9 +253,9 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
     engine, _ = ground.engine(stuck)  # type: ignore[arg-type]
     made = begin(engine, ready(engine, ways(ground, "solo", "purple")))
     task = asyncio.create_task(go_on(engine, made, engine.resume))
-    await asyncio.wait_for(at_work.wait(), 60)
+    await asyncio.wait_for(at_work.wait(), 600)
     task.cancel()
-    ended = await asyncio.wait_for(task, 60)
+    ended = await asyncio.wait_for(task, 600)
     assert [one.code for one in ended] == [130]
     assert [one["state"] for one in of(engine, made)["runs"]] == ["interrupted", "interrupted"]
     again, runtime = ground.engine(failing("nobody"))

@@ -30,7 +30,7 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     later = asyncio.Event()
 
     async def red(order: Order) -> dict[str, Any]:
-        await asyncio.wait_for(later.wait(), 60)  # the first task is the last that is ready
+        await asyncio.wait_for(later.wait(), 600)  # the first task is the last that is ready
         (Path(order.folder) / "words.txt").write_text("red\n")
         return {"files": ["./words.txt", "ghost.py"]}
 
