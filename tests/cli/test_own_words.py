@@ -57,11 +57,11 @@ async def test_at_the_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
     with terminal(monkeypatch) as person:
         loop.call_later(0.2, os.write, person, b"\n")
         loop.call_later(0.4, os.write, person, b"By adding\n")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             own = await asked(Question(key="k", text=ASKS))
         loop.call_later(0.2, os.write, person, b"r\n")
         loop.call_later(0.4, os.write, person, b"more tests\n")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             chosen = await asked(Question(key="k", text="Go on?", options=("yes", "stop", "redo")))
     assert (own or ())[:2] == ("By adding", "")
     assert (chosen or ())[:2] == ("redo", "more tests")

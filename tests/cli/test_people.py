@@ -89,11 +89,11 @@ async def test_at_the_terminal_a_decision_goes_with_a_reason_and_a_name(monkeypa
     with terminal(monkeypatch) as person:
         for number, words in enumerate((b"r\n", b"too dark\n", b"Ann Lee\n"), 1):
             loop.call_later(0.2 * number, os.write, person, words)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             no = await asked(question)
         for number, words in enumerate((b"a\n", b"\n"), 1):
             loop.call_later(0.2 * number, os.write, person, words)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(300):
             later = await asked(question)
     assert (no, later) == (("reject", "too dark", "Ann Lee"), None)
 

@@ -3,12 +3,14 @@
 import asyncio
 import os
 import sys
+import time
 
 import pytest
 
 from tests.workspaces.conftest import Begin
 from tests.workspaces.test_execution import gone
 from trued.protocols import Command
+from trued.workspaces.execution import GRACE_S
 from trued.workspaces.starting import started_process
 
 
@@ -18,7 +20,7 @@ async def test_a_start_cancelled_at_any_moment_neither_hangs_nor_leaves_a_proces
         for _ in range(steps):
             await asyncio.sleep(0)
         task.cancel()
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(120):
             try:
                 process = await task
             except asyncio.CancelledError:
@@ -40,9 +42,14 @@ async def test_a_sandbox_that_is_ended_while_it_comes_up_leaves_nothing(begin: B
     marker = f"{5_000_000 + os.getpid()}.{level == 'landlock':d}"
     async with workspace.room(workspace.base) as room:
         for milliseconds in range(0, 40, 5):
-            running = asyncio.ensure_future(workspace.execute(Command(["sleep", marker], room)))
-            await asyncio.sleep(milliseconds / 1000)
-            running.cancel()
-            async with asyncio.timeout(10):  # shorter than the patience with what does not end
+            for _ in range(3):  # what does not end never does; a busy machine is only slow now and then
+                running = asyncio.ensure_future(workspace.execute(Command(["sleep", marker], room)))
+                await asyncio.sleep(milliseconds / 1000)
+                began = time.monotonic()
+                running.cancel()
                 await asyncio.wait([running])
+                took = time.monotonic() - began
+                if took < GRACE_S:
+                    break
+            assert took < GRACE_S, "it was waited for in vain"
     assert await gone(marker)

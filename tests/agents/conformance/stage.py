@@ -86,10 +86,10 @@ class Stage:
 
     def asked(self, times: int = 1) -> None:
         """Until the model was asked so often."""
-        wait_for(lambda: len([one for one in self.model.seen if one.turn.tools]) >= times, "a request", 60)
+        wait_for(lambda: len([one for one in self.model.seen if one.turn.tools]) >= times, "a request", 240)
 
     def wrote(self, name: str) -> None:
-        wait_for((self.world.clone / name).exists, f"{name} in the clone", 60)
+        wait_for((self.world.clone / name).exists, f"{name} in the clone", 240)
 
     def is_done(self, report: Report) -> None:
         """After whatever happened on the way."""
