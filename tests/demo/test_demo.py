@@ -45,7 +45,7 @@ class Shown:
 
     def git(self, *words: str) -> str:
         command = ["git", "-C", str(self.folder / "textkit"), *words]
-        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout
+        return subprocess.run(command, capture_output=True, text=True, timeout=600, check=True).stdout
 
 
 @pytest.fixture(scope="module")
@@ -116,10 +116,10 @@ def test_the_work_is_on_the_runs_branch_and_really_works(shown: Shown, tmp_path:
     subprocess.run(
         ["git", "clone", "-q", "-b", f"trued/{shown.run}", str(shown.folder / "textkit"), str(tmp_path / "clone")],
         check=True,
-        timeout=60,
+        timeout=600,
     )
     command = [sys.executable, "-m", "textkit", "slug", "It is: done!"]
-    done = subprocess.run(command, cwd=tmp_path / "clone", capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, cwd=tmp_path / "clone", capture_output=True, text=True, timeout=600, check=False)
     assert done.stdout == "it-is-done\n"
 
 
@@ -153,7 +153,7 @@ def test_every_command_that_the_demo_names_works(shown: Shown) -> None:
 def test_a_folder_that_is_in_use_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("mine")
     command = [sys.executable, "-m", "trued", "demo", "--keep", str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "not empty" in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["mine"]
