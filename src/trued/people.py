@@ -22,6 +22,7 @@ async def said(kit: Kit, key: str, text: str, options: Sequence[str] = ()) -> tu
         answer = await kit.person(Question(key=key, text=text, options=tuple(options)))
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
+        answer = (str(kit.redact(answer[0])), str(kit.redact(answer[1])), answer[2])
         if not journal.answer(key, *answer):  # somebody answered from elsewhere meanwhile
             answer = journal.question(key, text, options) or answer
         journal.tell("said", key, answer=answer[0], comment=answer[1], who=answer[2])

@@ -211,6 +211,8 @@ def answered(engine: "Engine", run_id: str, answer: str, *, comment: str, who: s
     if not answer.strip():
         raise BadInput("the answer is empty", then="say it in your own words")
     spoken_by_a_person(engine, record)
+    redact = Redactor(engine._secrets(engine.inputs(record.id))).within
+    answer, comment = str(redact(answer)), str(redact(comment))
     if not engine._of(record).answer(question.key, answer, comment, who):
         raise BadInput(f"the question of run {record.id} has just been answered by somebody else")
     engine._of(record).tell("said", question.key, answer=answer, comment=comment, who=who)
