@@ -18,6 +18,7 @@ from .documents.team_briefs import for_answer, for_fixes, for_pm, for_techlead, 
 from .documents.team_files import FOLDER, Records, changed
 from .documents.team_words import Query
 from .errors import AgentFailed, BadInput
+from .nouns import counted
 from .run import Run
 from .session import R, Session
 from .types import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Value, Verdict
@@ -256,7 +257,7 @@ def _tested(crew: Crew, desk: Desk[D, Q], task: BacklogTask, when: float) -> Rec
     """QA's failures as it told them, and the engine's own findings; what was done, once it is done."""
     own = {one.finding.what: one for one in getattr(desk.tested, "failures", ())}
     failures = [own.get(gap.what, gap.what) for gap in desk.gaps]
-    tried = [*getattr(desk.tested, "tried", ()), f"the engine's own checks: {len(desk.judged)} requirements"]
+    tried = [*getattr(desk.tested, "tried", ()), f"the engine's own checks: {counted(len(desk.judged), 'requirement')}"]
     records = crew.records
     if desk.qa and desk.tested:
         said = getattr(desk.said, "summary", "") or task.description

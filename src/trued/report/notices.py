@@ -7,7 +7,7 @@ from ..engine.entrusted import kind_of
 from ..types import Grade
 from .calls import Call
 from .material import Material
-from .words import cut
+from .words import counted, cut
 
 SHOWN = 3  # of one kind; more of the same tells nobody more
 WORDS = {
@@ -35,7 +35,7 @@ def notices(material: Material, every: Sequence[Call]) -> Iterator[str]:
         told = list(dict.fromkeys(_told(one.data) for one in material.events if one.kind == kind))
         yield from (f"{words}: {rest}" if rest else f"{words}." for rest in told[:SHOWN])
         if len(told) > SHOWN:
-            yield f"{words}, {len(told) - SHOWN} times more."
+            yield f"{words}, {counted(len(told) - SHOWN, 'time')} more."
 
 
 def _ticket(material: Material) -> Iterator[str]:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from trued.nouns import counted as numbered
 from trued.protocols import Ran
 from trued.types import Outcomes, Tried
 
@@ -234,7 +235,8 @@ def _uncollected(words: Words, name: str, outcome: str, text: str) -> Tried:
 
 def _left_out(counted: Counted) -> list[str]:
     many = len(counted.left_out)
-    return [f"{many} tests that the base does not have were not run"] if many else []
+    left = numbered(many, "test that the base does not have was", "tests that the base does not have were")
+    return [f"{left} not run"] if many else []
 
 
 def _uncopied(counted: Counted, words: Words) -> list[str]:
