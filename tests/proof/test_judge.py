@@ -334,6 +334,12 @@ def test_an_objection_lowers_unless_its_own_case_passes(objected: Objected, grad
     assert any("it forgets tabs" in word for word in found.why)
 
 
+@pytest.mark.parametrize("objected", [DISPUTE, REFUTING, CLOSED])
+def test_what_several_object_to_in_the_same_words_is_said_once(objected: Objected) -> None:
+    once = judged(EXAMPLES, {"case 1": (RED, (P, P))}, objected=[objected])
+    assert judged(EXAMPLES, {"case 1": (RED, (P, P))}, objected=[objected] * 3).why == once.why
+
+
 # -- what the implementer may know -------------------------------------------------------------------------------------
 
 

@@ -102,7 +102,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         text=requirement.text,
         source=str(requirement.source),
         grade=grade,
-        why=(*why, *(word for _, count in counts for word in count.said), *closed),
+        why=tuple(dict.fromkeys((*why, *(word for _, count in counts for word in count.said), *closed))),
         evidence=tuple(one.id for one in (*facts.base, *facts.head)),
         gaps=gaps,
         holds=holds,
