@@ -78,20 +78,16 @@ class Session(Generic[R]):
         if self.steps.line.clones.pop(self.clone, None) is not None:
             await self.steps.kit.workspace.drop(self.clone, "the session has ended")
 
-    async def _asked(self, subject: Subject, context: Mapping[str, Context], *, keep_failure: bool = False) -> Answered:
-        steps, kit, line = self.steps, self.steps.kit, self.steps.line
-        can_resume = kit.capabilities(self.agent).resume
-        resumed = self.turns > 0 and can_resume
-        schema = _schema(self.reply)
+    def _ask(self, subject: Subject, context: Mapping[str, Context], *, resumed: bool) -> Ask:
+        steps, line, schema = self.steps, self.steps.line, _schema(self.reply)
         if line.contract and line.contract.interface:  # names and shapes that both sides must know
             context = {"interface": "\n".join(line.contract.interface), **context}
-        told = partial(brief, self.role, subject, context, instructions=kit.instructions, schema=schema)
-        text = told(resumed=resumed)
-        ask = Ask(
+        told = partial(brief, self.role, subject, context, instructions=steps.kit.instructions, schema=schema)
+        return Ask(
             key=steps.key(self.name),
             role=self.role,
             agent=self.agent,
-            brief=text,
+            brief=told(resumed=resumed),
             reply_schema=schema,
             session=self.id,
             resume=resumed,
@@ -103,6 +99,11 @@ class Session(Generic[R]):
             fixed=steps.owned,
             only=self.only,
         )
+
+    async def _asked(self, subject: Subject, context: Mapping[str, Context], *, keep_failure: bool = False) -> Answered:
+        steps, kit, line = self.steps, self.steps.kit, self.steps.line
+        can_resume = kit.capabilities(self.agent).resume
+        ask = self._ask(subject, context, resumed=self.turns > 0 and can_resume)
         fresh: list[Answered] = []
 
         async def step() -> str:
@@ -119,7 +120,7 @@ class Session(Generic[R]):
             fresh.append(got)
             return got.model_dump_json()
 
-        inputs = digest(self.role.name, self.agent, text, schema, self.id, resumed, line.head)
+        inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, line.head)
         got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = total(self.used, got.usage) if got.thread is None else got.thread

@@ -108,7 +108,6 @@ def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
     record, seen = one.record, Progress(one.events)
     found = ledger(one.verdict, one.contract, over=False)
     grades = {row["id"]: row["grade"] for row in found["requirements"]}
-    tokens, estimated = seen.tokens
     rounds, meaning = rounds_of(record.workflow, seen, one.events)
     return {
         "name": one.name,
@@ -134,19 +133,24 @@ def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
         "rounds_are": meaning,
         "gaps": {"found": len(_gaps(one.events)), "left": len(one.verdict.gaps) if one.verdict else 0},
         "calls": len(seen.calls),
-        "tokens": {
-            "all": tokens,
-            "in": sum(call.tokens_in for call in seen.calls),
-            "out": sum(call.tokens_out for call in seen.calls),
-            "cached": sum(call.tokens_cached for call in seen.calls),
-            "estimated": estimated,
-        },
+        "tokens": _tokens(seen),
         "peak": {"tokens": max((call.peak for call in seen.calls), default=0), "roles": _peaks(one, seen.calls)},
         "cost_usd": round(seen.cost_usd, 6),
         "cost": seen.cost,
         "cost_untold": sum(bool(call.tokens and not call.cost and not call.cost_usd) for call in seen.calls),
         "time_s": round(sum(end - start for start, end in working(one.events)), 3),
         "agents_s": round(sum(max(0.0, call.ended - call.began) for call in seen.calls if call.ended), 3),
+    }
+
+
+def _tokens(seen: Progress) -> dict[str, Any]:
+    tokens, estimated = seen.tokens
+    return {
+        "all": tokens,
+        "in": sum(call.tokens_in for call in seen.calls),
+        "out": sum(call.tokens_out for call in seen.calls),
+        "cached": sum(call.tokens_cached for call in seen.calls),
+        "estimated": estimated,
     }
 
 
