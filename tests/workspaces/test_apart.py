@@ -9,6 +9,7 @@ import pytest
 
 from tests.workspaces.conftest import Begin, git_in
 from trued.workspaces.git import GitWorkspace
+from trued.workspaces.since import since
 
 
 @pytest.mark.spec("TIC-9")
@@ -61,3 +62,16 @@ async def test_a_commit_of_hundreds_of_files_needs_no_hundreds_of_open_ones(begi
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
     assert set(await workspace.changed(workspace.base, head)) == set(files)
+
+
+async def test_work_that_was_not_there_yet_is_seen_when_it_is(repo: Path, begin: Begin) -> None:
+    workspace = begin()
+    run, home = workspace.folder.name, workspace.home
+    (repo / "more.py").write_text("1\n")
+    git_in(repo, "add", ".")
+    git_in(repo, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "more")
+    head = git_in(repo, "rev-parse", "HEAD")
+    assert since(repo, home, run, workspace.base, head) is None
+    await workspace.begin()
+    await workspace.store.bring(await workspace.store.source(), head, "later")
+    assert since(repo, home, run, workspace.base, head) == (1, ("more.py",))

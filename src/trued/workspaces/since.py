@@ -12,15 +12,19 @@ WITHIN_S = 60.0
 
 def since(repo: Path, home: Path, run: str, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
     """How many commits lie between them, and what they changed; None where one of them is not there."""
-    return _since(Store(repo, home, run).folder, before, after)
+    try:
+        return _since(Store(repo, home, run).folder, before, after)
+    except LookupError:
+        return None
 
 
 @lru_cache(maxsize=256)
-def _since(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]] | None:
+def _since(store: Path, before: str, after: str) -> tuple[int, tuple[str, ...]]:
+    """Of commits, which never change; what is not there may come, and is not remembered."""
     names = _git(store, "diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
     number = _git(store, "rev-list", "--count", f"{before}..{after}")
     if names is None or number is None:
-        return None
+        raise LookupError(f"{before}..{after}")
     files = tuple(name.decode(errors="replace") for name in names.split(b"\0") if name)
     return int(number), files
 
