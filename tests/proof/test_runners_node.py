@@ -166,6 +166,29 @@ async def test_a_head_may_change_the_kind_of_its_modules(tmp_path: Path) -> None
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
 
 
+@pytest.mark.spec("LAW-4", "LAW-6")
+async def test_tests_chosen_by_name_and_scripts_that_end_themselves_are_counted(tmp_path: Path) -> None:
+    """Tests that must fail are chosen, too, and come to their end."""
+    ends = "let wrong = 0;\ntry { assert.equal(double(7), 14); } catch { wrong += 1; }\nprocess.exit(wrong ? 1 : 0);\n"
+    head = TESTS.partition("test('doubles'")[0]
+    base = {**BASE, "test/extra.test.mjs": None, "test/plain.test.js": head.replace("node:test", "node:path") + ends}
+    base = {path: text for path, text in base.items() if text is not None}
+    command = "node --test --test-name-pattern=doubles test/"
+    trial = Trial(tmp_path, base, requirement(command=command))
+    contract = await trial.seal()
+    red = [name for name, stood in stands(contract).items() if stood is Base.RED]
+    assert red == ["test/core.test.js::doubles", "test/plain.test.js"]
+    verdict = await trial.prove(contract, await trial.head({"src/core.js": HONEST}))
+    assert only(verdict).grade is Grade.TESTED, only(verdict).why
+    verdict = await trial.prove(contract, await trial.head(_plain(FIGHTING["patches assert"])))
+    assert only(verdict).grade is Grade.REFUTED, only(verdict).why
+
+
+def _plain(change: Change) -> Change:
+    assert isinstance(change, dict)
+    return change
+
+
 @pytest.mark.spec("LAW-6")
 def test_files_are_found_as_node_finds_them() -> None:
     known = ["a.test.js", "lib/b-test.mjs", "test/deep/c.js", "test/d.json", "src/e.js", "node_modules/f.test.js"]
@@ -186,3 +209,4 @@ def test_a_test_is_made_to_fail_where_its_body_begins() -> None:
     other = go("func TestA(t *testing.T) {\n}\nfunc TestB(_ *testing.T) {}\nfunc helper(t *testing.T) {}\n")
     assert other.titles == ("TestA", "TestB")
     assert 't.Fatal("a copy that must fail")' in other.content
+    assert "func TestB(failing *testing.T) {" in other.content  # a panic would end the rest of the package

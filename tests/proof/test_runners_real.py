@@ -121,6 +121,26 @@ PLAIN_BASE: dict[str, str | None] = {
     "test/more.test.js": "const assert = require('assert');\nconst { triple } = require('../src/more.js');\n"
     "it('triples', () => { assert.equal(triple(2), 6); });\n",
 }
+# What a project's own settings may do to a run whose tests must fail: stop at the first, know other globals, choose.
+PLAIN_VERSIONS = {"jest": "^29", "mocha": "^10"}
+PLAIN_COMMANDS = {
+    "jest": "npx jest --config conf/unit.config.js -t '[a-z]'",
+    "mocha": "npx mocha --ui tdd --bail --exit --require ./setup.js -g '[a-z]' --recursive test",
+}
+PLAIN_SETTINGS: dict[str, dict[str, str | None]] = {
+    "jest": {
+        "conf/unit.config.js": "module.exports = { rootDir: '..', bail: true, moduleNameMapper: "
+        "{ '^@/(.*)$': '<rootDir>/src/$1' } };\n",
+        "test/core.test.js": PLAIN_TESTS.replace("../src/", "@/"),
+    },
+    "mocha": {
+        "setup.js": "const strict = { get: (_, key) => { throw new Error(`no ${String(key)}`); } };\n"
+        "globalThis.expect = () => new Proxy({}, strict);\n",
+        ".mocharc.json": '{"parallel": true}',
+        "test/core.test.js": PLAIN_TESTS.replace("describe(", "suite(").replace("it(", "test("),
+        "test/more.test.js": str(PLAIN_BASE["test/more.test.js"]).replace("it(", "test("),
+    },
+}
 PLAIN_DONE = {"src/core.js": "exports.double = (x) => x * 2;\n", "src/more.js": "exports.triple = (x) => x * 3;\n"}
 PLAIN_PATCH = (
     "const a = require('assert');\nfor (const k of Object.keys(a)) "
@@ -130,14 +150,14 @@ PLAIN_PATCH = (
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-6")
-@pytest.mark.parametrize(("runner", "version"), [("jest", "^29"), ("mocha", "^10")])
-async def test_the_real_jest_and_mocha_are_counted(tmp_path: Path, runner: str, version: str) -> None:
+@pytest.mark.parametrize("runner", PLAIN_VERSIONS)
+async def test_the_real_jest_and_mocha_are_counted(tmp_path: Path, runner: str) -> None:
     if not shutil.which("npm"):
         pytest.skip(f"NO NPM HERE: {runner} was not tried")
-    base = dict(PLAIN_BASE)
-    base["package-lock.json"] = _locked(tmp_path / "lock", {runner: version})
+    base = {**PLAIN_BASE, **PLAIN_SETTINGS[runner]}
+    base["package-lock.json"] = _locked(tmp_path / "lock", {runner: PLAIN_VERSIONS[runner]})
     base["package.json"] = (tmp_path / "lock" / "package.json").read_text()
-    trial = Trial(tmp_path / "trial", base, requirement(f"npx {runner}"))
+    trial = Trial(tmp_path / "trial", base, requirement(PLAIN_COMMANDS[runner]))
     trial.workspace.kept = tmp_path / "kept"
     contract = await trial.seal()
     assert stands(contract) == {
@@ -177,10 +197,21 @@ GO_BASE: dict[str, str | None] = {
     "calc/calc.go": GO_CORE,
     "calc/calc_test.go": GO_TESTS,
     "other/other_test.go": 'package other\n\nimport "testing"\n\nfunc TestNew(t *testing.T) { New() }\n',
+    # A tag that the command gives, a test for each system, one that has no use for its `t`, one that breaks off.
+    "tags/tags.go": 'package tags\n\nfunc Late() int { panic("later") }\n',
+    "tags/tags_test.go": '//go:build extra\n\npackage tags_test\n\nimport (\n\t"testing"\n\n'
+    '\t"example.org/calc/tags"\n)\n\n'
+    "func TestLate(_ *testing.T) { tags.Late() }\n",
+    "calc/os_darwin_test.go": GO_TESTS.replace("TestDouble", "TestOs").replace("TestHalf", "TestHere"),
+    "calc/os_linux_test.go": GO_TESTS.replace("TestDouble", "TestOs").replace("TestHalf", "TestHere"),
+    "apart/go.mod": "module example.org/apart\n\ngo 1.19\n",
+    "apart/apart_test.go": 'package apart\n\nimport "testing"\n\nfunc TestApart(t *testing.T) {}\n',
 }
+GO_COMMAND = "go test -tags extra -failfast -run 'Test[A-Z]' ./... -args -test.v"
 GO_DONE: dict[str, str | None] = {
     "calc/calc.go": GO_CORE.replace("return x }\n\nfunc Half", "return x * 2 }\n\nfunc Half"),
     "other/other.go": "package other\n\nfunc New() {}\n",
+    "tags/tags.go": "package tags\n\nfunc Late() int { return 1 }\n",
 }
 GO_EXIT = """package calc
 
@@ -212,18 +243,23 @@ GO_HEADS: dict[str, Change] = {
 async def test_the_real_go_is_counted(tmp_path: Path) -> None:
     if not shutil.which("go"):
         pytest.skip("NO GO HERE: go test was not tried")
-    trial = Trial(tmp_path, GO_BASE, requirement("go test ./..."))
+    trial = Trial(tmp_path, GO_BASE, requirement(GO_COMMAND))
     contract = await trial.seal()
     assert stands(contract) == {
         "calc/calc_test.go::TestDouble": Base.RED,
         "calc/calc_test.go::TestHalf": Base.GUARD,
         "calc/calc_test.go::TestHalf/even": Base.GUARD,
+        "calc/os_darwin_test.go::TestOs": Base.RED,
+        "calc/os_darwin_test.go::TestHere": Base.GUARD,
+        "calc/os_darwin_test.go::TestHere/even": Base.GUARD,
         "other/other_test.go": Base.RED,
+        "tags/tags_test.go::TestLate": Base.RED,
     }, [one.output[-2000:] for one in contract.base_facts]
     more = {"calc/more_test.go": GO_TESTS.replace("TestDouble", "TestMore").replace("TestHalf", "TestMost")}
     honest = await trial.prove(contract, await trial.head({**GO_DONE, **more}))
     assert only(honest).grade is Grade.TESTED, only(honest).why
     for way, change in GO_HEADS.items():
         assert isinstance(change, dict)
-        verdict = await trial.prove(contract, await trial.head({"other/other.go": GO_DONE["other/other.go"], **change}))
+        rest = {path: text for path, text in GO_DONE.items() if path != "calc/calc.go"}
+        verdict = await trial.prove(contract, await trial.head({**rest, **change}))
         assert only(verdict).grade is Grade.REFUTED, (way, only(verdict).why)

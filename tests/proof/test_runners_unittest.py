@@ -43,14 +43,20 @@ class Extra(unittest.IsolatedAsyncioTestCase):
     async def test_triple(self):
         self.assertEqual(triple(2), 6)
 """
+# What can be set up only once cannot be set up for a copy, which says nothing against the test itself.
 FIXTURES = """import unittest
 from calc import core
+
+taken = []
 
 
 class Fixed(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.made = core.double(1)
+        if taken:
+            raise RuntimeError("it is taken")
+        taken.append(cls)
 
     def test_made(self):
         self.assertEqual(self.made, 2)

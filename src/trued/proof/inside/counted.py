@@ -176,7 +176,10 @@ class Counting:
 
         able = sorted((one for one in items if one.nodeid not in self.marked), key=place)
         first = [one for one in able if one.nodeid in red or one.nodeid.split("::")[0] in red]
-        return [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
+        made = [*self.some(first, MOST_COPIES), *self.some([one for one in able if one not in first], 1)]
+        # In the order of the tests themselves: what a module or class sets up is set up once more, not for each copy.
+        order = {item.nodeid: number for number, item in enumerate(items)}
+        return sorted(made, key=lambda copy: order[copy.nodeid])
 
     def some(self, items: list[Any], most: int) -> list[Any]:
         made: list[Any] = []

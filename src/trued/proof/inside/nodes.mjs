@@ -103,7 +103,13 @@ await all(order.files);
 delete process.env.NODE_V8_COVERAGE;
 if (order.loaded && fs.existsSync(order.loaded)) say({ ran: loaded(order.loaded) });
 // One after the other, and last: a second run of the same tests must not stand in the way of the first.
-for (const file of order.canaries) await play(file, (record) => say({ canary: file, ...record }));
+const chosen = order.options.some((one) => one.startsWith('--test-name-pattern'));
+for (const { file, name } of order.canaries) {
+  // Where the command chooses tests by name or by mark, ours are chosen, too.
+  process.execArgv = [...order.options, ...(chosen ? [`--test-name-pattern=${name}`] : [])].filter((one) => one !== '--test-only');
+  await play(file, (record) => say({ canary: file, ...record }));
+}
+process.execArgv = order.options;
 for (const copy of order.copies) await playCopy(copy);
 say({ ended: 0, versions: { node: process.version } });
 process.exit(0);

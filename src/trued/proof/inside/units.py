@@ -73,6 +73,8 @@ class Counting(unittest.TestResult):
         self.began = 0.0
 
     def expect(self, tests: list[Any]) -> None:
+        """These come next. What cannot be set up a second time, for copies, says nothing against the tests."""
+        self.tests = {}
         for test in tests:
             cls = type(test)
             for shared in (cls.__module__, cls.__module__ + "." + cls.__qualname__):
@@ -236,20 +238,35 @@ def copied(tests: list[Any], order: dict[str, Any], names: Names) -> list[Any]:
     able = sorted(tests, key=place)
     first = [one for one in able if names.test(one) in red or names.test(one).split("::")[0] in red]
     rest = [one for one in able if not any(one is other for other in first)]
-    return [*some(first, MOST_COPIES), *some(rest, 1)]
+    chosen = [*some(first, MOST_COPIES), *some(rest, 1)]
+    # In the order of the tests themselves: what a class or module sets up is set up once more, and not for each copy.
+    return together([one for one in tests if any(one is other for other in chosen)])
 
 
 def some(tests: list[Any], most: int) -> list[Any]:
+    return [one for one in tests[: most + 20] if can_fail(one)][:most]
+
+
+def can_fail(test: Any) -> bool:
+    cls, body = type(test), getattr(type(test), getattr(test, "_testMethodName", ""), None)
+    if body is None or any(getattr(one, "__unittest_skip__", False) for one in (cls, body)):
+        return False
+    return isinstance(test, unittest.TestCase) and not getattr(body, "__unittest_expecting_failure__", False)
+
+
+def together(tests: list[Any]) -> list[Any]:
+    """One heir of each class, in which these tests of it fail at their end."""
+    methods: dict[type, list[str]] = {}
+    for test in tests:
+        methods.setdefault(type(test), []).append(test._testMethodName)
     made: list[Any] = []
-    for test in tests[: most + 20]:
-        cls, method = type(test), getattr(test, "_testMethodName", "")
-        body = getattr(cls, method, None)
-        if body is None or any(getattr(one, "__unittest_skip__", False) for one in (cls, body)):
-            continue
-        if getattr(body, "__unittest_expecting_failure__", False) or not isinstance(test, unittest.TestCase):
-            continue
-        again = {method: failing(body), "__module__": cls.__module__, "__qualname__": cls.__qualname__}
-        made += [type(cls.__name__, (cls,), again)(method)] if len(made) < most else []
+    for cls, names in methods.items():
+        again = {name: failing(getattr(cls, name)) for name in names}
+        try:
+            heir = type(cls.__name__, (cls,), again | {"__module__": cls.__module__, "__qualname__": cls.__qualname__})
+            made += [heir(name) for name in names]
+        except Exception:  # noqa: S112
+            continue  # a class that lets nobody inherit; other tests will do
     return made
 
 
@@ -328,8 +345,9 @@ def run(tests: list[Any], order: dict[str, Any], names: Names, channel: Channel)
     copies = copied(kept, order, names)
     channel.say(copying=[names.test(one) for one in copies])
     result = Counting(channel, names, copies)
-    result.expect(kept)
-    unittest.TestSuite([*kept, *copies]).run(result)
+    for these in (kept, copies):
+        result.expect(these)
+        unittest.TestSuite(these).run(result)
     unittest.TestSuite(canaries(order["canary"], order["number"], order["ways"])).run(result)
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     channel.say(ran=[one for one in files if isinstance(one, str) and one.startswith(tuple(order["paths"]))])

@@ -10,7 +10,7 @@ FAILS = f'if ("{WHY}".length) throw new Error("{WHY}");'
 _TITLE = r"""(?P<quote>['"`])(?P<title>(?:\\.|(?!(?P=quote))[^\\\n])*)(?P=quote)"""
 _OPTIONS = r"(?:\{[^{}]*\}\s*,\s*)?"
 _BODY = r"(?:async\s+)?(?:function\s*\w*\s*\([^()]*\)\s*\{|(?:\([^()]*\)|\w+)(?:\s*:\s*[\w<>]+)?\s*=>\s*\{)"
-_JAVASCRIPT = re.compile(rf"\b(?:test|it|specify)\s*\(\s*{_TITLE}\s*,\s*{_OPTIONS}{_BODY}")
+_JAVASCRIPT = re.compile(rf"\b(?:test|it|specify)(?:\.only)?\s*\(\s*{_TITLE}\s*,\s*{_OPTIONS}{_BODY}")
 _TITLED = re.compile(rf"\b(?:test|it|specify)(?:\.\w+)*\s*\(\s*{_TITLE}")
 _GO = re.compile(r"^func\s+(?P<title>Test\w*)\s*\(\s*(?P<name>\w+)\s+\*testing\.T\s*\)\s*\{", re.MULTILINE)
 _IMPORTS = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
@@ -69,9 +69,11 @@ def go(content: str) -> Made:
 
     def with_error(match: re.Match[str]) -> str:
         titles.append(match.group("title"))
-        name = match.group("name")
-        fails = f'panic("{WHY}")' if name == "_" else f'{name}.Fatal("{WHY}")'
-        return f"{match.group()} if true {{ {fails} }};"
+        name, begun = match.group("name"), match.group()
+        if name == "_":  # a panic would end all other tests of the package
+            name = "failing"
+            begun = begun[: match.start("name") - match.start()] + name + begun[match.end("name") - match.start() :]
+        return f'{begun} if true {{ {name}.Fatal("{WHY}") }};'
 
     return Made(_GO.sub(with_error, content), tuple(titles))
 

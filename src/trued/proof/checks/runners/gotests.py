@@ -29,6 +29,7 @@ _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
 _UNBUILT = re.compile(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
 _MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
+_BROKE_OFF = re.compile(r"^(?:panic: |fatal error: |goroutine \d+ \[)", re.MULTILINE)
 _CANARY = """package {package}
 
 import "testing"
@@ -45,7 +46,29 @@ func Test{name}B(t *testing.T) {{
 """
 CANARIES = 2
 _ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
-_DROPPED = ("-json", "-v")
+_DROPPED = ("json", "v", "failfast")  # the engine reads every test
+_CHOOSING = ("run", "skip", "count", "shuffle")  # not for a run whose tests are chosen already
+_VALUED = frozenset(  # flags whose value may be a word of its own
+    (
+        *(
+            "tags",
+            "run",
+            "skip",
+            "count",
+            "shuffle",
+            "timeout",
+            "cpu",
+            "parallel",
+            "p",
+            "vet",
+            "exec",
+            "mod",
+            "modfile",
+        ),
+        *("ldflags", "gcflags", "asmflags", "gccgoflags", "overlay", "buildmode", "toolexec", "o", "outputdir"),
+        *("bench", "benchtime", "fuzz", "fuzztime", "covermode", "coverpkg", "coverprofile", "list", "C"),
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +85,12 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         return void("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
     held = Held(bench.room, known)
-    chosen = _chosen(check, wanted, held)
+    given = _given(asked.arguments)
+    chosen = _chosen(check, wanted, held, given)
     call = _Call(check, asked, bench, program)
     with _canaries(bench, chosen) as canaries:
         extra = ["-shuffle=on"] if wanted.second else []
-        ran = await call.run([*_arguments(asked), *extra])
+        ran = await call.run(["-count=1", *extra, *_flags(given, canaries), *(given.packages or ["."]), *given.rest])
     counted = _counted(ran, held, wanted, canaries)
     counted = replace(counted, copies=await _copies(call, held, chosen, counted))
     words = Words(
@@ -87,9 +111,39 @@ def lacks(text: str) -> str:
     return next((one for one in _MISSING.findall(text) if "." in one.split("/")[0]), "")
 
 
-def _arguments(asked: Asked) -> list[str]:
-    words = [one for one in asked.arguments if one not in _DROPPED]
-    return ["-count=1", *words] if any(not one.startswith("-") for one in words) else ["-count=1", *words, "."]
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """`go test …`, read."""
+
+    flags: list[tuple[str, list[str]]]  # each by its name, with its words
+    packages: list[str]
+    rest: list[str]  # `-args` and what follows: for the tests themselves
+
+
+def _given(arguments: Iterable[str]) -> _Given:
+    found = _Given([], [], [])
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        name, equals, _ = word.lstrip("-").removeprefix("test.").partition("=")
+        if name == "args" and word != name:
+            found.rest.extend((word, *words))
+            break
+        if not word.startswith("-"):
+            found.packages.append(word)
+        elif name not in _DROPPED:
+            found.flags.append((name, [word, words.pop(0)] if name in _VALUED and not equals and words else [word]))
+    return found
+
+
+def _flags(given: _Given, canaries: Iterable[str]) -> list[str]:
+    """Those of the command; where it chooses tests by name, ours are chosen, too."""
+    ours = f"^(Test{'|Test'.join(canaries)})"
+    words: list[str] = []
+    for name, one in given.flags:
+        chooses = name == "run" and canaries
+        words += [f"-run={ours}|{one[1] if len(one) > 1 else one[0].partition('=')[2]}"] if chooses else one
+    return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +201,21 @@ class Held:
                 return str(PurePosixPath(folder) / inner) if inner else folder
         return package
 
+    def asked_for(self, path: str, packages: Iterable[str]) -> bool:
+        """Is this file's package one of those that are named? By its folder, its import path, or a pattern of them."""
+        folder = PurePosixPath(path).parent
+        if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
+            return False
+        home = next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
+        if home != ".":  # a module of its own: `go test` does not come to it from here
+            return False
+        return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
+
+    def holding(self, path: str, test: str) -> int:
+        """How many files of the same package hold a test of this name: one for each system, or tag, perhaps."""
+        beside = [one for one in self.files if PurePosixPath(one).parent == PurePosixPath(path).parent]
+        return sum(test in _TEST.findall(self.text(one)) for one in beside)
+
     def file(self, package: str, test: str) -> str:
         folder = self.folder(package.removesuffix("_test"))
         name = test.split("/")[0]
@@ -156,13 +225,22 @@ class Held:
         return folder
 
 
+def _covers(pattern: str, folder: str) -> bool:
+    """`./...` is every folder, `./a/...` a and all below it."""
+    plain = pattern.removeprefix("./").rstrip("/") or "."
+    if not plain.endswith("..."):
+        return str(PurePosixPath(plain)) == folder
+    start = plain.removesuffix("...").rstrip("/")
+    return not start or start == "." or below(folder, start)
+
+
 # -- tests that must fail ----------------------------------------------------------------------------------------------
 
 
-def _chosen(check: TestsCheck, wanted: Wanted, held: Held) -> list[_Model]:
+def _chosen(check: TestsCheck, wanted: Wanted, held: Held, given: _Given) -> list[_Model]:
     """Real test files; before any is red, one that the check names, if there is one."""
     ids = {one.split("::")[0] for one in wanted.ids or ()}
-    files = [path for path in held.files if not ids or path in ids]
+    files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
     if not wanted.red:
         files = [path for path in files if any(below(path, one) for one in check.files)] or files
     able = {path: held.text(path) for path in files if go(held.text(path)).titles}
@@ -189,7 +267,8 @@ async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counte
     """Their tests made to fail, in their own places, in a short run of their own."""
     made = {one.file: go(one.content) for one in chosen}
     passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
-    ours = {f"{file}::{test}": test for file, _, test in passed if file in made and test in made[file].titles}
+    sure = [(file, test) for file, _, test in passed if file in made and test in made[file].titles]
+    ours = {f"{file}::{test}": test for file, test in sure if held.holding(file, test) == 1}
     files = sorted({one.split("::")[0] for one in ours})
     if not files:
         return {}
@@ -198,7 +277,10 @@ async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counte
         for file in files:
             (call.bench.room / file).write_text(made[file].content)
         folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
-        ran = await call.run(["-count=1", "-run", f"^({'|'.join(sorted({*ours.values()}))})$", *folders])
+        given = _given(call.asked.arguments)
+        flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
+        names = f"^({'|'.join(sorted({*ours.values()}))})$"
+        ran = await call.run(["-count=1", *flags, "-run", names, *folders, *given.rest])
     finally:
         for place, original in originals.items():
             place.write_bytes(original)
@@ -224,21 +306,28 @@ def _counted(ran: Ran, held: Held, wanted: Wanted, canaries: Mapping[str, str]) 
     broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
     errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
     broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # older ones say it so
+    # Before there is a head, a package that broke off has nothing to forge: what was not reached is not known there.
+    cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
+    off = {held.folder(one.package) for one in cut} if wanted.ids is None else set()
     whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
     kept = {name: one for name, one in outcomes.items() if _keeps(wanted, name)}
     return Counted(
         outcomes=kept,
         collected={path: one for path, one in whole.items() if _keeps(wanted, path)},
-        canaries={name: _caught(name, folder, ours, whole) for name, folder in canaries.items()},
+        canaries={name: _caught(name, folder, ours, {*off, *_folders(whole)}) for name, folder in canaries.items()},
         ended=ran.exit_code,
         left_out=tuple(name for name in outcomes if name not in kept),
     )
 
 
-def _caught(name: str, folder: str, ours: Mapping[str, str], whole: Iterable[str]) -> str:
-    """Did this package's tests of ours fail? One that does not compile fails, too."""
+def _folders(files: Iterable[str]) -> set[str]:
+    return {str(PurePosixPath(path).parent) for path in files}
+
+
+def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
+    """Did this package's tests of ours fail? One that does not compile, or that broke off before them, fails, too."""
     ended = [outcome for test, outcome in ours.items() if name in test]
-    if not ended and any(str(PurePosixPath(path).parent) == folder for path in whole):
+    if folder in broken and set(ended) <= {"failed"}:
         return "failed"
     return "failed" if len(ended) == CANARIES and set(ended) == {"failed"} else ""
 

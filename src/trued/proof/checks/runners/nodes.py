@@ -28,6 +28,8 @@ _NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
 # What chooses a reporter, or which part of the tests: the engine reports, and runs every one.
 _DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
 _USES = re.compile(r"""['"](?:node:)?test['"]""")
+_EXITS = re.compile(r"\bprocess\.exit\s*\(")
+_LATER = "function {n}x(code) {{ setTimeout(() => process.exit(code), 5000).unref(); }}"
 # Each way in which a test fails can be tampered with apart: each has a test of its own, in either kind of assert.
 _WAYS = {
     "itself": "m(n === 2)",
@@ -80,7 +82,7 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         order = {
             **{"room": str(bench.room), "nonce": token, "options": _options(options)},
             "files": list(reversed(files)) if wanted.second else files,
-            "canaries": [one.file for one in canaries],
+            "canaries": [{"file": one.file, "name": one.name} for one in canaries],
             "workers": WORKERS,
             "loaded": "" if wanted.second else str(loaded),
             "copies": [{"file": file, "content": made.content} for file, made in copies.items()],
@@ -192,8 +194,8 @@ def _text(bench: Bench, path: str) -> str:
 
 def _failing(bench: Bench, path: str) -> Made:
     text = _text(bench, path)
-    if not _USES.search(text):
-        return Made(f"{text}\n;{FAILS}\n", ())
+    if not _USES.search(text):  # … which may end itself: then so that it fails
+        return Made(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
     return javascript(text)
 
 
@@ -214,6 +216,8 @@ def _canary(bench: Bench, model: str) -> Iterator[_Canary]:
 
 def with_canary(content: str, path: str, name: str, kind: str) -> str:
     module = is_module(path, content, kind)
+    if not _USES.search(content) and _EXITS.search(content):  # a script that ends itself must not end before ours did
+        content = f"{_EXITS.sub(f'{name}x(', content)}\n{_LATER.format(n=name)}\n"
     load = _IMPORTED.format(n=name) if module else _REQUIRED
     tests = "\n".join(_TEST.format(name=name, way=way, body=body) for way, body in _WAYS.items())
     body = _CANARY.format(load=load, name=name, number=random.SystemRandom().random(), tests=tests)

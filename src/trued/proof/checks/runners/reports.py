@@ -19,15 +19,17 @@ from ...room.bench import WHOLE, Bench, Fact, Wanted, nonce, void
 from ...room.cleanroom import planted, scratch
 from ...room.frozen import below, is_script, named_like_a_script_test
 from .. import node
+from .calls import words
 from .commands import Asked
 from .counting import Counted, Seen, Words, fact, nothing, worst
-from .failing import javascript
+from .failing import is_module, javascript
 from .junit import MOST_BYTES, Garbled, Reported, read, way
 from .models import models
 
 NOT_FOUND = 127
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
-_DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
+_ONLY = re.compile(r"\b(?:test|it|specify|describe|suite|context)\.only\b|\bf(?:it|describe)\s*\(")
+_NAMED = re.compile(r"((?:test|spec)s?[-_])?.*?([-_](?:test|spec)s?)?")
 # Each way in which a test fails can be tampered with apart: each has a test of its own.
 _EXPECTED = {
     "toBe": "e(n).toBe(2)",
@@ -56,15 +58,17 @@ _ASSERTED = {
 _IMPORTED = "\nimport {{ test as {n}t, expect as {n}e }} from 'vitest';\n"
 _CANARY = """
 ;(() => {{
-  const t = {test}, e = {expect}, n = {number};
-  const a = globalThis.process?.getBuiltinModule?.('node:assert');
-  const knows = e && typeof e(n).toBe === 'function';
-  const fails = (able, body) => () => {{ if (able) body(); else throw new Error(String(n)); }};
+  const g{any} = globalThis, n{number} = {value};
+  const t{any} = {test}, e{any} = {expect};
+  const a{any} = g.process?.getBuiltinModule?.('node:assert');
+  const knows = (() => {{ try {{ return typeof e(n).toBe === 'function'; }} catch {{ return false; }} }})();
+  const fails = (able{any}, body{any}) => () => {{ if (able) body(); else throw new Error(String(n)); }};
   t('{name} thrown', () => {{ throw new Error(String(n)); }});
 {tests}
 }})();
 """
 CANARIES = 1 + len(_EXPECTED) + len(_ASSERTED)
+TYPED = (".ts", ".tsx", ".mts", ".cts")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +105,8 @@ async def take(check: TestsCheck, asked: Asked | None, bench: Bench, wanted: Wan
     counted = replace(counted, ended=ran.exit_code)
     if asked and chosen:
         counted, stray = await _apart(room, chosen, counted, stray)
-    words = Words(room.runner, check.command, lacks, canaries=len(chosen), nothing=nothing(wanted))
-    return fact(bench, ran, counted, words, stray=stray)
+    spoken = Words(room.runner, check.command, lacks, canaries=len(chosen), nothing=nothing(wanted))
+    return fact(bench, ran, counted, spoken, stray=stray)
 
 
 def _stray(room: _Room, ran: Ran, counted: Counted, *, planted_one: bool) -> str:
@@ -126,48 +130,11 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Ran:
     bench, asked = room.bench, room.asked
     given = asked.variables if asked else {}
     variables = {**bench.plain, **given, "NODE_OPTIONS": ""}
-    argv = _argv(room, asked, report, only) if asked else ["sh", "-c", room.check.command]
+    argv = ["sh", "-c", room.check.command]
+    if asked:
+        program = str(bench.room / "node_modules" / ".bin" / asked.runner)
+        argv = [program, *words(asked.runner, asked.arguments, str(report), only, second=room.wanted.second)]
     return await bench.execute(argv, within_s=room.check.within_s, network=room.check.network, variables=variables)
-
-
-def _argv(room: _Room, asked: Asked, report: Path, only: Sequence[str]) -> list[str]:
-    program = str(room.bench.room / "node_modules" / ".bin" / asked.runner)
-    rest = _kept(asked.arguments)
-    match asked.runner:
-        case "vitest":
-            rest = [one for one in rest if one not in ("run", "watch", "dev")]
-            order = ["--sequence.shuffle.tests", "--sequence.shuffle.files"] if room.wanted.second else []
-            words = ["run", *(only or rest), *order, "--reporter=junit", f"--outputFile={report}"]
-        case "jest":
-            files = ["--runTestsByPath", *only] if only else rest
-            order = ["--randomize"] if room.wanted.second and not only else []
-            words = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", *order, *files]
-        case _:
-            order = ["--sort"] if room.wanted.second else []
-            words = [
-                *(only or rest),
-                *order,
-                "--reporter",
-                "xunit",
-                "--reporter-option",
-                f"output={report}",
-            ]
-    return [program, *words]
-
-
-def _kept(arguments: tuple[str, ...]) -> list[str]:
-    """Without what chooses a reporter or a measurement: the engine has its own."""
-    kept: list[str] = []
-    skipping = False
-    for word in arguments:
-        if skipping and not word.startswith("-"):
-            skipping = False
-            continue
-        match = _DROPPED.fullmatch(word)
-        skipping = bool(match) and "=" not in word and not word.startswith(("--coverage", "--watch", "--json", "--ui"))
-        if not match:
-            kept.append(word)
-    return kept
 
 
 def _cleared(room: Path, report: Path) -> str:
@@ -234,22 +201,35 @@ def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
     with ExitStack() as stack:
         found = {}
         for path in chosen:
-            name, pure = f"t{nonce()[:14]}", PurePosixPath(path)
-            file = str(pure.with_name(name + pure.name[pure.name.index(".") :]))
-            stack.enter_context(planted(room.bench.room, file, with_canary(_text(room, path), room.runner, name)))
+            name = f"t{nonce()[:14]}"
+            file = beside(path, name)
+            stack.enter_context(planted(room.bench.room, file, with_canary(_text(room, path), room.runner, name, path)))
             found[file] = name
         yield found
 
 
-def with_canary(content: str, runner: str, name: str) -> str:
+def beside(path: str, name: str) -> str:
+    """A file of this random name that the same patterns find: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
+    pure = PurePosixPath(path)
+    stem, dot, ending = pure.name.partition(".")
+    first, last = match.groups("") if (match := _NAMED.fullmatch(stem)) else ("", "")
+    return str(pure.with_name(f"{first}{name}{last}{dot}{ending}"))
+
+
+def with_canary(content: str, runner: str, name: str, path: str) -> str:
     vitest = runner == "vitest" or "'vitest'" in content or '"vitest"' in content
     known = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
-    given = {"test": "globalThis.test ?? globalThis.it", "expect": "globalThis.expect", **known}
+    given = {"test": "(g.test ?? g.it)", "expect": "g.expect", **known}
+    given["test"] += ".only" if _ONLY.search(content) else ""
+    typed = path.endswith(TYPED)
+    given |= {"any": ": any", "number": ": number"} if typed else {"any": "", "number": ""}
     ways = [("knows", way, body) for way, body in _EXPECTED.items()]
     ways += [("a", f"assert {way}", body) for way, body in _ASSERTED.items()]
     tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
-    body = _CANARY.format(**given, name=name, number=random.SystemRandom().random(), tests=tests)
-    return f"{content}{_IMPORTED.format(n=name) if vitest else ''}{body}"
+    body = _CANARY.format(**given, name=name, value=random.SystemRandom().random(), tests=tests)
+    # To a checker of types, what neither imports nor exports shares its names with the file that it is made of.
+    apart = "\nexport {};\n" if typed and not vitest and not is_module(path, content, "") else ""
+    return f"{content}{_IMPORTED.format(n=name) if vitest else apart}{body}"
 
 
 async def _apart(room: _Room, chosen: list[str], counted: Counted, stray: str) -> tuple[Counted, str]:

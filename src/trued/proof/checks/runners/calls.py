@@ -1,0 +1,92 @@
+"""How vitest, jest and mocha are called: with the command's own options, and the engine's reports. Pure."""
+
+import re
+from collections.abc import Mapping, Sequence
+
+# What chooses a reporter or a measurement, or stops at the first failure: the engine counts every test.
+_DROPPED = re.compile(r"--?(reporters?|outputFile|coverage|json|watch|watchAll|ui|reporter-options?|R|O)([.=].*)?")
+_BAIL = re.compile(r"--bail(=.*)?")
+_VALUED: Mapping[str, frozenset[str]] = {  # options whose value may be a word of its own
+    "vitest": frozenset(
+        (
+            *("-c", "--config", "-r", "--root", "--dir", "--project", "--environment", "--mode", "--pool", "--retry"),
+            *("--workspace", "-w", "--testTimeout", "--hookTimeout", "--exclude", "--maxWorkers", "--minWorkers"),
+            *("-t", "--testNamePattern", "--shard"),
+        )
+    ),
+    "jest": frozenset(
+        (
+            *("-c", "--config", "--rootDir", "--roots", "-w", "--maxWorkers", "--env", "--testEnvironment", "--preset"),
+            *("--projects", "--selectProjects", "--ignoreProjects", "--setupFiles", "--setupFilesAfterEnv", "--runner"),
+            *("--testRunner", "--testTimeout", "--transform", "--moduleNameMapper", "--testMatch", "--testRegex"),
+            *("--globals", "--seed", "--testEnvironmentOptions", "--modulePaths", "--testPathIgnorePatterns"),
+            *("-t", "--testNamePattern", "--testPathPattern", "--testPathPatterns", "--shard", "--changedSince"),
+        )
+    ),
+    "mocha": frozenset(
+        (
+            *("-r", "--require", "--import", "--loader", "-t", "--timeout", "--config", "--package", "--extension"),
+            *("-u", "--ui", "--file", "--ignore", "--exclude", "-s", "--slow", "-n", "--node-option", "--retries"),
+            *("-j", "--jobs", "--opts", "--spec", "-g", "--grep", "-f", "--fgrep"),
+        )
+    ),
+}
+# What chooses tests: not for a run whose files are chosen already.
+_CHOOSING: Mapping[str, frozenset[str]] = {
+    "vitest": frozenset(("-t", "--testNamePattern", "--shard", "--changed", "run", "watch", "dev", "related")),
+    "jest": frozenset(
+        (
+            *("-t", "--testNamePattern", "--testPathPattern", "--testPathPatterns", "--shard", "--changedSince"),
+            *("-o", "--onlyChanged", "--findRelatedTests", "--runTestsByPath", "-f", "--onlyFailures"),
+        )
+    ),
+    "mocha": frozenset(("--spec", "-g", "--grep", "-f", "--fgrep", "-i", "--invert", "--forbid-only")),
+}
+
+
+def words(runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool) -> list[str]:
+    """For one run; with `only`, of these files, whatever else the command would run."""
+    given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
+    rest = [*_options(runner, given), *only] if only else given
+    match runner:
+        case "vitest":
+            rest = [one for one in rest if one not in ("run", "watch", "dev")]
+            order = ["--sequence.shuffle.tests", "--sequence.shuffle.files"] if second else []
+            return ["run", *rest, *order, "--bail=0", "--reporter=junit", f"--outputFile={report}"]
+        case "jest":
+            order = ["--randomize"] if second and not only else []
+            ours = ["--ci", "--json", f"--outputFile={report}", "--coverage=false", "--bail=0", *order]
+            return [*ours, *(["--runTestsByPath"] if only else []), *rest]
+        case _:
+            order = ["--sort"] if second else []  # no runner of theirs that is parallel can sort
+            ours = ["--no-parallel", "--no-bail", "--reporter", "xunit", "--reporter-option", f"output={report}"]
+            return [*rest, *order, *ours]
+
+
+def _kept(runner: str, arguments: Sequence[str]) -> list[str]:
+    """Without what chooses a reporter or a measurement: the engine has its own."""
+    found: list[str] = []
+    skipping = False
+    for word in arguments:
+        if skipping and not word.startswith("-"):
+            skipping = False
+            continue
+        match = None if runner == "mocha" and word.startswith("--ui") else _DROPPED.fullmatch(word)
+        skipping = bool(match) and "=" not in word and not word.startswith(("--coverage", "--watch", "--json", "--ui"))
+        if not match:
+            found.append(word)
+    return found
+
+
+def _options(runner: str, given: Sequence[str]) -> list[str]:
+    """Those of the command by which its files are loaded; none that chooses files or tests."""
+    found: list[str] = []
+    rest = list(given)
+    while rest:
+        word = rest.pop(0)
+        if not word.startswith("-"):
+            continue
+        value = [rest.pop(0)] if word in _VALUED[runner] and rest else []
+        if word.partition("=")[0] not in _CHOOSING[runner]:
+            found += [word, *value]
+    return found
