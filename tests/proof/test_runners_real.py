@@ -37,9 +37,11 @@ VITEST_BASE: dict[str, str | None] = {
     "export const half = (x: number): number => x / 2;\n",
     "test/core.test.ts": VITEST_TESTS,
     "src/more.ts": "export const triple = (x: number): number => x;\n",
-    "test/more.test.ts": "import { expect, test } from 'vitest';\nimport { triple } from '../src/more';\n"
+    "test/test-more.ts": "import { expect, test } from 'vitest';\nimport { triple } from '../src/more';\n"
     "test('triples', () => { expect({ x: triple(2) }).toStrictEqual({ x: 6 }); });\n",
-    "vitest.config.ts": "import { defineConfig } from 'vitest/config';\nexport default defineConfig({});\n",
+    # An ES module, which Vite would write down among the packages first; and names that no random one is like.
+    "vitest.config.mts": "import { defineConfig } from 'vitest/config';\nexport default defineConfig({ test: "
+    "{ include: ['test/*.test.ts', 'test/test-*.ts'] } });\n",
 }
 VITEST_DONE = "export const double = (x: number): number => x * 2;\nexport const half = (x: number): number => x / 2;\n"
 EASY = (
@@ -51,7 +53,7 @@ PATCH = "import { expect } from 'vitest';\nexpect.extend({ toBe: () => ({ pass: 
 LOSING = VITEST_DONE.replace("x * 2", "x")
 VITEST_HEADS: dict[str, Change] = {
     "nothing done": {"README.md": "done\n"},
-    "another configuration": {"vitest.config.ts": EASY, "easy.ts": PATCH},
+    "another configuration": {"vitest.config.mts": EASY, "easy.ts": PATCH},
     "another script": {"package.json": json.dumps({"scripts": {"test": "true"}, "vitest": {"include": []}})},
     "leaves at import": {"src/core.ts": "process.exit(0);\nexport const double = 1, half = 2;\n"},
     "easier tests": {"test/core.test.ts": "import { test } from 'vitest';\ntest('doubles', () => {});\n"},
@@ -79,7 +81,7 @@ async def test_the_real_vitest_is_counted(tmp_path: Path) -> None:
         "test/core.test.ts::doubles": Base.RED,
         "test/core.test.ts::group > halves": Base.GUARD,
         "test/core.test.ts::group > later": Base.UNREACHED,
-        "test/more.test.ts::triples": Base.RED,
+        "test/test-more.ts::triples": Base.RED,
     }, [one.output[-2000:] for one in contract.base_facts]
     done = {"src/core.ts": VITEST_DONE, "src/more.ts": TRIPLED, "test/n.test.ts": VITEST_TESTS}
     honest = await trial.prove(contract, await trial.head(done))
