@@ -29,7 +29,7 @@ _PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
 _TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
 _UNBUILT = re.compile(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
 _MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
-_BROKE_OFF = re.compile(r"^(?:panic: |fatal error: |goroutine \d+ \[)", re.MULTILINE)
+_BROKE_OFF = re.compile(r"panic: |fatal error: |goroutine \d+ \[")
 _CANARY = """package {package}
 
 import "testing"
