@@ -265,3 +265,23 @@ async def test_the_real_go_is_counted(tmp_path: Path) -> None:
         rest = {path: text for path, text in GO_DONE.items() if path != "calc/calc.go"}
         verdict = await trial.prove(contract, await trial.head({**rest, **change}))
         assert only(verdict).grade is Grade.REFUTED, (way, only(verdict).why)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-5", "LAW-6")
+async def test_what_panics_on_the_base_is_red_and_on_the_head_refuted(tmp_path: Path) -> None:
+    if not shutil.which("go"):
+        pytest.skip("NO GO HERE: go test was not tried")
+    later = GO_CORE.replace("{ return x }", '{ panic("not implemented") }')
+    base: dict[str, str | None] = {
+        "go.mod": GO_BASE["go.mod"],
+        "calc/calc.go": later,
+        "calc/calc_test.go": GO_TESTS,
+    }
+    trial = Trial(tmp_path, base, requirement("go test ./..."))
+    contract = await trial.seal()
+    assert stands(contract)["calc/calc_test.go::TestDouble"] is Base.RED, stands(contract)
+    honest = await trial.prove(contract, await trial.head({"calc/calc.go": GO_DONE["calc/calc.go"]}))
+    assert only(honest).grade is Grade.TESTED, only(honest).why
+    still = await trial.prove(contract, await trial.head({"calc/calc.go": later + "\nfunc More() {}\n"}))
+    assert only(still).grade is Grade.REFUTED, only(still).why

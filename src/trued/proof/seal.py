@@ -221,10 +221,10 @@ async def _facts(
 
 async def three_times(check: Check, bench: Bench) -> list[Fact]:
     """All cases once; those that failed, twice more: red by chance is no red."""
-    facts = [await take(check, bench, Wanted())]
+    facts = [await take(check, bench, Wanted(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _suspect(one))
     while suspects and len(facts) < RED_TURNS:
-        facts.append(await take(check, bench, Wanted(ids=suspects)))
+        facts.append(await take(check, bench, Wanted(ids=suspects, on_base=True)))
     return facts
 
 

@@ -122,7 +122,8 @@ class Bench:
 class Wanted:
     """Which cases of a check to run, and how."""
 
-    ids: tuple[str, ...] | None = None  # None: find out what there is (only ever on base)
+    ids: tuple[str, ...] | None = None  # None: find out what there is
+    on_base: bool = False  # whose code has nothing to forge yet
     second: bool = False  # another order than the first time
     red: tuple[str, ...] = ()  # those that failed on the base: what a head would forge first
 

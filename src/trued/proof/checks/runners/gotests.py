@@ -50,23 +50,9 @@ _DROPPED = ("json", "v", "failfast")  # the engine reads every test
 _CHOOSING = ("run", "skip", "count", "shuffle")  # not for a run whose tests are chosen already
 _VALUED = frozenset(  # flags whose value may be a word of its own
     (
-        *(
-            "tags",
-            "run",
-            "skip",
-            "count",
-            "shuffle",
-            "timeout",
-            "cpu",
-            "parallel",
-            "p",
-            "vet",
-            "exec",
-            "mod",
-            "modfile",
-        ),
-        *("ldflags", "gcflags", "asmflags", "gccgoflags", "overlay", "buildmode", "toolexec", "o", "outputdir"),
-        *("bench", "benchtime", "fuzz", "fuzztime", "covermode", "coverpkg", "coverprofile", "list", "C"),
+        *("tags", "run", "skip", "count", "shuffle", "timeout", "cpu", "parallel", "p", "vet", "exec", "mod", "list"),
+        *("modfile", "ldflags", "gcflags", "asmflags", "gccgoflags", "overlay", "buildmode", "toolexec", "o", "C"),
+        *("outputdir", "bench", "benchtime", "fuzz", "fuzztime", "covermode", "coverpkg", "coverprofile"),
     )
 )
 
@@ -308,7 +294,7 @@ def _counted(ran: Ran, held: Held, wanted: Wanted, canaries: Mapping[str, str]) 
     broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # older ones say it so
     # Before there is a head, a package that broke off has nothing to forge: what was not reached is not known there.
     cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
-    off = {held.folder(one.package) for one in cut} if wanted.ids is None else set()
+    off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
     whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
     kept = {name: one for name, one in outcomes.items() if _keeps(wanted, name)}
     return Counted(
