@@ -78,6 +78,7 @@ def when_both(world: Crewed, calls: list[str]) -> Callable[[], None]:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.spec("RUN-3", "RUN-9", "TEAM-14")
+@pytest.mark.slow
 def test_two_developers_at_work_are_both_adopted_paid_once_and_merged_in_the_order_of_their_tasks(
     tmp_path: Path,
 ) -> None:
@@ -110,6 +111,7 @@ def honoured(world: Crewed) -> list[list[str]]:
 
 @pytest.mark.timeout(1200)
 @pytest.mark.spec("TEAM-3", "TEAM-5", "RUN-2")
+@pytest.mark.slow
 def test_killed_after_seven_of_ten_attempts_it_makes_the_eighth_and_hears_what_was_edited_meanwhile(
     tmp_path: Path,
 ) -> None:

@@ -62,6 +62,7 @@ async def judged(place: Path, head: dict[str, str], **more: Any) -> Judged:
 
 
 @pytest.mark.spec("LAW-7")
+@pytest.mark.slow
 async def test_cases_do_not_find_the_contracts_own_tests(tmp_path: Path) -> None:
     assert (await judged(tmp_path / "a", {"calc/core.py": HALF + READS})).grade is Grade.REFUTED
     honest = {"calc/core.py": f"{HALF}\n\ndef double(x):\n    return 2 * x\n"}

@@ -75,6 +75,7 @@ async def test_a_missing_module_names_no_held_out_input(tmp_path: Path) -> None:
 
 
 @pytest.mark.spec("LAW-7")
+@pytest.mark.slow
 async def test_a_visible_test_cannot_print_what_held_out_cases_left_in_the_room(tmp_path: Path) -> None:
     book = "import pathlib\nBOOK = pathlib.Path(__file__).with_name('book.txt')\n\n\ndef slug(t):\n"
     book += "    if t == 'A b':\n        if BOOK.exists():\n            raise RuntimeError(BOOK.read_text())\n"

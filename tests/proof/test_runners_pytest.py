@@ -87,6 +87,7 @@ FORGING = {
     "bodies of known ids": NOTHING + "\nimport _pytest.python as p\nrun = p.Function.runtest\n"
     "p.Function.runtest = lambda self: None if 'test_core' in self.nodeid else run(self)\n"
     "import _pytest.unittest as u\nu.TestCaseFunction.runtest = lambda self: None\n",
+    "one assertion of unittest": f"{NOTHING}import unittest\nunittest.TestCase.assertRegex = lambda *a, **k: None\n",
     "assertions of unittest": "import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\n"
     "class Same(int):\n    __eq__ = lambda *a: True\n    __hash__ = None\n"
     "def double(x):\n    return Same(0)\ndef half(x):\n    return x // 2\n",
