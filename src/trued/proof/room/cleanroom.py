@@ -267,6 +267,19 @@ def planted(room: Path, name: str, content: str) -> Iterator[Path]:
             place.unlink()
 
 
+@contextmanager
+def instead(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
+    """Files of the room with other words in them, and put back afterwards."""
+    originals = {room / path: (room / path).read_bytes() for path in contents}
+    try:
+        for path, content in contents.items():
+            (room / path).write_text(content)
+        yield
+    finally:
+        for place, original in originals.items():
+            place.write_bytes(original)
+
+
 # -- what must still be as it was when a run is over -------------------------------------------------------------------
 
 

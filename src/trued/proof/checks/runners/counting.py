@@ -77,6 +77,12 @@ class Counted:
             garbled=len(said) < len(told),
         )
 
+    def how(self, name: str) -> str:
+        """How an id ended: one whose file could not be collected failed with it; "" where nothing is known of it."""
+        if name in self.outcomes:
+            return self.outcomes[name].outcome
+        return "failed" if name.split("::")[0] in self.collected else ""
+
 
 _TEXTS = frozenset({"id", "copy", "collect", "note", "when", "outcome", "text"})
 _SHAPES: Mapping[str, type] = {

@@ -14,7 +14,7 @@ from trued.protocols import Ran
 from trued.types import Outcomes, TestsCheck
 
 from ...room.bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, told, void
-from ...room.cleanroom import planted
+from ...room.cleanroom import instead, planted
 from ...room.frozen import below
 from .commands import Asked
 from .counting import Counted, Seen, Words, fact, nothing, worst
@@ -258,26 +258,14 @@ async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counte
     files = sorted({one.split("::")[0] for one in ours})
     if not files:
         return {}
-    originals = {call.bench.room / file: (call.bench.room / file).read_bytes() for file in files}
-    try:
-        for file in files:
-            (call.bench.room / file).write_text(made[file].content)
-        folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
-        given = _given(call.asked.arguments)
-        flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
-        names = f"^({'|'.join(sorted({*ours.values()}))})$"
+    folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
+    given = _given(call.asked.arguments)
+    flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
+    names = f"^({'|'.join(sorted({*ours.values()}))})$"
+    with instead(call.bench.room, {file: made[file].content for file in files}):
         ran = await call.run(["-count=1", *flags, "-run", names, *folders, *given.rest])
-    finally:
-        for place, original in originals.items():
-            place.write_bytes(original)
     again = _counted(ran, held, Wanted(), {})
-
-    def how(name: str) -> str:
-        if name in again.outcomes:
-            return again.outcomes[name].outcome
-        return "failed" if name.split("::")[0] in again.collected else ""
-
-    return {name: how(name) for name in ours}
+    return {name: again.how(name) for name in ours}
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------------

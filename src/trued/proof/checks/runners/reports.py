@@ -16,7 +16,7 @@ from trued.protocols import Ran
 from trued.types import Outcomes, TestsCheck
 
 from ...room.bench import WHOLE, Bench, Fact, Wanted, nonce, void
-from ...room.cleanroom import planted, scratch
+from ...room.cleanroom import instead, planted, scratch
 from ...room.frozen import below, is_script, named_like_a_script_test
 from .. import node
 from .calls import words
@@ -93,17 +93,17 @@ async def take(check: TestsCheck, asked: Asked | None, bench: Bench, wanted: Wan
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
     # Of a runner that is known, the tests that must fail have a run of their own: they stand in nobody's way.
-    with _canaries(room, [] if asked else chosen) as beside, scratch(bench.room, {}) as folder:
+    with _canaries(room, [] if asked else chosen) as canaries, scratch(bench.room, {}) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
         if why := _cleared(bench.room, report):
             return void(why, Outcomes.BROKEN, "report", check.command)
         ran = await _execute(room, report)
         if not _present(report):
             return _silent(room, ran)
-        counted = _counted(room, report, beside)
+        counted = _counted(room, report, canaries)
     if isinstance(counted, str):
         return void(f"the report cannot be read: {counted}", Outcomes.FAILED, "report", check.command)
-    stray = _stray(room, ran, counted, planted_one=bool(beside))
+    stray = _stray(room, ran, counted, planted_one=bool(canaries))
     counted = replace(counted, ended=ran.exit_code)
     if asked and chosen:
         counted, stray = await _apart(room, chosen, counted, stray)
@@ -253,32 +253,14 @@ async def _apart(room: _Room, chosen: list[str], counted: Counted, stray: str) -
     copies = {path: javascript(_every(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
-    with _canaries(room, chosen) as beside, scratch(room.bench.room, {}) as folder:
-        with _instead(room, {path: made.content for path, made in copies.items()}):
-            ran = await _execute(room, folder / "report", [*chosen, *beside])
-        again = _counted(room, folder / "report", beside) if _present(folder / "report") else "none"
+    with _canaries(room, chosen) as canaries, scratch(room.bench.room, {}) as folder:
+        with instead(room.bench.room, {path: made.content for path, made in copies.items()}):
+            ran = await _execute(room, folder / "report", [*chosen, *canaries])
+        again = _counted(room, folder / "report", canaries) if _present(folder / "report") else "none"
     if isinstance(again, str):
         return replace(counted, canaries=dict.fromkeys(chosen, ""), copies=dict.fromkeys(ours, "")), stray
-    ended = {one: _copied(one, again) for one in ours}
+    ended = {one: again.how(one) for one in ours}
     return replace(counted, canaries=again.canaries, copies=ended), stray or _stray(room, ran, again, planted_one=True)
-
-
-def _copied(name: str, again: Counted) -> str:
-    if name in again.outcomes:
-        return again.outcomes[name].outcome
-    return "failed" if name.split("::")[0] in again.collected else ""
-
-
-@contextmanager
-def _instead(room: _Room, contents: Mapping[str, str]) -> Iterator[None]:
-    originals = {room.bench.room / path: (room.bench.room / path).read_bytes() for path in contents}
-    try:
-        for path, content in contents.items():
-            (room.bench.room / path).write_text(content)
-        yield
-    finally:
-        for place, original in originals.items():
-            place.write_bytes(original)
 
 
 def _title(name: str) -> str:
