@@ -97,7 +97,11 @@ class Desk(Generic[D, Q]):
         )
         self.judged = (*verdict.requirements, *verdict.beside)
         counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(self.scope, one)]
-        return (*self.given_up(), *shortcomings(verdict), *crew.worse(verdict.beside), *counted)
+        return (*self.given_up(), *shortcomings(verdict), *self._worse(crew, verdict), *counted)
+
+    def _worse(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
+        """Where the base's own tests fail, every requirement is refuted: which test it is stands in the gaps."""
+        return crew.worse(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
     def done(self, run: Run) -> None:
         """Done with nothing changed: that may be right, but nobody has shown it, so every verdict says it."""

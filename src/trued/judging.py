@@ -63,7 +63,7 @@ class Judging(Patterns):
         await self._answer_disputes(disputes)
         verdict = await self._objected(subject, objections, by)
         unsure = [one for one in verdict.objections if one.case is None]
-        if by and unsure and not any(one.gaps for one in verdict.requirements):
+        if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
             evidence = [
                 Finding(what=f"{one.id} is {one.grade}: {one.why[0]}") for one in verdict.requirements if one.why
             ]
@@ -239,11 +239,10 @@ class Judging(Patterns):
 
 
 def addressed(contract: Contract, subject: Task | Plan, objections: Iterable[Finding]) -> tuple[Finding, ...]:
-    """An objection that names no requirement disputes every one that the subject serves. That the base's own tests stay
-    green, which nobody asked for and they show themselves, it disputes only by name, or where there is nothing else."""
+    """An objection that names no requirement disputes every one that the subject serves."""
     every = {one.id: one for one in contract.requirements}
     served = [one.id for one in contract.serving(subject.id)] if isinstance(subject, Task) else sorted(every)
-    meant = [name for name in served if not sealing.of_base(contract, every[name])] or served or [""]
+    meant = served or [""]
     return tuple(
         one.model_copy(update={"requirement": name})
         for one in objections

@@ -115,7 +115,7 @@ class Run(Judging):
         inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
         async def step() -> str:
-            made, guards = await sealing.guarded(kit.workspace, asked, [task.id for task in plan.tasks], authors)
+            made, guards = await sealing.guarded(kit.workspace, asked)
             hidden, why = await sealing.held_out(kit, examination.hides, examined=bool(examination.authors))
             terms = proof.Sealing(
                 hidden,

@@ -77,15 +77,6 @@ async def test_a_preparation_does_not_find_them_either(tmp_path: Path) -> None:
     assert found.grade is Grade.REFUTED
 
 
-@pytest.mark.spec("LAW-11")
-async def test_code_that_could_deceive_tests_is_said_where_held_out_cases_prove(tmp_path: Path) -> None:
-    asks = "class Same(int):\n    def __eq__(self, other):\n        return True\n\n    __hash__ = int.__hash__\n"
-    asks += "\n\ndef double(x):\n    return Same(0) if x < 0 else 2 * x\n"
-    trial = Trial(tmp_path, {**BASE, "tests/test_core.py": TESTS}, requirement(21, 4))
-    verdict = await trial.prove(await trial.seal(), await trial.head({"calc/core.py": f"{HALF}\n\n{asks}"}))
-    assert any("__eq__ answers without looking: tests in its process" in word for word in verdict.undecided)
-
-
 @pytest.mark.spec("LAW-4")
 async def test_a_frozen_file_that_became_a_link_by_its_own_words_is_put_back(tmp_path: Path) -> None:
     """The blob is the same; as a link it is the name of another file."""

@@ -6,10 +6,9 @@ import pytest
 
 from tests.proof.trial import Trial, only, quiet
 from trued.proof.checks.runners.failing import javascript
-from trued.proof.room.bench import check_hash
 from trued.proof.seal import Sealing, seal
 from trued.sealing import guarded
-from trued.types import Grade, TestsCheck
+from trued.types import EXISTING_TESTS, Grade, TestsCheck
 
 TESTS = """'use strict';
 const { test, describe, it, before, mock } = require('node:test');
@@ -55,27 +54,25 @@ async def test_the_guards_are_run_by_the_runner_that_the_base_has(
 ) -> None:
     trial = Trial(tmp_path, {**files, "lib.js": BASE["lib.js"]}, [{"id": "two", "text": "two() is 2"}])
     await trial.workspace.begin()
-    made, guards = await guarded(trial.workspace, trial.asked, ())
-    (suite,) = [check for one in made.requirements if one.id == "base-tests" for check in one.checks]
+    made, guards = await guarded(trial.workspace, trial.asked)
+    (suite,) = [check for one in made.suites for check in one.checks]
     assert isinstance(suite, TestsCheck)
     assert (suite.command, len(guards)) == (command, 1)
 
 
 @pytest.mark.spec("LAW-6")
-async def test_neither_a_name_nor_tests_that_an_agent_brings_take_the_place_of_the_bases_own(tmp_path: Path) -> None:
+async def test_neither_a_name_nor_other_tests_take_the_place_of_the_bases_own(tmp_path: Path) -> None:
     base = {"test_lib.py": "def test_it():\n    assert True\n"}
     named = TestsCheck(command="python -m pytest -q test_new.py")
     trial = Trial(tmp_path, base, [{"id": "base-tests", "text": "two() is 2"}, {"id": "F", "text": "three() is 3"}])
     first, second = trial.asked.requirements
     asked = trial.asked.model_copy(update={"requirements": (first, second.model_copy(update={"checks": (named,)}))})
     await trial.workspace.begin()
-    made, guards = await guarded(trial.workspace, asked, (), {check_hash(named)})
-    assert [one.id for one in made.requirements if one.keep] == ["base-tests-2"]
+    made, guards = await guarded(trial.workspace, asked)
+    assert [one.id for one in made.suites] == [EXISTING_TESTS]
     assert len(guards) == 1
-    again, _ = await guarded(trial.workspace, made, (), {check_hash(named)})
-    assert again.requirements == made.requirements
-    theirs, _ = await guarded(trial.workspace, asked, ())  # the user's own tests: they say which count
-    assert not [one for one in theirs.requirements if one.keep]
+    again, _ = await guarded(trial.workspace, made)
+    assert again == made
 
 
 @pytest.mark.spec("LAW-6")
@@ -88,7 +85,7 @@ async def test_a_suite_of_which_all_is_superseded_guards_nothing_and_refuses_nob
     asked = [{"id": "two", "text": "one() is 2", "supersedes": ["test_lib.py"], "checks": [check]}]
     trial = Trial(tmp_path, base, asked)
     await trial.workspace.begin()
-    made, guards = await guarded(trial.workspace, trial.asked, ())
+    made, guards = await guarded(trial.workspace, trial.asked)
     contract = await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
     assert [one.id for one in contract.requirements] == ["two"]
     assert "python -m pytest -q: all that is green on the base is superseded, so that it guards nothing" in (

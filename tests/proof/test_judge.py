@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trued.proof.judge import Facts, Objected, judge
+from trued.proof.judge import Facts, Objected, guarded, judge
 from trued.proof.room.bench import check_hash
 from trued.types import (
     Author,
@@ -179,14 +179,18 @@ def test_an_empty_diff_proves_nothing_but_what_held_already() -> None:
 
 
 @pytest.mark.spec("LAW-5")
-def test_work_that_cannot_be_red_is_proven_by_its_guards() -> None:
+def test_work_that_cannot_be_red_is_as_good_as_what_shows_that_nothing_broke() -> None:
     stories: dict[str, tuple[Turns, Turns]] = {
         "tests/test_a.py::t": (GREEN, (P, P)),
         "tests/test_a.py::known_red": (RED, (F, F)),
     }
-    assert judged(TESTS, stories, keep=True).grade is Grade.PROVEN
+    kept = judged(TESTS, stories, keep=True)
+    assert (kept.grade, kept.holds, kept.lacks) == (Grade.TESTED, True, "attest")
     stories["tests/test_a.py::t"] = (GREEN, (P, F))
     assert judged(TESTS, stories, keep=True).grade is Grade.REFUTED
+    data: dict[str, tuple[Turns, Turns]] = {"case 1": (GREEN, (P, P))}
+    assert judged(EXAMPLES, data, keep=True).grade is Grade.PROVEN
+    assert judged(EXAMPLES, data, keep=True, held_out=False).grade is Grade.TESTED
 
 
 @pytest.mark.spec("LAW-6")
@@ -310,10 +314,25 @@ def test_what_a_visible_check_printed_after_held_out_cases_ran_is_told_by_kind_o
 
 
 @pytest.mark.spec("LAW-8")
-def test_what_tests_alone_show_to_be_held_already_is_tested() -> None:
-    found = judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))})
-    assert (found.grade, found.holds, found.lacks) == (Grade.TESTED, True, "attest")
-    assert found.why[0].startswith("held already")
+def test_tests_that_were_green_already_show_nothing_and_what_was_left_out_is_said() -> None:
+    green: dict[str, tuple[Turns, Turns]] = {"tests/test_a.py::t": (GREEN, (P, P))}
+    found = judged(TESTS, green, left_out=["tests/test_a.py"])
+    assert (found.grade, found.holds, found.lacks) == (Grade.UNPROVEN, True, "attest")
+    assert any("tests/test_a.py" in word for word in found.why)
+
+
+@pytest.mark.spec("LAW-8")
+def test_failing_tests_of_the_base_refute_every_requirement_and_passing_ones_lift_none() -> None:
+    proven = judged(EXAMPLES, {"case 1": (RED, (P, P))})
+    broken = judged(TESTS, {"tests/test_a.py::t": (GREEN, (F, F))}, keep=True)
+    lost = broken.model_copy(update={"grade": Grade.UNJUDGED, "why": ("no pytest",)})
+    intact = judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))}, keep=True)
+    assert (guarded(proven, [broken]).grade, guarded(proven, [broken]).holds) == (Grade.REFUTED, False)
+    assert guarded(proven, [lost]).grade is Grade.UNJUDGED
+    assert guarded(proven, [intact]) == proven
+    bare = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, authors={check_hash(EXAMPLES): Author(role="examiner")})
+    assert guarded(bare, [intact]).grade is Grade.UNPROVEN
+    assert guarded(proven, [], ["lib.py"]).grade is Grade.TESTED
 
 
 # -- objections --------------------------------------------------------------------------------------------------------

@@ -13,7 +13,6 @@ from .team_words import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask
 RANK = {"high": 0, "medium": 1, "low": 2}
 RESULTS = f"{FOLDER}qa/results.md"
 TITLE_LIMIT = 80
-SUITE = "base-tests"  # the base's own tests: they held before anybody came
 
 
 class Crew(Value):
@@ -252,7 +251,7 @@ class Crew(Value):
 
     def worse(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
         """What held before this work, and does not any more."""
-        lost = [one for one in judged if not one.holds and (one.id in self.held or one.id == SUITE)]
+        lost = [one for one in judged if not one.holds and one.id in self.held]
         told = [(one, one.gaps or (Finding(what=one.why[0] if one.why else "it does not hold"),)) for one in lost]
         return tuple(
             Finding(what=f"{one.id} held before this work: {gap.what}", where=gap.where, requirement=one.id)

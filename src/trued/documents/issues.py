@@ -110,7 +110,7 @@ def _plain(text: str) -> str:
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
     """What the engine's own evidence shows: of visible pages with expected, actual and picture; of held-out cases only
     what an implementer may know."""
-    found = [issue for one in verdict.requirements for issue in _of(one, verdict.evidence)]
+    found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _of(one, verdict.evidence)]
     found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
     return tuple(dict.fromkeys(found))
 

@@ -117,12 +117,10 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
-        plan = _plan(inputs)
-        tasks = [task.id for task in plan.tasks] if plan else []
-        asked, more = await sealing.guarded(workspace, asked, tasks, contract.authors)
+        asked, more = await sealing.guarded(workspace, asked)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
-    present = {check_hash(check) for one in asked.requirements for check in one.checks}
+    present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}
     ids = {one.id for one in asked.requirements}
     terms = proof.Sealing(
         hidden,

@@ -9,7 +9,6 @@ from ..kit import digest
 from ..proof.room.bench import check_hash
 from ..protocols import Tell
 from ..redact import Redactor, in_json
-from ..sealing.guards import SUITE
 from ..types import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
 from ..workspaces.git import GitWorkspace
 from .start import Inputs
@@ -49,6 +48,8 @@ def requirements_of(contract: Contract) -> Requirements:
         serve=contract.serve,
         interface=contract.interface,
         carried=contract.carried,
+        suites=contract.suites,
+        unguarded=contract.unguarded,
     )
 
 
@@ -67,9 +68,9 @@ def _agreed(contract: Contract) -> dict[str, object]:
 
     def shown(one: Requirement) -> tuple[object, ...]:
         checks = {check_hash(check) for check in one.checks} - set(contract.guards)
-        return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts) - {SUITE}
+        return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts)
 
-    return {one.id: shown(one) for one in contract.requirements if one.id != SUITE}
+    return {one.id: shown(one) for one in contract.requirements}
 
 
 def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
@@ -132,7 +133,7 @@ class Proof:
     async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await sealing.guarded(self.workspace, requirements_of(contract), (), contract.authors)
+        asked, more = await sealing.guarded(self.workspace, requirements_of(contract))
         terms = proof.Sealing(
             contract.held_out,
             contract.held_out_why,

@@ -214,7 +214,7 @@ async def _sweep(places: Path, own: str) -> None:
 
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: proof.Sealing, tell: Tell) -> Contract:
     """With the base's own tests as guards, as in every run: they can refute, and never prove."""
-    made, guards = await sealing.guarded(workspace, given, ())
+    made, guards = await sealing.guarded(workspace, given)
     return await proof.seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 

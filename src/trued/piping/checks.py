@@ -155,7 +155,7 @@ async def proven(desk: Desk, plan: Plan, returned: Mapping[str, Returned[Any]]) 
     verdict = await desk.run.prove(plan, desk.objected, disputes=desk.disputes)
     desk.disputes = []
     shown = (one for one in verdict.objections if one.case is not None)  # it was run, and it fails
-    return (*verdict.remarks, *(gap for one in verdict.requirements for gap in one.gaps), *shown)
+    return (*verdict.remarks, *(gap for one in (*verdict.suites, *verdict.requirements) for gap in one.gaps), *shown)
 
 
 # -- what agents object to ---------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ class Baseline:
         """The same checks, on the same tree, with the same interpreter: what they showed then."""
         found = self._read("base", _base_name(contract, tree, level))
         evidence = _evidence(found.get("evidence", ())) if found else ()
-        if {one.check for one in evidence} != _checks(contract.requirements):
+        if {one.check for one in evidence} != _checks(contract.every):
             return ()
         if not all(self.shown(contract, tree, level, name) for name in kept_names(evidence)):
             return ()  # without their pictures they would be told, and not shown
@@ -99,7 +99,7 @@ class Baseline:
         """Only what failed: that is the worst, and nothing that passes later can mend it."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
-        checks = _checks(contract.requirements)
+        checks = _checks(contract.every)
         failing = [one for one in facts if one.check in checks and one.id not in known and _failed(one, order_bound)]
         if not failing or len(before.evidence) >= MOST:
             return
@@ -156,7 +156,7 @@ def _checks(requirements: Iterable[Requirement]) -> set[str]:
 
 
 def _owners(contract: Contract, check: str) -> list[Requirement]:
-    return [one for one in contract.requirements if check in _checks((one,))]
+    return [one for one in contract.every if check in _checks((one,))]
 
 
 def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
@@ -185,7 +185,7 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 def _base_name(contract: Contract, tree: str, level: str) -> str:
     """All that decides what a check shows on the base; not whose words they are, or who may read them."""
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
-    return _name([tree, level, sorted(_checks(contract.requirements)), data])
+    return _name([tree, level, sorted(_checks(contract.every)), data])
 
 
 def _head_name(contract: Contract, tree: str, level: str) -> str:

@@ -34,6 +34,8 @@ ONLY_ONCE = (
 )
 HELD_ALREADY = "held already"
 NO_CHECK = "no check"
+SHARED = "tests and commands share a process with the head's code, or are driven by it: they show no more"
+MOST_FILES = 5  # that are named in one reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +65,7 @@ class Facts:
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
     awaited: frozenset[tuple[str, str]] = frozenset()  # modules of packages that the head is the first to declare
-    deceit: Sequence[str] = ()  # lines of the diff that can deceive tests which share its process
+    left_out: Sequence[str] = ()  # test files that the head changed or added, and the contract did not take
     self_tested: int = 0  # tests that the implementer brought itself, red on the base and green here
     objected: Sequence[Objected] = ()
 
@@ -132,6 +134,30 @@ def together(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -
     return whole.model_copy(
         update={"grade": grade, "why": (*why, *own), "holds": holds, "lacks": lacks if holds else ""}
     )
+
+
+def guarded(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
+    """The base's own tests refute every requirement when they fail, and lift none.
+
+    `unseen`: changed code that nothing was seen to run, while tests of the base that may reach it could not be run.
+    """
+    failed = [one for one in suites if one.grade is Grade.REFUTED]
+    lost = [one for one in suites if one.grade is Grade.UNJUDGED]
+    if failed and judged.grade is not Grade.REFUTED:
+        return _lowered(judged, Grade.REFUTED, [f"{one.id} fail: {one.why[0]}" for one in failed], "")
+    if lost and judged.grade.rank > Grade.UNJUDGED.rank:
+        return _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
+    if unseen and judged.grade.rank > Grade.TESTED.rank:
+        listed = ", ".join(unseen[:MOST_FILES])
+        why = f"nothing was seen to run {listed}, and the base's own tests, which may, could not be run"
+        return _lowered(judged, Grade.TESTED, [why], "attest")
+    return judged
+
+
+def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: str) -> Judged:
+    holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
+    update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}
+    return judged.model_copy(update=update)
 
 
 def _rests_on(requirement: Requirement, facts: Facts) -> str:
@@ -272,41 +298,62 @@ def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[
     """Nothing failed. What does that show?"""
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
-    if requirement.keep and guards and all(check_hash(check) in facts.guards for check, _ in counts):
-        words = f"{HELD_ALREADY}: {counted(guards, 'guard of the base stays', 'guards of the base stay')} green"
-        return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
+    if requirement.keep and guards:
+        return _kept(counts, guards, facts)
     if not facts.changed and (proving or requirement.keep or not guards):
         return Grade.UNPROVEN, ("the diff is empty",), "nothing"
-    if requirement.keep and guards:
-        if not facts.touched:
-            return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
-        words = f"kept: {_stay(guards)}, and nothing shows more"
-        if facts.deceit and not any(isinstance(check, DATA) for check in requirement.checks):
-            return Grade.TESTED, (words, _deceived(facts)), "attest"
-        return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
     if proving:
         return _red_to_green(proving, guards, facts)
     if guards and _all_green(counts):
-        if not any(check_hash(check) in facts.authors for check, _ in counts):
-            return _held_already(counts, guards)
-        return Grade.UNPROVEN, ("already met, or its checks prove nothing: all cases are green on the base",), "attest"
+        return _already_green(counts, guards, facts)
     if facts.self_tested and not any(count.blind for _, count in counts):
         words = f"{counted(facts.self_tested, 'test')} of the implementer's own {_turned(facts.self_tested)}"
         return Grade.SELF_TESTED, (words, "nobody else's check shows it"), "attest"
     return _nothing(counts, guards)
 
 
-def _held_already(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:
-    every = (
-        "its one case passed on the base and passes"
-        if guards == 1
-        else f"all {guards} cases passed on the base and pass"
-    )
-    words = f"{HELD_ALREADY}: {every} here"
-    kinds = {check.kind for check, _ in counts}
-    if "tests" in kinds and kinds.isdisjoint(("examples", "browser")):
-        return Grade.TESTED, (words, "its tests share a process with the code that they test"), "attest"
-    return Grade.PROVEN, (words,), ""
+def _kept(counts: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+    """Work that cannot be red: it is as good as what shows that nothing broke."""
+    asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
+    if not asked_of_base and not facts.changed:
+        return Grade.UNPROVEN, ("the diff is empty",), "nothing"
+    if not asked_of_base and not facts.touched:
+        return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
+    words = f"kept: {_stay(guards)}, and nothing shows more"
+    return _shown_green([(check, count.guarding) for check, count in counts], words, facts)
+
+
+def _already_green(counts: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+    """Every case passed on the base: only the user's own data shows that nothing was needed."""
+    if all(_users_data(check, facts) for check, _ in counts):
+        every = (
+            "its one case passed on the base and passes"
+            if guards == 1
+            else f"all {guards} cases passed on the base and pass"
+        )
+        return _shown_green([(check, count.held) for check, count in counts], f"{HELD_ALREADY}: {every} here", facts)
+    words = ["already met, or its checks prove nothing: all cases are green on the base"]
+    if facts.left_out:
+        listed = ", ".join(facts.left_out[:MOST_FILES])
+        words.append(f"the head's own tests were left out: {listed}; a contract takes tests with `from:`")
+    return Grade.UNPROVEN, tuple(words), "attest"
+
+
+def _shown_green(
+    held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts
+) -> tuple[Grade, tuple[str, ...], str]:
+    """What stayed green is graded by what shows it: little, where the head can change it or shares its process."""
+    data = [check for check, cases in held if cases and _users_data(check, facts)]
+    if not data:
+        return Grade.TESTED, (words, SHARED), "attest"
+    if not facts.held_out:
+        return Grade.TESTED, (words, facts.held_out_why or "the examples are not held out"), "attest"
+    return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
+
+
+def _users_data(check: Check, facts: Facts) -> bool:
+    """Cases of the user's own that an implementer cannot see, compared in the engine's process."""
+    return secret(check) and check_hash(check) not in facts.authors
 
 
 def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
@@ -339,10 +386,6 @@ def _turned(number: int) -> str:
 
 def _stay(guards: int) -> str:
     return counted(guards, "guard stays green", "guards stay green")
-
-
-def _deceived(facts: Facts) -> str:
-    return f"its tests share a process with code that could deceive them: {'; '.join(facts.deceit[:3])}"
 
 
 def _all_green(counts: _Counts) -> bool:

@@ -8,6 +8,9 @@ from trued.errors import CannotJudge
 from trued.owned import without
 from trued.protocols import Tell, Workspace
 from trued.types import (
+    BrowserCheck,
+    CallCase,
+    Check,
     Contract,
     Evidence,
     ExamplesCheck,
@@ -23,13 +26,13 @@ from trued.types import (
 
 from .baseline import Baseline
 from .checks.examples import bounded
-from .deceit import deceit
 from .gaps import DATA, secret
-from .judge import HELD_ALREADY, Facts, Objected, judge, own_case, together
+from .judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
 from .own_tests import own_tests
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import Graft, clean_room
 from .room.environment import Changed, changes, environment
+from .room.frozen import is_test
 from .room.interpreter import Interpreter, trusted
 from .standing import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
 from .taking import Recorder, Sitting, distinct, sittings, take
@@ -56,19 +59,22 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff."""
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
+    every = (*due, *contract.suites)
     changed = list(without(await workspace.changed(contract.base, commit), owned))
-    trial = _Trial(contract, due, objections)
-    if distinct(due) or trial.runnable:
+    trial = _Trial(contract, every, objections)
+    if distinct(every) or trial.runnable:
         trial.declares = await changes(workspace, contract.base, commit)
         await trial.hold(workspace, commit, await same_interpreter(workspace, contract), tell)
     kept = await _worst(workspace, contract, commit, trial)
     evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
-    trial.deceit = deceit(added, {path: text for path, text in texts.items() if path not in trial.taken_out})
-    judged = _together(contract, tuple(judge(one, trial.facts(one, evidence, changed)) for one in due))
+    suites = tuple(judge(one, trial.facts(one, evidence, changed)) for one in contract.suites)
+    found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
+    blind = trial.blind_spots(changed)
+    judged = _together(contract, tuple(guarded(one, suites, blind.get(one.id, ())) for one in found))
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
-    seen = Seen(added, frozenset[str]().union(*trial.ran.values()), tuple(trial.deceit))
+    seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
     return Verdict(
@@ -76,11 +82,19 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         commit=commit,
         tree=await workspace.tree(commit),
         requirements=judged,
+        suites=suites,
         evidence=(*kept, *trial.evidence, *trial.brought),
         objections=tuple(one.finding for one in trial.objected if not one.closed),
         remarks=remarks,
         undecided=tuple(
-            dict.fromkeys([*contract.undecided, *trial.undecided, *undecided(contract, due, judged, seen)])
+            dict.fromkeys(
+                [
+                    *(f"not guarded by {one}" for one in contract.unguarded),
+                    *contract.undecided,
+                    *trial.undecided,
+                    *undecided(contract, due, judged, seen),
+                ]
+            )
         ),
         owned=owned,
     )
@@ -143,10 +157,8 @@ class _Trial:
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
-        self.taken_out: frozenset[str] = frozenset()  # … or that the base's stood for: no line of them was run
         self.declares = Changed()
         self.self_tested: dict[str, int] = {}
-        self.deceit: list[str] = []
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
@@ -160,7 +172,6 @@ class _Trial:
         async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
             self.undecided += [*_said(graft), *self.declares.said]
             self.unseen = graft.paths
-            self.taken_out = frozenset((*graft.restored, *graft.removed))
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, GREEN_TURNS + 1):
                 for sitting in [one for one in runs if self._worthwhile(one)]:
@@ -179,7 +190,9 @@ class _Trial:
         await self._another_order(workspace, interpreter, runs)
         await self._other_surroundings(workspace, commit, interpreter, runs)
         # Where data decides, the implementer's own tests could add nothing to the grade.
-        alone = tuple(one for one in self.due if not any(isinstance(check, DATA) for check in one.checks))
+        alone = tuple(
+            one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
+        )
         self.self_tested, self.brought = await own_tests(workspace, self.contract, alone, commit, interpreter)
 
     def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
@@ -294,7 +307,7 @@ class _Trial:
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
             elsewhere=self._elsewhere(requirement),
-            deceit=self.deceit,
+            left_out=sorted(one for one in self.unseen if is_test(one)),
             self_tested=self.self_tested.get(requirement.id, 0),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             own_modules=self.own_modules,
@@ -302,6 +315,15 @@ class _Trial:
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
+
+    def blind_spots(self, changed: Sequence[str]) -> dict[str, list[str]]:
+        """For each requirement the changed code that was not seen to run, where tests that may reach it could not be
+        run. What a command line, server or page runs is not seen, so that a requirement with such cases has none."""
+        if not self.contract.unguarded:
+            return {}
+        ran = frozenset[str]().union(*self.ran.values())
+        left = [one for one in changed if one.endswith(CODE) and not is_test(one) and one not in ran]
+        return {one.id: left for one in self.due if left and not any(map(_out_of_sight, one.checks))}
 
     def _elsewhere(self, requirement: Requirement) -> frozenset[str]:
         """Tests that are another requirement's own: what they show is told there, and nowhere else."""
@@ -317,6 +339,12 @@ class _Trial:
             for case in fact.tried
             if own_case(other, check, case.id)
         )
+
+
+def _out_of_sight(check: Check) -> bool:
+    if isinstance(check, ExamplesCheck):
+        return any(not isinstance(case, CallCase) for case in check.cases)
+    return isinstance(check, BrowserCheck)
 
 
 async def _dated(sitting: Sitting, bench: Bench, wanted: Wanted) -> frozenset[str]:

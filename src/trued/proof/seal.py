@@ -19,7 +19,7 @@ from trued.types import (
 
 from .baseline import Baseline, kept_names
 from .judge import superseded
-from .room.bench import Bench, Fact, Wanted, check_hash
+from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import clean_room
 from .room.environment import at_hand, environment, wanting
 from .room.frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
@@ -27,6 +27,7 @@ from .room.interpreter import Interpreter
 from .standing import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from .taking import Recorder, distinct, sittings, take
 
+MOST_WHY = 200  # characters of why a suite could not be run
 PREPARED = "the preparation has the network, and may run the head's code: what it fetched is not looked at"
 
 
@@ -57,8 +58,19 @@ async def seal(
 
 
 def without(contract: Contract, guards: Sequence[str]) -> Contract:
-    """Less these guards: the base itself does not pass them, they could not be run there, or all are superseded."""
-    said = [f"{_named(contract, name)}: {_idle(contract, name)}, so that it guards nothing" for name in guards]
+    """Less these guards: the base itself does not pass them, they could not be run there, or all are superseded.
+
+    Tests that could not be run are said first, and keep their place: what only they reach is shown by nobody.
+    """
+    lame = [name for name in guards if _could_not_run(contract, name)]
+    said = [
+        f"{_named(contract, name)}: {_idle(contract, name)}, so that it guards nothing"
+        for name in guards
+        if name not in lame
+    ]
+    suites = [check_hash(check) for one in contract.suites for check in one.checks]
+    unguarded = [f"{_named(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name in suites]
+    said += [f"{_named(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name not in suites]
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
@@ -68,6 +80,8 @@ def without(contract: Contract, guards: Sequence[str]) -> Contract:
     return contract.model_copy(
         update={
             "requirements": tuple(_with_parts(one, ids) for one in kept),
+            "suites": tuple(one for one in contract.suites if check_hash(one.checks[0]) not in guards),
+            "unguarded": tuple(dict.fromkeys((*contract.unguarded, *unguarded))),
             "guards": tuple(name for name in contract.guards if name not in guards),
             "undecided": (*contract.undecided, *said),
             "base_facts": tuple(one for one in contract.base_facts if one.check not in guards),
@@ -94,17 +108,34 @@ def _idle(contract: Contract, name: str) -> str:
     return "all that is green on the base is superseded" if _green(contract, name) else "not green on the base"
 
 
+def _could_not_run(contract: Contract, name: str) -> bool:
+    """Not one test was told apart on the base: a runner, package or service is missing, or it took too long."""
+    tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
+    none = {"nothing collected"}
+    return not tried or all(
+        one.id == WHOLE or one.outcome is Outcomes.UNJUDGED for one in tried if one.kind not in none
+    )
+
+
+def _why_not_run(contract: Contract, name: str) -> str:
+    tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
+    why = next((" ".join(one.detail.split())[:MOST_WHY] or one.kind for one in tried if one.detail or one.kind), "")
+    return f"could not be run on the base{f' ({why})' if why else ''}"
+
+
 def _named(contract: Contract, name: str) -> str:
-    checks = [check for one in contract.requirements for check in one.checks if check_hash(check) == name]
+    checks = [check for one in contract.every for check in one.checks if check_hash(check) == name]
     return next((check.command for check in checks if isinstance(check, CommandCheck | TestsCheck)), name[:12])
 
 
 async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, tell: Tell) -> Contract:
     blobs = await workspace.blobs(workspace.base)
-    requirements = asked.requirements
+    requirements = (*asked.requirements, *asked.suites)
     contract = Contract(
         base=workspace.base,
-        requirements=requirements,
+        requirements=asked.requirements,
+        suites=asked.suites,
+        unguarded=asked.unguarded,
         environment=asked.environment,
         serve=asked.serve,
         interface=asked.interface,
@@ -191,14 +222,14 @@ async def _facts(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     recorder = Recorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
-    every = {name for one in contract.requirements for name in distinct((one,))}
+    every = {name for one in contract.every for name in distinct((one,))}
     evidence = [one for one in taken_before if one.check in every]
     before = {(one.requirement, one.check) for one in evidence}
     left = tuple(
         one.model_copy(
             update={"checks": tuple(each for each in one.checks if (one.id, check_hash(each)) not in before)}
         )
-        for one in contract.requirements
+        for one in contract.every
     )
     if not distinct(left):
         return tuple(evidence)

@@ -84,7 +84,7 @@ def sittings(requirements: tuple[Requirement, ...], known: Collection[str]) -> l
     """
     together: dict[object, dict[str, Check]] = {}
     for name, check in distinct(requirements).items():
-        joins = isinstance(check, TestsCheck) and check.files and all(_there(one, known) for one in check.files)
+        joins = isinstance(check, TestsCheck) and all(_there(one, known) for one in check.files)
         alike = check.model_copy(update={"files": ()}) if joins else name
         together.setdefault(alike, {})[name] = check
     return [Sitting(_whole(list(served.values())), served) for served in together.values()]

@@ -38,7 +38,6 @@ class Seen:
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
     ran: frozenset[str] = frozenset()  # the project's files that were seen to take part
-    deceit: Sequence[str] = ()  # lines that could deceive tests which share their process
 
 
 def undecided(contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Seen) -> list[str]:
@@ -47,7 +46,6 @@ def undecided(contract: Contract, due: Sequence[Requirement], judged: Sequence[J
     said += [f"no check reaches: {one.text}" for one in due if not one.checks]
     said += [sentence for one in due for sentence in _unquoted(one)]
     said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
-    said += _few([f"{one}: tests in its process could be deceived" for one in seen.deceit], "more lines could deceive")
     said += _few(_acting(seen.added), "more lines act on their surroundings")
     said += _few(_unreached(seen), "more changed files were not seen to run")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]

@@ -2,7 +2,7 @@
 
 from .anew import disputed, failing, replaced, signature, written_by_agents
 from .examine import Examination, examined
-from .guards import guarded, of_base
+from .guards import guarded
 from .hidden import held_out
 from .vendors import MENDERS, weakened, written
 
@@ -14,7 +14,6 @@ __all__ = [
     "failing",
     "guarded",
     "held_out",
-    "of_base",
     "replaced",
     "signature",
     "weakened",

@@ -91,6 +91,8 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             serve=contract.serve,
             interface=tuple(dict.fromkeys((*contract.interface, *found.asked.interface))),
             carried=contract.carried,
+            suites=contract.suites,
+            unguarded=contract.unguarded,
         )
         terms = proof.Sealing(
             contract.held_out,

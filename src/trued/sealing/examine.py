@@ -12,7 +12,6 @@ from ..session import Session
 from ..steps import Steps
 from ..types import Author, Check, ExamplesCheck, Finding, HttpCase, Requirement, Requirements, Value
 from .blind import alike, questions, shown_by
-from .guards import SUITE
 from .replies import Answers, Examined, Proposed
 from .vendors import EXAMINERS, implementers, independent
 from .weigh import Scale, Weighed, is_open, said, settled_rests
@@ -207,8 +206,8 @@ class Examining:
                 for aside in weighed.background:
                     add(one.id, f"the examiner calls this background: “{aside.quote}”")
         for each in weighed.proposals:
-            for name in {each.requirement, SUITE} if each.what != "remove" else ():
-                add(name, f"as if agreed: the examiner proposes {each.what} of {each.requirement}")
+            if each.what != "remove":
+                add(each.requirement, f"as if agreed: the examiner proposes {each.what} of {each.requirement}")
         return caps
 
     def _undecided(self, weighed: Weighed) -> tuple[str, ...]:

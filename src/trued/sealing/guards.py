@@ -1,110 +1,170 @@
 """Guards that every run has: the base's own tests, and what the user's words ask of the base's own tools."""
 
 import json
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import TypeAlias
 
 from ..documents.patterns import recognised
+from ..proof.checks.runners.commands import Asked
 from ..proof.checks.runners.commands import recognised as runner
 from ..proof.room.bench import check_hash
-from ..proof.room.frozen import holds_tests, named_like_a_test
+from ..proof.room.frozen import holds_tests, named_like_a_script_test, named_like_a_test
 from ..protocols import Workspace
-from ..types import Check, CommandCheck, Contract, Requirement, Requirements, TestsCheck
+from ..types import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
 
-SUITE = "base-tests"
-NODE_TESTS = (".test.js", ".test.mjs", ".test.cjs")
 MOST_READ = 40  # test files that are looked into before it is said that there is no suite
+COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
+# How a suite of another language is known. None of these can be counted here: that is said, and never passed over.
+FOREIGN = {
+    "Cargo.toml": "cargo test",
+    "Gemfile": "rspec or rake test",
+    "pom.xml": "mvn test",
+    "build.gradle": "gradle test",
+    "build.gradle.kts": "gradle test",
+    "mix.exs": "mix test",
+    "phpunit.xml": "phpunit",
+    "phpunit.xml.dist": "phpunit",
+    "deno.json": "deno test",
+}
+_Blobs: TypeAlias = Mapping[str, str]
 
 
-async def guarded(
-    workspace: Workspace, asked: Requirements, tasks: Iterable[str], agents: Collection[str] = ()
-) -> tuple[Requirements, list[str]]:
-    """With the base's own suite as guards, and the checks that can refute and never prove, by hash. `agents`: checks
-    that agents brought: tests that they name do not stand for the base's own."""
-    tools = await _tools(workspace)
-    requirements = [_recognised(one, tools) for one in asked.requirements]
-    suite, there = tools.get("tests"), {one.id for one in requirements}
-    tests = [check for one in asked.requirements for check in one.checks if isinstance(check, TestsCheck)]
-    theirs = any(check == suite or check_hash(check) not in agents for check in tests)
-    if suite and not theirs and not any(_is_suite(one, suite) for one in requirements):
-        text, name, number = "the base's own tests stay green", SUITE, 2
-        while name in there:  # whoever calls something else so does not stand in its place
-            name, number = f"{SUITE}-{number}", number + 1
-        requirements.append(Requirement(id=name, text=text, covers=tuple(tasks), keep=True, checks=(suite,)))
-    names = {check_hash(check) for check in tools.values()}
+async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
+    """With the base's own tests beside the requirements, and the checks that can refute and never prove, by hash.
+
+    The tests are no requirement: they have no grade, and refute every requirement when they fail.
+    """
+    tools, unguarded = await _tools(workspace)
+    requirements = tuple(_recognised(one, tools) for one in asked.requirements)
     given = {check_hash(check) for one in asked.requirements for check in one.checks}
-    found = [check_hash(check) for one in requirements for check in one.checks]
-    ids = tuple(one.id for one in requirements if not one.parts)
-    made = tuple(
-        one.model_copy(
-            update={"parts": tuple(name for name in ids if name in (*one.parts, SUITE) or name not in there)}
-        )
-        if one.parts
-        else one
-        for one in requirements
+    suites = [check for check in tools.get("tests", ()) if check_hash(check) not in given]
+    made = asked.model_copy(
+        update={
+            "requirements": requirements,
+            "suites": tuple(_suite(check, number) for number, check in enumerate(suites, 1)),
+            "unguarded": tuple(unguarded),
+        }
     )
-    guards = [name for name in dict.fromkeys(found) if name in names and name not in given]
-    return asked.model_copy(update={"requirements": made}), guards
+    names = {check_hash(check) for every in tools.values() for check in every}
+    found = [check_hash(check) for one in (*requirements, *made.suites) for check in one.checks]
+    return made, [name for name in dict.fromkeys(found) if name in names and name not in given]
 
 
-def _is_suite(one: Requirement, suite: Check) -> bool:
-    return one.id.startswith(SUITE) and one.keep and suite in one.checks
+def _suite(check: Check, number: int) -> Requirement:
+    name = EXISTING_TESTS if number == 1 else f"{EXISTING_TESTS} {number}"
+    return Requirement(id=name, text="the base's own tests still pass", keep=True, checks=(check,))
 
 
-def of_base(contract: Contract, one: Requirement) -> bool:
-    """Is it the engine's own guard: that the base's tests stay green, and nothing that anybody asked for?"""
-    own = bool(one.checks) and all(check_hash(check) in contract.guards for check in one.checks)
-    return own and one.keep and one.id.startswith(SUITE)
-
-
-def _recognised(one: Requirement, tools: Mapping[str, Check]) -> Requirement:
+def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
     """A sentence that asks for the base's own tests, build, lint or types is checked by the base's own means."""
     if one.checks or one.parts:
         return one
     kind = "tests" if one.keep else recognised(one.text)
-    return one.model_copy(update={"keep": True, "checks": (tools[kind],)}) if kind in tools else one
+    return one.model_copy(update={"keep": True, "checks": tools[kind]}) if kind in tools else one
 
 
-async def _tools(workspace: Workspace) -> dict[str, Check]:
-    """What the base has to try itself with, by the kind of thing that it tries."""
+async def _tools(workspace: Workspace) -> tuple[dict[str, tuple[Check, ...]], list[str]]:
+    """What the base has to try itself with, by the kind of thing that it tries; and suites that cannot be run here."""
     base = workspace.base
     blobs = await workspace.blobs(base)
-    found: dict[str, Check] = {}
-    scripts = _scripts(await workspace.read(base, "package.json") if "package.json" in blobs else None)
-    if await _has_python_tests(workspace, blobs):
-        found["tests"] = TestsCheck(command="python -m pytest -q")
-    elif _is_node(scripts):
-        found["tests"] = TestsCheck(command="npm test")
-    elif any(path.endswith(NODE_TESTS) for path in blobs):
-        found["tests"] = TestsCheck(command="node --test")
-    makefile = next((name for name in ("GNUmakefile", "makefile", "Makefile") if name in blobs), "")
+    found: dict[str, tuple[Check, ...]] = {}
+    manifest = _manifest(await workspace.read(base, "package.json") if "package.json" in blobs else None)
+    suites, unguarded = list[Check](), [f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs)]
+    if await _has_tests(workspace, [path for path in blobs if path.endswith(".py")]):
+        suites.append(TestsCheck(command="python -m pytest -q"))
+    if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
+        suites.append(TestsCheck(command="go test ./..."))
+    scripts = [path for path in blobs if named_like_a_script_test(path)]
+    if command := _node_suite(manifest, blobs):
+        suites.append(TestsCheck(command=command))
+    else:
+        if "test" in manifest.scripts and not manifest.is_placeholder:
+            unguarded.append(f"npm test (`{manifest.scripts['test']}`): no runner whose results can be counted")
+        if await _has_tests(workspace, scripts):
+            suites.append(TestsCheck(command="node --test"))
+    unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
+    found |= {"tests": tuple(suites)} if suites else {}
+    makefile = next((name for name in MAKEFILES if name in blobs), "")
     text = (await workspace.read(base, makefile) or b"").decode("utf-8", "replace") if makefile else ""
     targets = {line.split(":")[0].strip() for line in text.splitlines() if ":" in line and line[:1].isalpha()}
-    for kind, names in {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}.items():
+    for kind, names in TARGETS.items():
         if target := next((name for name in names if name in targets), ""):
-            found[kind] = CommandCheck(command=f"make {target}", files=(makefile,))
-        elif script := next((name for name in names if name in scripts), ""):
-            found[kind] = CommandCheck(command=f"npm run --silent {script}")
-    return found
+            found[kind] = (CommandCheck(command=f"make {target}"),)
+        elif script := next((name for name in names if name in manifest.scripts), ""):
+            found[kind] = (CommandCheck(command=f"npm run --silent {script}"),)
+    return found, unguarded
 
 
-async def _has_python_tests(workspace: Workspace, blobs: Mapping[str, str]) -> bool:
-    named = sorted(path for path in blobs if path.endswith(".py") and named_like_a_test(path))
+async def _has_tests(workspace: Workspace, paths: list[str]) -> bool:
+    named = sorted(path for path in paths if named_like_a_test(path))
     for path in named[:MOST_READ]:
         if holds_tests(path, await workspace.read(workspace.base, path) or b""):
             return True
     return False
 
 
-def _is_node(scripts: Mapping[str, str]) -> bool:
-    """Does `npm test` come to Node's own runner, with nothing to do first?"""
-    asked = runner("npm test", scripts)
-    return asked is not None and asked.runner == "node" and not asked.before
+def _foreign(blobs: _Blobs) -> Iterator[str]:
+    """Suites of languages whose runners are not known here."""
+    for name, tool in FOREIGN.items():
+        if name in blobs and any(_among_tests(path) for path in blobs):
+            yield tool
 
 
-def _scripts(manifest: bytes | None) -> dict[str, str]:
+def _among_tests(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return "test" in parts[-1].lower() or not {"test", "tests", "spec"}.isdisjoint(parts[:-1]) or parts[-1] == "lib.rs"
+
+
+def _inner_packages(blobs: _Blobs) -> Iterator[str]:
+    """Node packages below the root that have tests of their own, where the root is no package."""
+    if "package.json" in blobs:
+        return
+    for path in blobs:
+        folder = PurePosixPath(path).parent
+        if PurePosixPath(path).name != "package.json" or "node_modules" in folder.parts:
+            continue
+        if any(named_like_a_script_test(one) and PurePosixPath(one).is_relative_to(folder) for one in blobs):
+            yield str(folder)
+
+
+class _Manifest:
+    """What package.json says of scripts and packages; nothing where it cannot be read."""
+
+    def __init__(self, read: object) -> None:
+        table = read if isinstance(read, dict) else {}
+        self.scripts = _strings(table.get("scripts"))
+        self.packages = {**_strings(table.get("dependencies")), **_strings(table.get("devDependencies"))}
+
+    @property
+    def is_placeholder(self) -> bool:
+        """What `npm init` writes where there are no tests."""
+        return "no test specified" in self.scripts.get("test", "")
+
+    @property
+    def test(self) -> Asked | None:
+        return runner("npm test", self.scripts)
+
+
+def _manifest(content: bytes | None) -> _Manifest:
     try:
-        read = json.loads(manifest or b"{}")
-    except ValueError:
-        return {}
-    scripts = read.get("scripts", {}) if isinstance(read, dict) else {}
-    return {name: line for name, line in scripts.items() if isinstance(line, str)} if isinstance(scripts, dict) else {}
+        return _Manifest(json.loads(content or b"{}"))
+    except (ValueError, RecursionError):
+        return _Manifest({})
+
+
+def _strings(found: object) -> dict[str, str]:
+    return {name: one for name, one in found.items() if isinstance(one, str)} if isinstance(found, dict) else {}
+
+
+def _node_suite(manifest: _Manifest, blobs: _Blobs) -> str:
+    """The project's own way to run its tests, where it comes to a runner that is counted; else that of its package."""
+    if manifest.test is not None:
+        return "npm test"
+    if "test" in manifest.scripts and not manifest.is_placeholder:
+        return ""
+    tests = any(named_like_a_script_test(path) for path in blobs)
+    tool = next((name for name in COUNTED if name in manifest.packages), "") if tests else ""
+    return {"vitest": "npx vitest run"}.get(tool, f"npx {tool}" if tool else "")

@@ -1,6 +1,19 @@
 """The nouns. Frozen values, no behaviour beyond what a reader would compute in their head."""
 
-from .asked import Criterion, Environment, Goal, Plan, Ready, Requirement, Requirements, Serve, Source, Task, Ticket
+from .asked import (
+    EXISTING_TESTS,
+    Criterion,
+    Environment,
+    Goal,
+    Plan,
+    Ready,
+    Requirement,
+    Requirements,
+    Serve,
+    Source,
+    Task,
+    Ticket,
+)
 from .checks import (
     BrowserCheck,
     CallCase,
@@ -37,6 +50,7 @@ from .house import (
 from .scales import Answer, Grade, Outcomes, Severity, Status, Value
 
 __all__ = [
+    "EXISTING_TESTS",
     "Answer",
     "Approval",
     "Author",

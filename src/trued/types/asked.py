@@ -63,6 +63,9 @@ class Environment(Value):
         return other.model_copy(update={**said, "variables": {**other.variables, **self.variables}})
 
 
+EXISTING_TESTS = "existing tests"  # a blank: no requirement of a user or an agent can have such an id
+
+
 class Requirements(Value):
     """A requirements file, read."""
 
@@ -72,6 +75,8 @@ class Requirements(Value):
     interface: tuple[str, ...] = ()  # names and shapes that both sides must know; shown to every agent
     requirements: tuple[Requirement, ...]
     carried: dict[str, str] = {}  # path → base64 of files that come with the contract (`from`)
+    suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine: no file can name them
+    unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, in words
 
 
 class Task(Value):

@@ -95,6 +95,7 @@ class Verdict(Value):
     tree: str = ""
     requirements: tuple[Judged, ...] = ()
     evidence: tuple[Evidence, ...] = ()
+    suites: tuple[Judged, ...] = ()  # the base's own tests: they refute every requirement, and lift none
     beside: tuple[Judged, ...] = ()  # what else the same commit was looked at for: it is not what is asked here
     objections: tuple[Finding, ...] = ()
     remarks: tuple[Finding, ...] = ()  # gaps that are no requirement's: a person's comment, an empty diff
@@ -113,15 +114,19 @@ class Verdict(Value):
 
     @property
     def grade(self) -> Grade:
-        return min((one.grade for one in self.requirements), key=lambda grade: grade.rank, default=Grade.UNPROVEN)
+        failed = [one.grade for one in self.suites if not one.holds]
+        grades = [one.grade for one in self.requirements] or [Grade.UNPROVEN]
+        return min((*grades, *failed), key=lambda grade: grade.rank)
 
     @property
     def holds(self) -> bool:
-        return bool(self.commit) and not self.gaps and all(one.holds for one in self.requirements)
+        every = (*self.requirements, *self.suites)
+        return bool(self.commit) and not self.gaps and all(one.holds for one in every)
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
-        every = (*self.remarks, *(gap for one in self.requirements for gap in one.gaps), *self.objections)
+        judged = (*self.suites, *self.requirements)
+        every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
         return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may dispute several
 
 
@@ -135,8 +140,10 @@ class Author(Value):
     independent: bool = False  # one of these is of another vendor than planner and implementers
 
 
-class Contract(Value):
+class Contract(Grown):
     """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
+
+    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded")
 
     base: str
     requirements: tuple[Requirement, ...]
@@ -148,11 +155,18 @@ class Contract(Value):
     interface: tuple[str, ...] = ()
     carried: dict[str, str] = {}  # path → base64: files that are laid over both sides
     authors: dict[str, Author] = {}  # check → who wrote it; what is not named is the user's own
-    guards: tuple[str, ...] = ()  # checks that can refute and never prove: the base's own suite
+    guards: tuple[str, ...] = ()  # checks that can refute and never prove: the base's own tests, build, lint, types
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most examined until a person agrees
     undecided: tuple[str, ...] = ()  # what sealing could not account for, said and not hidden
     interpreter: str = ""  # with which red was taken: green is taken with the same
     base_facts: tuple[Evidence, ...] = ()  # red taken three times
+    suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
+    unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+
+    @property
+    def every(self) -> tuple[Requirement, ...]:
+        """All that checks are run for: requirements, and the base's own tests."""
+        return (*self.requirements, *self.suites)
 
     def serving(self, subject: str) -> tuple[Requirement, ...]:
         """The requirements that stand for a task, or that are it."""

@@ -76,7 +76,7 @@ class Verification:
         """What each check of a requirement showed, base against head."""
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
-        listed = {check_hash(check): check for one in self.contract.requirements for check in one.checks}
+        listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
         names = list(dict.fromkeys(one.check for one in facts))
         return [_checked([one for one in facts if one.check == name], listed.get(name)) for name in names]
 

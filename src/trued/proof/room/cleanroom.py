@@ -285,9 +285,7 @@ def instead(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
 
 def _guarded(contract: Contract) -> frozenset[str]:
     """Code, and what a check names. Data beside tests may be written by them: it is only put back."""
-    checks = [
-        one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)
-    ]
+    checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not among_tests(path)}
     given = {path for path, blob in contract.frozen.items() if blob} | contract.carried.keys()
