@@ -49,6 +49,7 @@ def place() -> tuple[Speaking, Bench, asyncio.AbstractEventLoop]:
     bench = Bench(
         workspace=cast(Workspace, speaking),
         base=Speaking.base,
+        commit=Speaking.base,
         room=room,
         interpreter=interpreter,
         roots=(str(room),),

@@ -7,6 +7,7 @@ from trued.errors import CannotJudge
 from trued.protocols import Workspace
 from trued.types import CommandCheck, Contract, Outcomes, Tried
 
+from .checks.command import ID
 from .checks.tests import scripts_in
 from .prove import same_interpreter
 from .room.bench import Bench, Wanted
@@ -75,7 +76,8 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
                 one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
             ]
             own += await _scripted(workspace, contract, command, bench) if here != before else []
-            fact = await take(CommandCheck(command=command, within_s=WITHIN_S), bench, Wanted())
+            # Work may change how it is built: that is said, and only a command that is kept must bear the base's.
+            fact = await take(CommandCheck(command=command, within_s=WITHIN_S), bench, Wanted(red=(ID,)))
     except CannotJudge as error:
         return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
     return Building(fact.tried[0], tuple(own))

@@ -2,19 +2,39 @@
 
 import shlex
 import shutil
+from dataclasses import replace
 
 from trued.protocols import Ran
 from trued.types import CommandCheck, Outcomes, Tried
 
 from ..room.bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
 from ..room.cleanroom import meddled
+from ..room.drivers import as_on_base, changed_drivers
 from ..room.frozen import own_drivers
 
 ID = "command"
+MOST_SETTINGS = 4  # files that may be settings or may be looked at: each is also tried as the head has it
 NOT_FOUND = 127  # how a shell says that there is no such program
 
 
 async def take(check: CommandCheck, bench: Bench, wanted: Wanted) -> Fact:
+    """Run it as the head has it. What passed on the base must also pass with all that drives it as it was there."""
+    fact = await _once(check, bench)
+    drives, settings = await changed_drivers(bench, check.command) if bench.commit != bench.base else (set(), set())
+    if wanted.red or fact.tried[0].outcome is not Outcomes.PASSED or not drives:
+        return fact
+    for laid in [drives, *(drives - {one} for one in sorted(settings)[:MOST_SETTINGS] if len(drives) > 1)]:
+        async with as_on_base(bench, laid):
+            again = await _once(check, bench)
+        if (tried := again.tried[0]).outcome is not Outcomes.PASSED:
+            why = f"it passes only with the head's own {', '.join(sorted(laid)[:5])}: what drives a check is the base's"
+            failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})
+            return replace(again, tried=(failed,), notes=fact.notes)
+    said = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
+    return replace(fact, notes=(*fact.notes, said))
+
+
+async def _once(check: CommandCheck, bench: Bench) -> Fact:
     ran = await bench.execute(
         ("sh", "-c", check.command), within_s=check.within_s, variables=bench.plain, network=check.network
     )

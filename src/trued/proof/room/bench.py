@@ -36,6 +36,7 @@ class Bench:
 
     workspace: Workspace
     base: str
+    commit: str  # what is checked out in the room
     room: Path
     interpreter: Interpreter
     roots: tuple[str, ...]  # absolute folders from which the project imports

@@ -72,6 +72,7 @@ async def clean_room(
         bench = Bench(
             workspace=workspace,
             base=contract.base,
+            commit=commit,
             room=room,
             interpreter=interpreter,
             roots=roots,
@@ -113,13 +114,13 @@ async def _graft(
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
     for path in surplus:
-        _unlink(room, path)
+        unlink_in(room, path)
     if restored or linked:
         async with workspace.room(contract.base) as original:
             # the same bytes, but as the name of another file
             restored += [path for path in linked if not (original / path).is_symlink()]
             for path in restored:
-                _copy(original, room, path)
+                copy_into(original, room, path)
     added = [path for path in strange if is_test(path) and path not in surplus]
     return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
 
@@ -151,7 +152,7 @@ def _without_shadows(
     installed = {name.replace("-", "_") for name in interpreter.versions}
     found = shadows(added, folders, texts, interpreter.standard | installed)
     for path in found:
-        _unlink(room, path)
+        unlink_in(room, path)
     return replace(graft, removed=tuple(sorted({*graft.removed, *found})))
 
 
@@ -211,7 +212,7 @@ def _clear(place: Path) -> None:
         place.unlink(missing_ok=True)
 
 
-def _copy(original: Path, room: Path, path: str) -> None:
+def copy_into(original: Path, room: Path, path: str) -> None:
     pure = PurePosixPath(path)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
     _clear(place)
@@ -228,7 +229,7 @@ def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
     place.write_bytes(base64.b64decode(carried[path]))
 
 
-def _unlink(room: Path, path: str) -> None:
+def unlink_in(room: Path, path: str) -> None:
     folder = room
     for part in PurePosixPath(path).parts[:-1]:
         folder = folder / part
@@ -325,24 +326,24 @@ def meddled(bench: Bench) -> list[str]:
 async def put_back(bench: Bench) -> None:
     """Before a check: frozen files as they were, and no test configuration that an earlier check left behind."""
     for path in _configuration(bench.room) - bench.settled:
-        _unlink(bench.room, path)
+        unlink_in(bench.room, path)
     changed = [path for path, before in bench.frozen.items() if digest(bench.room / path) != before]
     for path in bench.carried.keys() & set(changed):
         _lay(bench.room, path, bench.carried)
     if changed := [path for path in changed if path not in bench.carried]:
         async with bench.workspace.room(bench.base) as original:
             for path in changed:
-                _copy(original, bench.room, path)
+                copy_into(original, bench.room, path)
 
 
 async def withdraw(bench: Bench) -> None:
     """Tests that came with the contract, for as long as nobody needs them: in them stands what must come out."""
     for path in bench.unshown:
-        _unlink(bench.room, path)
+        unlink_in(bench.room, path)
     if known := bench.unshown & (await bench.workspace.blobs(bench.base)).keys():
         async with bench.workspace.room(bench.base) as original:
             for path in sorted(known):
-                _copy(original, bench.room, path)
+                copy_into(original, bench.room, path)
 
 
 def _configuration(room: Path) -> set[str]:

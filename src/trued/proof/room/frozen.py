@@ -46,7 +46,7 @@ _AMONG = frozenset(("tests", "__tests__", "__snapshots__", "__mocks__", "testdat
 _FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
 _SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
 _SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
-_SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
+SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
 _TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
 
 
@@ -169,7 +169,7 @@ def _plugged(path: str, text: str) -> list[str]:
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
     """Files that drive the command and are none of the base's: whoever wrote them could make it say anything."""
     names = {name for family in DRIVERS.values() for name in family}
-    names |= {word.removeprefix("./") for words in _simple_commands(command) for word in words if len(word) < 200}
+    names |= {word.removeprefix("./") for words in simple_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}
     return sorted(set(_drivers(command, present)) & present.keys() - set(judging))
 
@@ -177,12 +177,12 @@ def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     """What decides the meaning of a command that names no files: its build file, and scripts that it starts."""
     found: dict[str, str] = {}
-    for words in _simple_commands(command):
+    for words in simple_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
         if any(name in blobs for name in family) or family == (".npmrc",):
             found |= {name: blobs.get(name, "") for name in family}
         script = words[0]
-        if _SHELLS.fullmatch(PurePosixPath(words[0]).name):
+        if SHELLS.fullmatch(PurePosixPath(words[0]).name):
             script = next((one for one in words[1:] if not one.startswith("-")), "")
         path = script.removeprefix("./")
         if path in blobs:
@@ -190,7 +190,7 @@ def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def _simple_commands(command: str) -> list[list[str]]:
+def simple_commands(command: str) -> list[list[str]]:
     try:
         lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
         lexer.whitespace_split = True

@@ -1,5 +1,6 @@
 """A command of the contract, understood: which runner it starts, with which arguments. Pure."""
 
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -67,6 +68,19 @@ def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> Asked | 
     if asked is None:
         return None
     return replace(asked, before=(*map(shlex.join, steps[:-1]), *asked.before))
+
+
+def scripts_named(command: str, manifest: bytes | None) -> list[str]:
+    """The texts of the scripts of package.json that a command starts."""
+    try:
+        scripts = json.loads(manifest or b"{}").get("scripts", {})
+    except (ValueError, AttributeError, RecursionError):
+        return []
+    words = command.split()
+    if not isinstance(scripts, dict) or not set(words) & {*_MANAGERS, "npx"}:
+        return []
+    wanted = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
+    return [str(text) for name, text in scripts.items() if name in wanted]
 
 
 def _steps(command: str) -> list[list[str]]:
