@@ -53,17 +53,19 @@ def why(
         return
     with opened() as engine:
         record = chosen(engine, run)
-        row = _named(_found(engine, record)["requirements"], requirement, f"run {record.id}")
+        found = _found(engine, record)
+        row = _named([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
         words, cases = _word(engine, record, row["id"]), _cases(engine, record, row["id"])
     _explained(row, words, cases, as_json=as_json)
 
 
 def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
     """One requirement of a verification, with all evidence."""
-    row = _named(data(one)["requirements"], requirement, "the verification")
-    checks = [check for wanted in one.contract.requirements if wanted.id == row["id"] for check in wanted.checks]
+    found = data(one)
+    row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
+    checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
     cases = [text for check in checks for text in check_lines(check, cases=True)]
-    words = [row["rests_on"]] if row["rests_on"] else []
+    words = [row["rests_on"]] if row.get("rests_on") else []
     _explained(row, words, cases, as_json=as_json)
     if not as_json and one.reproduce:
         out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)

@@ -34,6 +34,8 @@ def verdict_lines(one: Verification, name: str = "", console: Console | None = N
     )
     for row in rows:
         _requirement(console, one, row, width)
+    for suite in one.verdict.suites:
+        _suite(console, one, suite)
     for finding in one.verdict.remarks:
         _say(console, Text.assemble(("✗ ", "red"), line(finding.what)))
     if one.verdict.undecided:
@@ -61,6 +63,17 @@ def _requirement(console: Console, one: Verification, row: Judged, width: int) -
     if said := " · ".join([*shown, *([f"rests on {line(rests)}"] if rests else [])]):
         _wrapped(console, Text(INDENT), said, INDENT, "dim")
     for check in checks:
+        _failing(console, check)
+
+
+def _suite(console: Console, one: Verification, suite: Judged) -> None:
+    """The base's own tests have no grade: they passed before, and pass or not."""
+    mark, style = ("✓", "green") if suite.holds else ("✗", "red")
+    checks = one.checks(suite)
+    said = " · ".join(check.said for check in checks)
+    words = said if suite.holds else f"{line(because(suite.why))} · {said}"
+    _wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), words, INDENT)
+    for check in checks if not suite.holds else ():
         _failing(console, check)
 
 

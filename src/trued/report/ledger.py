@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ..proof.checks.examples import case_id, said
 from ..proof.room.bench import check_hash
 from ..types import (
+    EXISTING_TESTS,
     Case,
     Contract,
     Evidence,
@@ -89,12 +90,13 @@ class Row:
     before: tuple[Figure, ...]
     gaps: tuple[Finding, ...]
     rests_on: str = ""  # whose word the cases are
+    guard: bool = False  # the base's own tests: no requirement, and without a grade
 
 
 def rows(material: Material) -> tuple[Row, ...]:
     contract, verdict = material.contract, material.verdict
-    sealed = {one.id: one for one in contract.requirements} if contract else {}
-    judged = {one.id: one for one in verdict.requirements} if verdict else {}
+    sealed = {one.id: one for one in contract.every} if contract else {}
+    judged = {one.id: one for one in (*verdict.requirements, *verdict.suites)} if verdict else {}
     names = list(dict.fromkeys([*judged, *sealed]))
     telling = _Telling(
         contract, material.ended, min(LONGEST, max(SHORTEST, OUTPUTS // max(1, len(list(material.facts)))))
@@ -146,6 +148,7 @@ def _row(
         before=tuple(before),
         gaps=judged.gaps,
         rests_on=judged.rests_on,
+        guard=judged.id.startswith(EXISTING_TESTS),
     )
 
 
@@ -164,7 +167,7 @@ def _stages(material: Material, telling: "_Telling", album: Album) -> Mapping[st
         for piece in verdict.evidence:
             if piece.side == "head":
                 evidence.setdefault(piece.requirement, []).append(piece)
-        for one in verdict.requirements:
+        for one in (*verdict.requirements, *verdict.suites):
             facts = evidence.get(one.id, ())
             trials, why = tuple(map(telling.trial, facts)), "; ".join(one.why)
             stage = Stage(proved.key, one.grade, verdict.commit, why, proved.at, trials, album.of(facts))

@@ -89,7 +89,7 @@ class Page:
 def page(material: Material) -> Page:
     record, verdict = material.record, material.verdict
     every, ledger = calls(material), rows(material)
-    count = Counter(row.grade for row in ledger)
+    count = Counter(row.grade for row in ledger if not row.guard)
     line, seen = timeline(material, every), Progress(material.events)
     return Page(
         steps=stages_of(seen.stages, seen.calls) if seen.stages.seen else None,
@@ -157,8 +157,9 @@ def _worked(seen: Progress) -> Iterator[tuple[str, str, str]]:
 def _figures(
     material: Material, every: Sequence[Call], ledger: Sequence[Row], line: Timeline, seen: Progress
 ) -> Iterator[tuple[str, str, str]]:
-    met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in ledger)
-    yield f"{met}/{len(ledger)}", "requirements met", ""
+    asked = [row for row in ledger if not row.guard]
+    met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in asked)
+    yield f"{met}/{len(asked)}", "requirements met", ""
     yield from _worked(seen)
     yield _figure(len(every), "agent call")
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")

@@ -98,10 +98,13 @@ def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) ->
     wanted = contract.requirements if contract else ()
     unseen = [_unseen(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
     rows = [*judged.values(), *unseen]
+    suites = [_judged(one, facts, over=over) for one in verdict.suites]
+    failed = [row["grade"] for row in suites if not row["holds"]]
     return {
-        "grade": min_grade(row["grade"] for row in rows),
+        "grade": min_grade([*(row["grade"] for row in rows), *failed] if rows else [str(verdict.grade)]),
         "commit": verdict.commit,
         "requirements": rows,
+        "existing_tests": suites,
         "undecided": list(verdict.undecided),
     }
 

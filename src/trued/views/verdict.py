@@ -180,6 +180,7 @@ def data(one: Verification) -> dict[str, Any]:
     return {
         "grade": found["grade"],
         "requirements": found["requirements"],
+        "existing_tests": found["existing_tests"],
         "state": one.outcome.state,
         "code": one.code,
         "why": list(one.outcome.why),
