@@ -219,10 +219,8 @@ async def test_found_requirements_are_unproven_without_checks_and_guarded_by_the
     committed(repo, {"tiny.py": DOUBLE, "specs/002-new/spec.md": "# New\n\n- **FR-001**: double(x) doubles\n"})
     done = await verdict(repo, "", "")
     found = {one.id: one for one in done.verdict.requirements}
-    assert {name: str(one.grade) for name, one in found.items()} == {
-        "002-new.FR-001": "unproven",
-        "base-tests": "proven",
-    }
+    assert {name: str(one.grade) for name, one in found.items()} == {"002-new.FR-001": "unproven"}
+    assert [one.holds for one in done.verdict.suites] == [True]
     assert found["002-new.FR-001"].text == "**FR-001**: double(x) doubles"
     assert found["002-new.FR-001"].source == "specs/002-new/spec.md:3"
     assert done.code == 3
@@ -255,10 +253,33 @@ async def test_an_environment_that_is_found_is_the_users_to_trust(tmp_path: Path
         await verdict(repo, "HEAD~1", "")
 
 
-async def test_without_any_requirements_one_sentence_says_where_they_were_looked_for(tmp_path: Path) -> None:
-    project(tmp_path / "repo")
-    with pytest.raises(BadInput, match=r"neither commit holds any.*spec-kit.*OpenSpec"):
-        await verdict(tmp_path / "repo", "HEAD~1", "")
+OWN = "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 8\n"
+
+
+@pytest.mark.spec("USE-5", "LAW-2", "LAW-8")
+@pytest.mark.parametrize(
+    ("head", "grade", "code"),
+    [
+        ({"tiny.py": DOUBLE, "test_double.py": OWN}, Grade.SELF_TESTED, 3),
+        ({"tiny.py": DOUBLE, "test_tiny.py": f"{TESTS}\n\n{OWN}"}, Grade.SELF_TESTED, 3),
+        ({"tiny.py": DOUBLE}, Grade.UNPROVEN, 3),
+        ({"tiny.py": DOUBLE, "test_double.py": "def test_double():\n    assert True\n"}, Grade.UNPROVEN, 3),
+        ({"tiny.py": WRONG, "test_double.py": OWN}, Grade.REFUTED, 1),
+        ({"tiny.py": DOUBLE.replace("return 1", "return 0"), "test_tiny.py": None}, Grade.REFUTED, 1),
+        ({"tiny.py": DOUBLE.replace("return 1", "return 0"), "test_double.py": OWN}, Grade.REFUTED, 1),
+        ({}, Grade.UNPROVEN, 1),
+    ],
+    ids=["new test", "longer test", "no test", "green already", "fails", "test deleted", "breaks another", "nothing"],
+)
+async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_they_show(
+    head: dict[str, str | None], grade: Grade, code: int, tmp_path: Path
+) -> None:
+    repo = tmp_path / "repo"
+    committed(repo, {"tiny.py": ONE, "test_tiny.py": TESTS})
+    committed(repo, head)
+    done = await verdict(repo, "HEAD~1", "")
+    assert (done.verdict.grade, done.code) == (grade, code), done.verdict.requirements
+    assert done.verdict.undecided[0].startswith("nothing more was asked")
 
 
 async def test_a_markdown_file_of_the_user_is_read_like_a_found_one(tmp_path: Path) -> None:

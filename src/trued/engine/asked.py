@@ -34,7 +34,7 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
 
 
 async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
-    """What base and head hold themselves, and what there is to say about it.
+    """What base and head hold themselves, and what there is to say about it; nothing where neither holds any.
 
     The base's words and checks stand, whatever the head made of them; what the head adds is asked, too, but its checks
     are the implementer's own and are left out.
@@ -43,8 +43,7 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     blobs = {side: await workspace.blobs(side) for side in (base, head)}
     taken = _taken(blobs[base], blobs[head])
     if not taken:
-        what = "no requirements are named, and neither commit holds any"
-        raise BadInput(what, then=f"--requirements FILE; looked for: {sources.known()}")
+        return Requirements(requirements=()), ()
     touched = taken.keys() & set(await workspace.changed(base, head))
     before = sources.read(taken, await _texts(workspace, base, taken, blobs[base]))
     _trusted(before)

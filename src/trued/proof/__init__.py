@@ -8,6 +8,7 @@ from .judge import Facts, Objected, judge
 from .pictures import pictures
 from .prove import prove
 from .seal import Sealing, seal
+from .unasked import unasked
 
 __all__ = [
     "Building",
@@ -28,4 +29,5 @@ __all__ = [
     "said",
     "seal",
     "success",
+    "unasked",
 ]

@@ -30,7 +30,7 @@ async def own_tests(
             brought = await _brought(workspace, contract, commit, check) if isinstance(check, TestsCheck) else {}
             if not brought or not isinstance(check, TestsCheck):
                 continue
-            facts = await _both(workspace, _with(contract, brought), requirement, check, commit, interpreter)
+            facts = await on_both_sides(workspace, _with(contract, brought), requirement, check, commit, interpreter)
             stood = on_base([one for one in facts if one.side == "base"])
             here = [one for one in facts if one.side == "head"]
             proving = [name for name, state in stood.items() if state is Base.RED]
@@ -71,7 +71,7 @@ def _with(contract: Contract, brought: Mapping[str, str]) -> Contract:
     return contract.model_copy(update={"carried": {**contract.carried, **brought}, "frozen": frozen})
 
 
-async def _both(
+async def on_both_sides(
     workspace: Workspace,
     contract: Contract,
     requirement: Requirement,

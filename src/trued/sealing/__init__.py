@@ -2,7 +2,7 @@
 
 from .anew import disputed, failing, replaced, signature, written_by_agents
 from .examine import Examination, examined
-from .guards import guarded
+from .guards import guarded, suites_of
 from .hidden import held_out
 from .vendors import MENDERS, weakened, written
 
@@ -16,6 +16,7 @@ __all__ = [
     "held_out",
     "replaced",
     "signature",
+    "suites_of",
     "weakened",
     "written",
     "written_by_agents",

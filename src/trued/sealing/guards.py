@@ -37,7 +37,7 @@ async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requiremen
 
     The tests are no requirement: they have no grade, and refute every requirement when they fail.
     """
-    tools, unguarded = await _tools(workspace)
+    tools, unguarded = await _tools(workspace, workspace.base)
     requirements = tuple(_recognised(one, tools) for one in asked.requirements)
     given = {check_hash(check) for one in asked.requirements for check in one.checks}
     suites = [check for check in tools.get("tests", ()) if check_hash(check) not in given]
@@ -66,14 +66,18 @@ def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Req
     return one.model_copy(update={"keep": True, "checks": tools[kind]}) if kind in tools else one
 
 
-async def _tools(workspace: Workspace) -> tuple[dict[str, tuple[Check, ...]], list[str]]:
-    """What the base has to try itself with, by the kind of thing that it tries; and suites that cannot be run here."""
-    base = workspace.base
+async def suites_of(workspace: Workspace, commit: str) -> tuple[Check, ...]:
+    """The test suites of a commit that can be counted."""
+    return (await _tools(workspace, commit))[0].get("tests", ())
+
+
+async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check, ...]], list[str]]:
+    """What a commit has to try itself with, by the kind of thing that it tries; and suites that cannot be run here."""
     blobs = await workspace.blobs(base)
     found: dict[str, tuple[Check, ...]] = {}
     manifest = _manifest(await workspace.read(base, "package.json") if "package.json" in blobs else None)
     suites, unguarded = list[Check](), [f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs)]
-    if await _has_tests(workspace, [path for path in blobs if path.endswith(".py")]):
+    if await _has_tests(workspace, base, [path for path in blobs if path.endswith(".py")]):
         suites.append(TestsCheck(command="python -m pytest -q"))
     if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
         suites.append(TestsCheck(command="go test ./..."))
@@ -83,7 +87,7 @@ async def _tools(workspace: Workspace) -> tuple[dict[str, tuple[Check, ...]], li
     else:
         if "test" in manifest.scripts and not manifest.is_placeholder:
             unguarded.append(f"npm test (`{manifest.scripts['test']}`): no runner whose results can be counted")
-        if await _has_tests(workspace, scripts):
+        if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
     unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
     found |= {"tests": tuple(suites)} if suites else {}
@@ -98,10 +102,10 @@ async def _tools(workspace: Workspace) -> tuple[dict[str, tuple[Check, ...]], li
     return found, unguarded
 
 
-async def _has_tests(workspace: Workspace, paths: list[str]) -> bool:
+async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
     named = sorted(path for path in paths if named_like_a_test(path))
     for path in named[:MOST_READ]:
-        if holds_tests(path, await workspace.read(workspace.base, path) or b""):
+        if holds_tests(path, await workspace.read(commit, path) or b""):
             return True
     return False
 
