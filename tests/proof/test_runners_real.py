@@ -71,7 +71,7 @@ async def test_the_real_vitest_is_counted(tmp_path: Path) -> None:
     if not shutil.which("npm"):
         pytest.skip("NO NPM HERE: vitest was not tried")
     base = dict(VITEST_BASE)
-    lock = _locked(tmp_path / "lock", {"vitest": "^3"})
+    lock = locked(tmp_path / "lock", {"vitest": "^3"})
     base["package.json"] = json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "^3"}})
     base["package-lock.json"] = lock
     trial = Trial(tmp_path / "trial", base, requirement("npm test"))
@@ -92,7 +92,7 @@ async def test_the_real_vitest_is_counted(tmp_path: Path) -> None:
         assert only(verdict).grade is Grade.REFUTED, (way, only(verdict).why)
 
 
-def _locked(place: Path, needs: dict[str, str]) -> str:
+def locked(place: Path, needs: dict[str, str]) -> str:
     place.mkdir()
     (place / "package.json").write_text(json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": needs}))
     made = subprocess.run(
@@ -157,7 +157,7 @@ async def test_the_real_jest_and_mocha_are_counted(tmp_path: Path, runner: str) 
     if not shutil.which("npm"):
         pytest.skip(f"NO NPM HERE: {runner} was not tried")
     base = {**PLAIN_BASE, **PLAIN_SETTINGS[runner]}
-    base["package-lock.json"] = _locked(tmp_path / "lock", {runner: PLAIN_VERSIONS[runner]})
+    base["package-lock.json"] = locked(tmp_path / "lock", {runner: PLAIN_VERSIONS[runner]})
     base["package.json"] = (tmp_path / "lock" / "package.json").read_text()
     trial = Trial(tmp_path / "trial", base, requirement(PLAIN_COMMANDS[runner]))
     trial.workspace.kept = tmp_path / "kept"
