@@ -71,7 +71,14 @@ def keeping(data: Data) -> None:
                     "kind": "tests",
                     "command": "python -m pytest -q tests/test_words.py",
                     "files": ["tests/test_words.py"],
-                }
+                },
+                {
+                    "kind": "examples",
+                    "cases": [
+                        {"call": "inkwell.words:shout", "args": ["hey"], "returns": "HEY!"},
+                        {"call": "inkwell.words:count", "args": ["one two  three"], "returns": 3},
+                    ],
+                },
             ],
         }
     ]
