@@ -135,7 +135,7 @@ def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
     if verdict.gaps or verdict.holds:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]
-    return tuple(Finding(what=f"{one.id}: {'; '.join(one.why[:2])}", requirement=one.id) for one in lacking)
+    return tuple(Finding(what=f"{one.id}: {one.reason}", requirement=one.id) for one in lacking)
 
 
 async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:

@@ -261,7 +261,7 @@ def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
     """What was finished and does not hold on this commit."""
     finished = {name: run.about(verdict, name).requirements for name in project.finished}
     return tuple(
-        Finding(what=f"{name} was finished, and this work breaks it: {'; '.join(one.why[:2])}", requirement=one.id)
+        Finding(what=f"{name} was finished, and this work breaks it: {one.reason}", requirement=one.id)
         for name, judged in finished.items()
         for one in judged
         if not one.holds

@@ -65,7 +65,7 @@ class Judging(Patterns):
         unsure = [one for one in verdict.objections if one.case is None]
         if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
             evidence = [
-                Finding(what=f"{one.id} is {one.grade}: {one.why[0]}") for one in verdict.requirements if one.why
+                Finding(what=f"{one.id} is {one.grade}: {one.reason}") for one in verdict.requirements if one.why
             ]
             reply = await by.ask(subject, evidence=evidence, gaps=unsure)
             verdict = await self._objected(subject, getattr(reply, "objections", ()), by)

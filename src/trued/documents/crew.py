@@ -252,7 +252,7 @@ class Crew(Value):
     def worse(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
         """What held before this work, and does not any more."""
         lost = [one for one in judged if not one.holds and one.id in self.held]
-        told = [(one, one.gaps or (Finding(what=one.why[0] if one.why else "it does not hold"),)) for one in lost]
+        told = [(one, one.gaps or (Finding(what=one.reason),)) for one in lost]
         return tuple(
             Finding(what=f"{one.id} held before this work: {gap.what}", where=gap.where, requirement=one.id)
             for one, gaps in told

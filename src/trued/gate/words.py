@@ -21,7 +21,7 @@ def reasons(verdict: Verdict, accept: Grade) -> list[str]:
 
 def _of(one: Judged) -> list[str]:
     if not one.gaps:
-        return [f"{one.id} is {one.grade}: {'; '.join(one.why[:2])}"]
+        return [f"{one.id} is {one.grade}: {one.reason}"]
     return [f"{gap.what} (asked for: {_cut(gap.where, 160)})" if gap.where else gap.what for gap in one.gaps]
 
 

@@ -17,7 +17,7 @@ from trued.errors import StateFailed
 from trued.types import Contract, Evidence, Outcomes, Requirement
 
 from .contract import contract_hash
-from .gaps import secret
+from .gaps import holds_out
 from .room.bench import check_hash
 from .standing import full_name
 
@@ -160,7 +160,7 @@ def _owners(contract: Contract, check: str) -> list[Requirement]:
 
 
 def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
-    held_out = contract.held_out and any(secret(check) for check in owner.checks if check_hash(check) == one.check)
+    held_out = any(holds_out(contract, check) for check in owner.checks if check_hash(check) == one.check)
     update = {"id": secrets.token_hex(6), "requirement": owner.id, "commit": contract.base, "held_out": held_out}
     return one.model_copy(update=update)
 

@@ -82,10 +82,14 @@ def _failing(tried: Iterable[Tried]) -> str:
 
 
 def counted(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
-    """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known."""
+    """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known.
+
+    Figures are told to agents: nothing of them is taken where something held out had run before.
+    """
     found: dict[str, Tried] = {}
     name = check_hash(check)
-    for fact in [one for one in evidence if one.check == name and one.commit == commit]:
+    open_ones = [one for one in evidence if not one.held_out and not one.tainted]
+    for fact in [one for one in open_ones if one.check == name and one.commit == commit]:
         for one in fact.tried:
             passed = one.outcome is Outcomes.PASSED
             if not _own(check, one.id) or (passed and fact.why_void):
@@ -109,10 +113,8 @@ async def _measured(
         return None, None, "what a browser test looks at runs in a process of its own"
     blobs = await workspace.blobs(commit)
     interpreter = await same_interpreter(workspace, contract)
-    own = contract.model_copy(
-        update={"frozen": {}, "carried": {**contract.carried, **await _brought(workspace, contract, check, commit)}}
-    )
-    async with clean_room(workspace, own, commit, interpreter) as (bench, _):
+    own, brought = contract.model_copy(update={"frozen": {}}), await _brought(workspace, contract, check, commit)
+    async with clean_room(workspace, own, commit, interpreter, over=brought) as (bench, _):
         if bench.broken:
             return None, None, bench.broken
         asked = recognised(check.command, await scripts_of(bench))

@@ -1,10 +1,26 @@
 """What is said of a failed case: everything to the user, and to the implementer what it may know."""
 
-from trued.types import BrowserCheck, Case, Check, CommandCheck, ExamplesCheck, Finding, Requirement, Tried
+from trued.types import (
+    BrowserCheck,
+    Case,
+    Check,
+    CommandCheck,
+    Contract,
+    ExamplesCheck,
+    Finding,
+    Requirement,
+    TestsCheck,
+    Tried,
+)
 
 from .checks.examples import said
+from .room.bench import WHOLE
+from .room.frozen import below
+from .room.held import hidden_files
+from .standing import HUSHED
 
 DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
+AGAIN = "existing checks fail when they are run a second time in the same checkout (another order, date, host and user)"
 NO_WORK = "the check did not work on the base"
 MOST_TEXT = 1500  # enough for one failed assertion
 _LACKING = {"module": "something that it needs is not installed", "program": "a program that it needs is not installed"}
@@ -44,9 +60,27 @@ _KINDS = {
 }
 
 
+_TESTS = {
+    "error": "it breaks before or after its body",
+    "collection": "its file cannot be imported",
+    "module": "something that it needs is not installed",
+    "skipped": "it is skipped",
+    "vanished": "it was not reported",
+    "time": "it takes too long",
+    "worthless": "no result of its run is worth anything",
+    "build": "the build before it fails",
+    "meddled": "it changes what judges it",
+}
+
+
 def secret(check: Check) -> bool:
     """Data that an implementer neither wrote nor saw, where the contract is held out at all."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
+
+
+def holds_out(contract: Contract, check: Check) -> bool:
+    """Does the check rest on something that no agent may know: data, or test files that came with the contract?"""
+    return contract.held_out and (secret(check) or bool(hidden_files(contract, check)))
 
 
 def word(check: Check, kind: str) -> str:
@@ -63,8 +97,22 @@ def reason(check: Check, case: str, tried: Tried) -> str:
     return f"{check.kind} {case}: {what}"
 
 
-def gap(requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool) -> Finding:
-    """For the implementer: a visible check with its output; a held-out one by requirement, clause and kind only."""
+def gap(
+    requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool, own_files: bool = False
+) -> Finding:
+    """For the implementer: a visible check with its output; a held-out one by requirement, clause and kind only.
+
+    `own_files`: its test files came with the contract, and are held out. Of a visible check that failed only after
+    something held out had run in the same room not even the test is named: which one fails may be the head's choice.
+    """
+    if own_files:
+        kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
+        own = case == WHOLE or not isinstance(check, TestsCheck | CommandCheck) or not check.files
+        own = own or any(below(case.split("::")[0], one) for one in check.files)
+        what = f"a held-out test fails: {kind}" if own else "an existing test fails in the run of a held-out one"
+        return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
+    if tried.id == HUSHED and not secret(check):
+        return Finding(what=f"{requirement.id}: {AGAIN}", requirement=requirement.id)
     if isinstance(check, DATA):
         kind = word(check, tried.kind)
         what = f"{requirement.id}: a held-out example fails: {kind}"

@@ -404,7 +404,13 @@ def _nothing(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]
 
 
 def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -> list[Finding]:
-    failed = [gap(requirement, check, case, tried, held_out=facts.held_out) for case, tried in count.failed]
+    own_files = not isinstance(check, DATA) and any(
+        one.held_out for one in facts.head if one.check == check_hash(check)
+    )
+    failed = [
+        gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
+        for case, tried in count.failed
+    ]
     environment = [
         Finding(what=f"{requirement.id}: could not be judged: {word(check, tried.kind)}", requirement=requirement.id)
         for _, tried in count.unjudged

@@ -2,14 +2,16 @@
 
 import base64
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 
 from trued.protocols import Workspace
 from trued.types import Contract, Evidence, Requirement, TestsCheck
 
 from .checks.runners.commands import recognised
 from .checks.tests import named, scripts_in
-from .room.bench import Wanted, check_hash
-from .room.cleanroom import clean_room
+from .room.bench import Bench, Wanted, check_hash
+from .room.cleanroom import Graft, clean_room
 from .room.frozen import below, is_test
 from .room.interpreter import Interpreter
 from .seal import three_times
@@ -30,7 +32,8 @@ async def own_tests(
             brought = await _brought(workspace, contract, commit, check) if isinstance(check, TestsCheck) else {}
             if not brought or not isinstance(check, TestsCheck):
                 continue
-            facts = await on_both_sides(workspace, _with(contract, brought), requirement, check, commit, interpreter)
+            sides = Sides(workspace, _unnamed(contract), commit, interpreter, brought)
+            facts = await on_both_sides(sides, requirement, check)
             stood = on_base([one for one in facts if one.side == "base"])
             here = [one for one in facts if one.side == "head"]
             proving = [name for name, state in stood.items() if state is Base.RED]
@@ -66,27 +69,37 @@ async def _wanted(workspace: Workspace, contract: Contract, commit: str, check: 
     return [path for path in await workspace.blobs(commit) if path not in known and is_test(path)]
 
 
-def _with(contract: Contract, brought: Mapping[str, str]) -> Contract:
-    frozen = {path: blob for path, blob in contract.frozen.items() if blob}
-    return contract.model_copy(update={"carried": {**contract.carried, **brought}, "frozen": frozen})
+def _unnamed(contract: Contract) -> Contract:
+    """A file that a check names and the base does not have is the head's to bring."""
+    return contract.model_copy(update={"frozen": {path: blob for path, blob in contract.frozen.items() if blob}})
 
 
-async def on_both_sides(
-    workspace: Workspace,
-    contract: Contract,
-    requirement: Requirement,
-    check: TestsCheck,
-    commit: str,
-    interpreter: Interpreter,
-) -> list[Evidence]:
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Base and head with the head's own tests over both; tests that came with the contract are on neither."""
+
+    workspace: Workspace
+    contract: Contract
+    commit: str
+    interpreter: Interpreter
+    brought: Mapping[str, str]
+
+    def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
+        return clean_room(self.workspace, self.contract, commit, self.interpreter, over=self.brought)
+
+
+async def on_both_sides(sides: Sides, requirement: Requirement, check: TestsCheck) -> list[Evidence]:
     """Red three times on the base with the head's tests laid over it; green twice on the head."""
-    async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
-        red = await three_times(check, bench)
+    contract, carried = sides.contract, sides.contract.carried
+    files = tuple(one for one in check.files if not any(below(path, one) for path in carried))
+    alone = check.model_copy(update={"files": files}) if files else check
+    async with sides.room(contract.base) as (bench, _):
+        red = await three_times(alone, bench)
     ids = tuple(dict.fromkeys(one.id for fact in red for one in fact.tried))
-    async with clean_room(workspace, contract, commit, interpreter) as (bench, _):
-        green = [await take(check, bench, Wanted(ids, second=turn > 0)) for turn in range(GREEN_TURNS)]
+    async with sides.room(sides.commit) as (bench, _):
+        green = [await take(alone, bench, Wanted(ids, second=turn > 0)) for turn in range(GREEN_TURNS)]
     found = []
-    for side, facts in ((contract.base, red), (commit, green)):
-        recorder = Recorder(contract, interpreter, side, await workspace.tree(side))
+    for side, facts in ((contract.base, red), (sides.commit, green)):
+        recorder = Recorder(contract, sides.interpreter, side, await sides.workspace.tree(side))
         found += [recorder.record(requirement.id, check, fact, turn=turn) for turn, fact in enumerate(facts, start=1)]
     return found

@@ -26,13 +26,14 @@ from trued.types import (
 
 from .baseline import Baseline
 from .checks.examples import bounded
-from .gaps import DATA, secret
+from .gaps import DATA, holds_out, secret
 from .judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
 from .own_tests import own_tests
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import Graft, clean_room
 from .room.environment import Changed, changes, environment
 from .room.frozen import is_test
+from .room.held import hidden_files
 from .room.interpreter import Interpreter, trusted
 from .standing import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
 from .taking import Recorder, Sitting, distinct, sittings, take
@@ -163,13 +164,11 @@ class _Trial:
 
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
-        # What is visible comes first: once a held-out case ran in the room, nothing printed there is told to agents.
-        # Tests that came with the contract come last: what they say could be kept in the room for the cases.
-        known = {*await workspace.blobs(self.contract.base), *self.contract.carried}
-        runs = sorted(sittings(self.due, known), key=lambda one: (secret(one.check), isinstance(one.check, DATA)))
-        runs.sort(key=lambda one: bool(self.contract.carried) and not isinstance(one.check, DATA))
+        carried = self.contract.carried
+        known = {*await workspace.blobs(self.contract.base), *carried}
+        runs = sorted(sittings(self.due, known, carried), key=self._place)
         tainted = False
-        async with clean_room(workspace, self.contract, commit, interpreter) as (bench, graft):
+        async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
             self.undecided += [*_said(graft), *self.declares.said]
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
@@ -177,7 +176,7 @@ class _Trial:
                 for sitting in [one for one in runs if self._worthwhile(one)]:
                     wanted = Wanted(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
                     fact = await take(sitting.check, bench, wanted)
-                    tainted = tainted or (self.contract.held_out and secret(sitting.check))
+                    tainted = tainted or any(holds_out(self.contract, one) for one in sitting.serves.values())
                     self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
                     tell(
                         "checked",
@@ -186,7 +185,7 @@ class _Trial:
                         turn=turn,
                         void=fact.void,
                     )
-            await self._objections(bench, recorder, tell)
+        await self._objections(workspace, interpreter, recorder, tell)
         await self._another_order(workspace, interpreter, runs)
         await self._other_surroundings(workspace, commit, interpreter, runs)
         # Where data decides, the implementer's own tests could add nothing to the grade.
@@ -194,6 +193,13 @@ class _Trial:
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
         self.self_tested, self.brought = await own_tests(workspace, self.contract, alone, commit, interpreter)
+
+    def _place(self, sitting: Sitting) -> tuple[int, bool]:
+        """What is visible comes first: once something held out ran in the room, nothing printed there is told to
+        agents. Tests that came with the contract come last: what they say could be kept in the room for the cases."""
+        data = isinstance(sitting.check, DATA)
+        held = any(hidden_files(self.contract, one) for one in sitting.serves.values())
+        return 2 if held else int(secret(sitting.check)), data
 
     def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
         self.undecided += fact.notes
@@ -227,7 +233,8 @@ class _Trial:
     ) -> None:
         if not suspects:
             return
-        async with clean_room(workspace, self.contract, commit, interpreter) as (bench, _):
+        carried = self.contract.carried
+        async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, _):
             for sitting, ids in suspects:
                 wanted = [Wanted(self._ids(sitting), second=late and not passing) for late in (False, True)]
                 facts = [await take(sitting.check, bench, one) for one in wanted]
@@ -266,20 +273,35 @@ class _Trial:
     def _on_base(self, sitting: Sitting) -> dict[str, Base]:
         return on_base([one for one in self.contract.base_facts if one.check in sitting.serves])
 
-    async def _objections(self, bench: Bench, recorder: Recorder, tell: Tell) -> None:
-        """An objection that can be run is a check: it closes itself or it refutes."""
-        for finding in self.runnable:
-            assert finding.case is not None  # noqa: S101  (that is how they were chosen)
-            check = ExamplesCheck(cases=(bounded(finding.case),))
-            passed = True
-            broken = False
-            for turn in range(1, GREEN_TURNS + 1):
-                fact = await take(check, bench, Wanted(second=turn > 1))
-                self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
-                passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
-                broken = broken or any(self._beyond(one) for one in fact.tried)
-            self.objected.append(Objected(finding, refutes=not passed and not broken, closed=passed))
-            tell("objection", what=finding.what, passed=passed)
+    async def _objections(self, workspace: Workspace, interpreter: Interpreter, recorder: Recorder, tell: Tell) -> None:
+        """An objection that can be run is a check: it closes itself or it refutes.
+
+        What becomes of it is told, so it is run in a room of its own in which nothing held out lies or ever ran.
+        """
+        if not self.runnable:
+            return
+        async with clean_room(workspace, self.contract, recorder.commit, interpreter) as (bench, _):
+            ran: dict[str, list[Fact]] = {}
+            for finding in self.runnable:
+                assert finding.case is not None  # noqa: S101  (that is how they were chosen)
+                check = ExamplesCheck(cases=(bounded(finding.case),))
+                name = check_hash(check)
+                if name not in ran:  # one case may dispute several requirements
+                    ran[name] = [
+                        await take(check, bench, Wanted(second=turn > 1)) for turn in range(1, GREEN_TURNS + 1)
+                    ]
+                self._answered(finding, check, ran[name], recorder, tell)
+
+    def _answered(
+        self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: Recorder, tell: Tell
+    ) -> None:
+        passed, broken = True, False
+        for turn, fact in enumerate(facts, start=1):
+            self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
+            passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
+            broken = broken or any(self._beyond(one) for one in fact.tried)
+        self.objected.append(Objected(finding, refutes=not passed and not broken, closed=passed))
+        tell("objection", what=finding.what, passed=passed)
 
     def _beyond(self, one: Tried) -> bool:
         """It shows nothing of the head: the case is malformed, or the base's environment lacks the same."""

@@ -234,7 +234,7 @@ async def _facts(
     if not distinct(left):
         return tuple(evidence)
     known = {*await workspace.blobs(contract.base), *contract.carried}
-    async with clean_room(workspace, contract, contract.base, interpreter) as (bench, _):
+    async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
         for sitting in sittings(left, known):
             facts = await three_times(sitting.check, bench)
             for name, check in sitting.serves.items():

@@ -10,6 +10,7 @@ from .room.bench import WHOLE
 RED_TURNS = 3  # once can be chance, twice can be two chances
 GREEN_TURNS = 2
 MARKED = "marked"
+HUSHED = ""  # the id of what failed where held-out cases had run before: for people it is in the evidence
 _OPEN_ENDED = ("exit", "module", "program")  # kinds that go on with a word of the project's
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
@@ -98,7 +99,7 @@ def on_head(
             bad.append(_hushed(one) if fact.tainted else one)
             worst = Head.UNJUDGED if _unjudged(one, name, lacks) and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
-        return worst, bad
+        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # what may be told comes first
     return Head.FAILED, [_missing(name, "not run twice")]
 
 
@@ -121,9 +122,9 @@ def _set_aside(one: Tried) -> bool:
 
 
 def _hushed(one: Tried) -> Tried:
-    """By kind only: words and numbers that the head chose after held-out cases ran may quote them."""
+    """By kind only: words, numbers and names that the head chose after held-out cases ran may quote them."""
     first = one.kind.split(" ")[0]
-    return one.model_copy(update={"detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
+    return one.model_copy(update={"id": HUSHED, "detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
 
 
 def _unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:

@@ -3,6 +3,7 @@
 import secrets
 import time
 from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from trued.errors import CannotJudge
@@ -19,10 +20,11 @@ from trued.types import (
 )
 
 from .checks import browser, command, examples, tests
-from .gaps import DATA, secret
+from .gaps import DATA, holds_out
 from .room.bench import Bench, Fact, Wanted, check_hash, unjudged, void
-from .room.cleanroom import put_back, withdraw
+from .room.cleanroom import laid, left_behind, put_back
 from .room.frozen import below
+from .room.held import named_by
 from .room.interpreter import Interpreter
 
 TRIES = 3  # of an environment that broke; never of a check that failed
@@ -36,14 +38,22 @@ async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
     for _ in range(TRIES if not bench.broken else 0):
         try:
             await put_back(bench)
-            if isinstance(check, DATA):
-                await withdraw(bench)
-            fact = await _taken(check, bench, wanted)
+            if left := left_behind(bench):
+                raise CannotJudge(f"{left[0]} of the contract lies where another check is run")
+            with _with_its_files(check, bench) as ready:
+                fact = await _taken(check, ready, wanted)
         except CannotJudge as error:
             fact = unjudged(str(error), "environment", wanted)
         if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
             break
     return replace(fact, setting=f"another order, {bench.workspace.setting()}") if wanted.second else fact
+
+
+def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
+    """Of the tests that came with the contract those that this check names. A check that names none finds none."""
+    own = named_by(check, bench.withheld, bench.folders)
+    named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
+    return laid(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
 
 
 def _clocked(check: Check, variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -77,15 +87,20 @@ class Sitting:
     serves: Mapping[str, Check]  # by hash
 
 
-def sittings(requirements: tuple[Requirement, ...], known: Collection[str]) -> list[Sitting]:
+def sittings(
+    requirements: tuple[Requirement, ...], known: Collection[str], carried: Collection[str] = ()
+) -> list[Sitting]:
     """Tests that differ only in the files that they name are run together: a suite is not paid for by requirement.
 
-    `known` are the files of base and contract: a check that names another one breaks, and breaks alone.
+    `known` are the files of base and contract: a check that names another one breaks, and breaks alone. `carried` are
+    those of the contract: what names one never sits with what names none. Those that came from one folder may: each is
+    the user's own held-out test, what shares their process shows `tested` at most, and nothing of any is told.
     """
     together: dict[object, dict[str, Check]] = {}
     for name, check in distinct(requirements).items():
         joins = isinstance(check, TestsCheck) and all(_there(one, known) for one in check.files)
-        alike = check.model_copy(update={"files": ()}) if joins else name
+        hidden = bool(named_by(check, carried, {}))
+        alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
         together.setdefault(alike, {})[name] = check
     return [Sitting(_whole(list(served.values())), served) for served in together.values()]
 
@@ -129,7 +144,7 @@ class Recorder:
             setting=fact.setting,
             artifacts=dict(fact.artifacts),
             pictures=fact.pictures,
-            held_out=self.contract.held_out and secret(check),
+            held_out=holds_out(self.contract, check),
             tainted=tainted,
             why_void=fact.void,
         )

@@ -8,7 +8,7 @@ from trued.protocols import Workspace
 from trued.types import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
 
 from .judge import guarded
-from .own_tests import on_both_sides
+from .own_tests import Sides, on_both_sides
 from .prove import same_interpreter
 from .room.bench import WHOLE
 from .room.frozen import is_test, named_like_a_script_test, named_like_a_test
@@ -55,9 +55,10 @@ async def _tried(
     carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
     own = check.model_copy(update={"files": tuple(named)})
     kept = {path: blob for path, blob in contract.frozen.items() if blob and path not in carried}
-    both = contract.model_copy(update={"carried": carried, "frozen": kept, "held_out": False})
+    both = contract.model_copy(update={"frozen": kept, "held_out": False})
+    interpreter = await same_interpreter(workspace, contract)
     requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(own,))
-    facts = await on_both_sides(workspace, both, requirement, own, commit, await same_interpreter(workspace, contract))
+    facts = await on_both_sides(Sides(workspace, both, commit, interpreter, carried), requirement, own)
     names = tuple(named)
     return [one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in facts]
 

@@ -86,6 +86,12 @@ class Judged(Value):
     parts: tuple[str, ...] = ()  # requirements that it is made of
     rests_on: str = ""  # on whose word: the user's own cases, an examiner's, a person's approval
 
+    @property
+    def reason(self) -> str:
+        """Why, in words that any agent may read. `why` is for people: it names held-out tests by their ids."""
+        told = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
+        return "; ".join([*told][:2]) or next(iter(self.why), "it does not hold")
+
 
 class Verdict(Value):
     """Judged requirements of one commit. Only `run.prove` and `run.finish` make one."""

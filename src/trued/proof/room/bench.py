@@ -48,8 +48,9 @@ class Bench:
     settled: frozenset[str] = frozenset()  # configuration that was there when the room was ready
     plain: Mapping[str, str] = field(default_factory=dict)  # variables of commands: the room is on no path unasked
     serve: Serve | None = None  # the server of http and browser checks: the contract's, never the head's
-    carried: Mapping[str, str] = field(default_factory=dict)  # frozen files that came with the contract, as base64
-    unshown: frozenset[str] = frozenset()  # … of which these hold the contract's own tests: nothing else may read them
+    carried: Mapping[str, str] = field(default_factory=dict)  # files that are laid over the commit here, as base64
+    withheld: Mapping[str, str] = field(default_factory=dict)  # held-out tests: laid for the check that names them only
+    folders: Mapping[str, frozenset[str]] = field(default_factory=dict)  # `from` → those of them that came with it
     prepared: str = ""  # the environment that `prepare` filled for this tree; the head's code may have run in it
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
     node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room

@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import stat
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
@@ -27,6 +27,7 @@ from .frozen import (
     named_like_a_test,
 )
 from .generated import generated
+from .held import folders
 from .interpreter import Interpreter
 from .node_modules import node_modules
 from .prepared import prepared
@@ -54,17 +55,32 @@ class Graft:
 
 @asynccontextmanager
 async def clean_room(
-    workspace: Workspace, contract: Contract, commit: str, interpreter: Interpreter
+    workspace: Workspace,
+    contract: Contract,
+    commit: str,
+    interpreter: Interpreter,
+    *,
+    over: Mapping[str, str] | None = None,
+    withheld: Mapping[str, str] | None = None,
 ) -> AsyncIterator[tuple[Bench, Graft]]:
+    """A fresh checkout, ready to run checks in. Nothing that is held out lies in it.
+
+    `over` (path → base64) is laid over the commit for as long as the room lasts: never anything held out. `withheld`
+    are the contract's own test files, for those who take its checks: `laid` puts those of one check there while it
+    runs. Whoever opens a room for another purpose gives none, and no check that is run in it can reach one.
+    """
+    over, withheld = over or {}, withheld or {}
     on_base = await workspace.blobs(contract.base)
     here = on_base if commit == contract.base else await workspace.blobs(commit)
     async with workspace.room(commit) as room:
         graft = await _graft(workspace, contract, (on_base, here), room)
         graft = _without_shadows(graft, contract, (on_base, here), room, interpreter)
-        carried = {**await _manifests(workspace, contract, (on_base, here), room), **contract.carried}
+        manifests = await _manifests(workspace, contract, (on_base, here), room)
+        carried = {**manifests, **over}
         for path in carried:
             _lay(room, path, carried)
-        graft = replace(graft, made_up=await _made_up(workspace, contract, {*on_base, *here, *carried}, room))
+        known = {*on_base, *here, *over, *withheld}
+        graft = replace(graft, made_up=await _made_up(workspace, contract, known, room))
         packages, unpacked = await node_modules(workspace, contract)
         if packages and not (room / "node_modules").exists():
             (room / "node_modules").symlink_to(packages)
@@ -77,7 +93,7 @@ async def clean_room(
             interpreter=interpreter,
             roots=roots,
             variables=_variables(interpreter, roots, contract.environment.variables),
-            modules=_modules([*on_base, *here, *contract.carried], contract.environment.path),
+            modules=_modules(known, contract.environment.path),
             serve=contract.serve,
             services=contract.environment.services,
             plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
@@ -86,19 +102,18 @@ async def clean_room(
         bench = replace(
             bench,
             carried=carried,
-            unshown=frozenset(contract.carried),
+            withheld=withheld,
+            folders=folders(contract) if withheld else {},
             node_modules=str(packages or ""),
             frozen={path: digest(room / path) for path in (*given, *carried)},
-            guarded=_guarded(contract),
+            guarded=_guarded(contract, over),
             settled=frozenset(_configuration(room)),
         )
         if contract.environment.prepare:
             # the head's own code may run in it: what judges is looked at before, and put back after
-            await withdraw(bench)
             bench = await prepared(bench, contract.environment.prepare)
             await put_back(bench)
-        merged = tuple(path for path in carried if path not in contract.carried)
-        yield bench, replace(graft, merged=merged, lacking=(*workspace.lacking(commit), *unpacked))
+        yield bench, replace(graft, merged=tuple(manifests), lacking=(*workspace.lacking(commit), *unpacked))
 
 
 async def _graft(
@@ -220,11 +235,8 @@ def copy_into(original: Path, room: Path, path: str) -> None:
 
 
 def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
-    """A file that came with the contract, over whatever is there."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts or not pure.parts:
-        raise CannotJudge(f"the contract brings a file {path!r} that lies in no checkout")
-    place = _real_folder(room, pure.parts[:-1]) / pure.name
+    """A file that is none of the commit's, over whatever is there."""
+    place = _place(room, path)
     _clear(place)
     place.write_bytes(base64.b64decode(carried[path]))
 
@@ -284,12 +296,12 @@ def instead(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
 # -- what must still be as it was when a run is over -------------------------------------------------------------------
 
 
-def _guarded(contract: Contract) -> frozenset[str]:
+def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
     """Code, and what a check names. Data beside tests may be written by them: it is only put back."""
     checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     named = {name.removeprefix("./") for check in checks for name in check.files}
     drivers = {path for path in contract.frozen if not among_tests(path)}
-    given = {path for path, blob in contract.frozen.items() if blob} | contract.carried.keys()
+    given = {path for path, blob in contract.frozen.items() if blob} | set(over)
     return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
 
 
@@ -336,14 +348,75 @@ async def put_back(bench: Bench) -> None:
                 copy_into(original, bench.room, path)
 
 
-async def withdraw(bench: Bench) -> None:
-    """Tests that came with the contract, for as long as nobody needs them: in them stands what must come out."""
-    for path in bench.unshown:
-        unlink_in(bench.room, path)
-    if known := bench.unshown & (await bench.workspace.blobs(bench.base)).keys():
-        async with bench.workspace.room(bench.base) as original:
-            for path in sorted(known):
-                copy_into(original, bench.room, path)
+@contextmanager
+def laid(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
+    """The bench with the held-out files of one check in its room, for as long as that check runs. Afterwards they are
+    gone, and what was there before is there again: so nothing else that is run in the room finds them."""
+    if not files:
+        yield bench
+        return
+    aside = bench.room.parent / f"aside-{nonce()[:12]}"
+    aside.mkdir(mode=0o700)
+    made = _missing_folders(bench.room, files)
+    moved = {path: aside / str(number) for number, path in enumerate(files)}
+    try:
+        for path, kept in moved.items():
+            _move(_place(bench.room, path), kept)
+            _lay(bench.room, path, files)
+        guarded = {path for path in files if path.endswith(".py") or path in named}
+        yield replace(
+            bench,
+            carried={**bench.carried, **files},
+            frozen={**bench.frozen, **{path: digest(bench.room / path) for path in files}},
+            guarded=frozenset({*bench.guarded, *guarded}),
+        )
+    finally:
+        _taken_out(bench.room, moved, made)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
+    """What cannot be taken out again ends the room's use: nobody runs anything beside it."""
+    try:
+        for path, kept in moved.items():
+            place = _place(room, path)
+            _clear(place)
+            _move(kept, place)
+        for folder in made:
+            with contextlib.suppress(OSError):  # something else was left in it
+                folder.rmdir()
+    except OSError as error:
+        raise CannotJudge(f"tests of the contract could not be taken out of the room: {error.strerror}") from error
+
+
+def _place(room: Path, path: str) -> Path:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+        raise CannotJudge(f"the contract brings a file {path!r} that lies in no checkout")
+    return _real_folder(room, pure.parts[:-1]) / pure.name
+
+
+def _move(place: Path, to: Path) -> None:
+    """Whatever it is: a file, a link, a folder; nothing where there is nothing."""
+    with contextlib.suppress(FileNotFoundError):
+        place.rename(to)
+
+
+def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
+    """Folders that laying these files makes, the innermost first."""
+    above = {folder for path in files for folder in PurePosixPath(path).parents if folder.parts}
+    return sorted((room / one for one in above if not (room / one).exists()), reverse=True)
+
+
+def left_behind(bench: Bench) -> list[str]:
+    """Held-out files that lie in the room though no check that names them is run."""
+    held = {path: _as_digest(content) for path, content in bench.withheld.items()}
+    return [path for path, name in held.items() if digest(bench.room / path) == name != bench.frozen.get(path)]
+
+
+def _as_digest(content: str) -> str:
+    data = base64.b64decode(content)
+    return f"{len(data)} {hashlib.sha256(data[:MOST_BYTES]).hexdigest()}"
 
 
 def _configuration(room: Path) -> set[str]:

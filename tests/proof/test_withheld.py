@@ -1,0 +1,223 @@
+"""Held-out test files lie in no room but their own check's, for as long as it runs; and objections learn nothing."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.test_http import BASE as SHOP
+from tests.proof.test_http import SERVE
+from tests.proof.trial import Sealed, Trial, only
+from tests.test_preview import fetched, shown
+from trued.proof import built, figures
+from trued.proof.gaps import AGAIN
+from trued.types import Evidence, Grade, TestsCheck, Verdict
+
+SECRET = "quicksilver-lantern-4711"
+HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"
+HIDDEN_AT = "acceptance/deep/test_hidden.py"
+BASE = {
+    "calc.py": "def half(x):\n    return x / 2\n",
+    "tests/test_old.py": "from calc import half\n\n\ndef test_half():\n    assert half(8) == 4\n",
+}
+DOUBLED = BASE["calc.py"] + "\n\ndef double(x):\n    return x + x\n"
+# Reads all that it can reach, and says so wherever it can: on stdout, in an error, in a file for later.
+LOOKS = """
+import pathlib
+
+def everything():
+    found = []
+    for one in pathlib.Path(".").rglob("*"):
+        try:
+            found.append(f"{one}: {one.read_text()}")
+        except (OSError, ValueError):
+            pass
+    return "\\n".join(found)
+"""
+ASKED = {"id": "double", "text": "double(x) is x twice"}
+BY_HIDDEN = {"kind": "tests", "files": [HIDDEN_AT], "from": "held"}
+BY_OLD = {"kind": "tests", "files": ["tests/test_old.py"]}
+
+
+def carried(**files: str) -> dict[str, str]:
+    every = {HIDDEN_AT: HIDDEN, **files}
+    return {path: base64.b64encode(text.encode()).decode() for path, text in every.items()}
+
+
+def requirement(*checks: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    return [{**ASKED, "checks": list(checks), **more}]
+
+
+async def sealed(place: Path, *checks: dict[str, Any], base: dict[str, str] = BASE, **more: Any) -> Sealed:
+    trial = Trial(place, base, requirement(*(checks or (BY_HIDDEN,))), carried=carried(), **more)
+    return Sealed(trial, await trial.seal())
+
+
+def told(verdict: Verdict) -> str:
+    """All that agents may be told of it."""
+    judged = (*verdict.requirements, *verdict.beside)
+    reasons = [one.reason for one in judged]
+    return "\n".join([*(f"{gap.what} {gap.where}" for gap in verdict.gaps), *reasons])
+
+
+def of_hidden(evidence: tuple[Evidence, ...]) -> list[Evidence]:
+    return [one for one in evidence if any(HIDDEN_AT in case.id for case in one.tried)]
+
+
+# -- honest twins ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("LAW-5", "LAW-7")
+async def test_tests_from_a_folder_of_the_users_still_go_from_red_to_green(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path, BY_HIDDEN, BY_OLD)
+    verdict = await trial.prove(contract, await trial.head({"calc.py": DOUBLED}))
+    assert only(verdict).grade is Grade.TESTED, only(verdict).why
+    assert [(one.turn, one.held_out) for one in of_hidden(verdict.evidence)] == [(1, True), (2, True)]
+
+
+@pytest.mark.spec("LAW-4", "LAW-7")
+async def test_a_file_of_the_base_under_the_same_name_is_there_again_for_everybody_else(tmp_path: Path) -> None:
+    looks = {"kind": "command", "command": "grep -q open tests/test_old.py", "files": ["tests/test_old.py"]}
+    files = {"tests/test_old.py": "from calc import double\n\n\ndef test_half():\n    assert double(4) == 8\n"}
+    base = {**BASE, "tests/test_old.py": f"# open\n{BASE['tests/test_old.py']}"}
+    asked = [
+        {**ASKED, "checks": [{"kind": "tests", "files": ["tests/test_old.py"], "from": "held"}]},
+        {
+            "id": "kept",
+            "text": "the suite stays",
+            "keep": True,
+            "checks": [{"kind": "command", "command": looks["command"]}],
+        },
+    ]
+    trial = Trial(tmp_path, base, asked, carried={path: carried(**files)[path] for path in files})
+    contract = await trial.seal()
+    verdict = await trial.prove(contract, await trial.head({"calc.py": DOUBLED}))
+    mine, kept = verdict.requirements
+    assert mine.grade is Grade.TESTED, mine.why
+    assert not kept.gaps, kept.why
+
+
+# -- liars -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("LAW-7", "TIC-5")
+async def test_a_preview_that_serves_its_whole_checkout_serves_nothing_held_out(tmp_path: Path) -> None:
+    page = f"{LOOKS}\n\ndef answer(method, path, body, headers):\n    return 200, everything().encode(), {{}}\n"
+    trial, contract = await sealed(tmp_path, base=SHOP, serve=SERVE)
+    async with shown(trial, contract, await trial.head({"shop/pages.py": page})) as showing:
+        assert await showing.up() == ""
+        served = await fetched(showing.show.port, "/")
+    assert "shop/pages.py" in served
+    assert SECRET not in served
+    assert "test_hidden" not in served
+
+
+@pytest.mark.spec("LAW-7", "HAND-8")
+async def test_figures_of_tests_that_print_their_room_hold_nothing_held_out(tmp_path: Path) -> None:
+    own = f"{LOOKS}\n\ndef test_own():\n    raise AssertionError(everything())\n"
+    trial, contract = await sealed(tmp_path, BY_HIDDEN, BY_OLD)
+    commit = await trial.head({"calc.py": DOUBLED, "tests/test_own.py": own, "acceptance/deep/test_more.py": own})
+    verdict = await trial.prove(contract, commit)
+    for command in ("python -m pytest -q", "python -m pytest -q tests acceptance", "python -m pytest -q acceptance"):
+        found = await figures(trial.workspace, contract, TestsCheck(command=command), commit, verdict.evidence)
+        assert found.total, "the honest part: they are still counted"
+        assert SECRET not in str(found.said)
+        assert "test_hidden" not in f"{found.said} {found.skipped}"
+
+
+@pytest.mark.spec("LAW-7")
+async def test_figures_of_the_held_out_check_itself_tell_nothing_of_it(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path)
+    commit = await trial.head({"calc.py": BASE["calc.py"] + "\n\ndef double(x):\n    raise ValueError(x)\n"})
+    verdict = await trial.prove(contract, commit)
+    assert only(verdict).grade is Grade.REFUTED
+    check = contract.requirements[0].checks[0]
+    found = await figures(trial.workspace, contract, check, commit, verdict.evidence)
+    assert SECRET not in f"{found}{found.said}{found.why}"
+    assert not found.total
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_build_that_prints_its_room_prints_nothing_held_out(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path)
+    commit = await trial.head({"calc.py": DOUBLED, "build.py": f"{LOOKS}\nprint(everything())\nraise SystemExit(3)\n"})
+    made = await built(trial.workspace, contract, "python build.py acceptance/deep/test_hidden.py", commit)
+    assert "calc.py" in made.tried.detail
+    assert SECRET not in made.tried.detail
+
+
+@pytest.mark.spec("LAW-4", "LAW-7")
+async def test_a_preparation_and_a_visible_check_find_nothing_held_out(tmp_path: Path) -> None:
+    """What `prepare` copies away, and what a visible test or command prints, is what agents can be told."""
+    prints = f"{LOOKS}\n\ndef half(x):\n    raise AssertionError(everything())\n"
+    copies = f"{LOOKS}\npathlib.Path('kept.txt').write_text(everything())\n"
+    visible = ({"kind": "command", "command": "python look.py"}, BY_OLD, BY_HIDDEN)
+    base = {**BASE, "look.py": "", "copy_all.py": ""}
+    trial, contract = await sealed(tmp_path, *visible, base=base, prepare=["python copy_all.py"])
+    shouts = f"{LOOKS}\nprint(everything())\nraise SystemExit(3)\n"
+    verdict = await trial.prove(
+        contract, await trial.head({"calc.py": prints, "copy_all.py": copies, "look.py": shouts})
+    )
+    assert only(verdict).grade is Grade.REFUTED
+    assert "tests/test_old.py::test_half fails" in told(verdict), "the honest part: what a visible check prints is told"
+    assert SECRET not in told(verdict)
+    assert "test_hidden" not in told(verdict)
+    open_ones = [one for one in verdict.evidence if not one.held_out and not one.tainted]
+    assert not [one for one in open_ones if SECRET in f"{one.output} {one.tried}"]
+
+
+@pytest.mark.spec("LAW-7")
+async def test_of_a_held_out_test_that_fails_agents_learn_requirement_and_kind(tmp_path: Path) -> None:
+    """Ids with parameters and assertions hold the answers; people still see them."""
+    text = (
+        f"import pytest\n\n\n@pytest.mark.parametrize('x', ['{SECRET}'])\ndef test_it(x):\n"
+        "    from calc import double\n    assert double(x) == x * 2\n"
+    )
+    trial = Trial(tmp_path, BASE, requirement(BY_HIDDEN), carried=carried(**{HIDDEN_AT: text}))
+    contract = await trial.seal()
+    head = {"calc.py": BASE["calc.py"] + "\n\ndef double(x):\n    raise ImportError(f\"No module named '{x}'\")\n"}
+    verdict = await trial.prove(contract, await trial.head(head))
+    assert [gap.what for gap in verdict.gaps] == ["double: a held-out test fails: it fails"]
+    assert SECRET not in told(verdict)
+    assert SECRET in " ".join(only(verdict).why), "people see which test it was"
+
+
+@pytest.mark.spec("LAW-7")
+async def test_where_nothing_is_held_out_a_failing_test_is_told_whole(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, requirement(BY_HIDDEN), carried=carried())
+    contract = await trial.seal(held_out=False)
+    verdict = await trial.prove(contract, await trial.head({"calc.py": DOUBLED.replace("x + x", "x")}))
+    assert HIDDEN_AT in told(verdict)
+    assert SECRET in told(verdict)
+
+
+@pytest.mark.spec("LAW-6", "LAW-7")
+async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tmp_path: Path) -> None:
+    """The head reads the held-out test while it runs, keeps it, and lets visible tests fail by what it read."""
+    suite = (
+        "import pytest\nfrom calc import kept\n\n\n@pytest.mark.parametrize('bit', range(8))\n"
+        "def test_bit(bit):\n    assert not kept(bit)\n"
+    )
+    keeps = (
+        "import pathlib\n\nPLACE = pathlib.Path(__file__).with_name('kept.bin')\n\n\n"
+        "def kept(bit):\n    return PLACE.exists() and PLACE.read_bytes()[0] >> bit & 1\n"
+    )
+    stores = "\n\ndef double(x):\n    PLACE.write_bytes(x.encode())\n    return x + x\n"
+    base = {**BASE, "calc.py": BASE["calc.py"] + "\n\ndef kept(bit):\n    return False\n", "tests/test_bits.py": suite}
+    visible = {"kind": "tests", "files": ["tests/test_bits.py"]}
+    trial, contract = await sealed(tmp_path, visible, BY_HIDDEN, base=base)
+    verdict = await trial.prove(contract, await trial.head({"calc.py": f"{keeps}{BASE['calc.py']}{stores}"}))
+    assert only(verdict).grade is Grade.REFUTED
+    assert "test_bit[" in " ".join(only(verdict).why), "people see which ones"
+    assert "test_bit[" not in told(verdict)
+    beside = "double: an existing test fails in the run of a held-out one"
+    assert [gap.what for gap in verdict.gaps] == [f"double: {AGAIN}", beside]
+
+
+@pytest.mark.spec("LAW-6")
+async def test_an_existing_test_that_fails_at_once_is_told_by_name(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path, BY_OLD, BY_HIDDEN)
+    verdict = await trial.prove(contract, await trial.head({"calc.py": DOUBLED.replace("x / 2", "x / 3")}))
+    assert "tests/test_old.py::test_half fails" in told(verdict)
+    assert "assert" in told(verdict)
