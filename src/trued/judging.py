@@ -61,22 +61,29 @@ class Judging(Patterns):
         """
         self.line.beside = {task.id for task in beside}
         await self._answer_disputes(disputes)
-        verdict = await self._objected(subject, objections, by)
+        ration = proof.Ration(self.line.objected)
+        verdict = await self._objected(subject, objections, by, ration)
         unsure = [one for one in verdict.objections if one.case is None]
         if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
             evidence = [
                 Finding(what=f"{one.id} is {one.grade}: {one.reason}") for one in verdict.requirements if one.why
             ]
             reply = await by.ask(subject, evidence=evidence, gaps=unsure)
-            verdict = await self._objected(subject, getattr(reply, "objections", ()), by)
+            verdict = await self._objected(subject, getattr(reply, "objections", ()), by, ration)
         self.line.shown[_name(subject)] = tuple(one for one in verdict.objections if one.case is not None)
         self.line.unsettled[_name(subject)] = () if verdict.holds else verdict.objections
         return await self._disclosed(subject, verdict)
 
-    async def _objected(self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None) -> Verdict:
+    async def _objected(
+        self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None, ration: proof.Ration
+    ) -> Verdict:
         shown = self.line.shown.get(_name(subject), ())  # an objection that was run and refuted stays until it passes
         given = [one.model_copy(update={"by": by.role.name}) if by else one for one in objections]
-        return await self._proven("prove", subject, _each_once((*self._addressed(subject, given), *shown)))
+        meant = self._addressed(subject, given)
+        # whose word it is only the engine knows: what calls itself otherwise shares one ration
+        allowed = [ration.allowed(one, one.by if one.by in self.kit.roles else "") for one in meant]
+        unrun = [kept for one, kept in zip(meant, allowed, strict=True) if one != kept]
+        return await self._proven("prove", subject, _each_once((*allowed, *shown)), unrun)
 
     async def _answer_disputes(self, disputes: Iterable[Finding]) -> None:
         """Once for each requirement: asking again until the answer suits is no examination."""
@@ -178,7 +185,9 @@ class Judging(Patterns):
         given = [one.model_copy(update={"by": by}) for one in findings]
         self.line.unsettled[by] = self._addressed(Plan(), given)
 
-    async def _proven(self, name: str, subject: Task | Plan, objections: tuple[Finding, ...]) -> Verdict:
+    async def _proven(
+        self, name: str, subject: Task | Plan, objections: tuple[Finding, ...], unrun: Iterable[Finding] = ()
+    ) -> Verdict:
         key, head = self.steps.key(name), self.line.head
         contract = await self._weighed(self._contract(key))
         serving = contract.requirements if isinstance(subject, Plan) else contract.serving(subject.id)
@@ -191,6 +200,8 @@ class Judging(Patterns):
         inputs = digest(head, ids, given, self.line.contract_hash, *unsure)
 
         async def step() -> str:
+            for one in unrun:
+                self.steps.tell(name)("objection not run", what=self.kit.redact(one.what), by=one.by, why=one.where)
             async with self.kit.turn():
                 verdict = await proof.prove(
                     self.kit.workspace,

@@ -65,6 +65,7 @@ class Line:
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task
     fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # failing set of a subject, and how long so
     changed: set[tuple[str, str]] = field(default_factory=set)  # role and agent of everybody who changed something
+    objected: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
     disputed: set[str] = field(default_factory=set)  # requirements whose cases were answered blind again
     beside: set[str] = field(default_factory=set)  # tasks that a commit is looked at for, beside the one at hand
     laid: tuple[str, ...] = ()  # documents that came before the work: no part of it, but anybody's to change

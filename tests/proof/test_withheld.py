@@ -10,9 +10,10 @@ from tests.proof.test_http import BASE as SHOP
 from tests.proof.test_http import SERVE
 from tests.proof.trial import Sealed, Trial, only
 from tests.test_preview import fetched, shown
-from trued.proof import built, figures
+from trued.proof import Ration, built, figures
 from trued.proof.gaps import AGAIN
-from trued.types import Evidence, Grade, TestsCheck, Verdict
+from trued.proof.objecting import A_ROUND, A_RUN
+from trued.types import CallCase, Evidence, Finding, Grade, RunCase, TestsCheck, Verdict
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"
@@ -221,3 +222,100 @@ async def test_an_existing_test_that_fails_at_once_is_told_by_name(tmp_path: Pat
     verdict = await trial.prove(contract, await trial.head({"calc.py": DOUBLED.replace("x / 2", "x / 3")}))
     assert "tests/test_old.py::test_half fails" in told(verdict)
     assert "assert" in told(verdict)
+
+
+# -- objections --------------------------------------------------------------------------------------------------------
+
+CASES = {"kind": "examples", "cases": [{"call": "calc:double", "args": [SECRET], "returns": SECRET * 2}]}
+STORES = """
+import pathlib
+
+PLACE = pathlib.Path(__file__).with_name("kept.bin")
+
+
+def half(x):
+    return x / 2
+
+
+def double(x):
+    if isinstance(x, str):
+        PLACE.write_text(x)
+        return x + x
+    return int(PLACE.exists() and bool(PLACE.read_bytes()[x // 8] >> x % 8 & 1))
+
+
+def peek(x):
+    return double(x)
+"""
+
+
+def asks(number: int, call: str = "calc:double", **more: Any) -> Finding:
+    case = CallCase(call=call, args=(number,), returns=1)
+    return Finding(what=f"bit {number}", requirement="double", by="purple-team-b", case=case, **more)
+
+
+@pytest.mark.spec("LAW-7")
+async def test_objections_read_nothing_that_a_head_kept_of_held_out_cases(tmp_path: Path) -> None:
+    """Each asks for one bit of the input that the head has stored; all of them get the same answer."""
+    trial, contract = await sealed(tmp_path, CASES)
+    commit = await trial.head({"calc.py": STORES})
+    bits = [asks(number) for number in range(8)]
+    assert len({ord(SECRET[0]) >> number & 1 for number in range(8)}) == 2
+    verdict = await trial.prove(contract, commit, *bits)
+    assert [one.what for one in verdict.objections] == [one.what for one in bits], "no bit was ever stored there"
+
+
+@pytest.mark.spec("LAW-7")
+async def test_an_objection_about_a_mistake_still_refutes_and_one_that_passes_is_closed(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path, CASES)
+    wrong = DOUBLED.replace("return x + x", "return x + x if isinstance(x, str) else x")
+    commit = await trial.head({"calc.py": wrong})
+    right = Finding(
+        what="double('a')", requirement="double", case=CallCase(call="calc:double", args=("a",), returns="aa")
+    )
+    mistake = Finding(what="double(4)", requirement="double", case=CallCase(call="calc:double", args=(4,), returns=8))
+    verdict = await trial.prove(contract, commit, right, mistake)
+    assert only(verdict).grade is Grade.REFUTED
+    assert [one.what for one in verdict.objections] == ["double(4)"]
+    assert "objection closed, its case passes: double('a')" in only(verdict).why
+
+
+@pytest.mark.spec("LAW-7")
+async def test_an_objection_about_a_back_door_or_with_code_of_its_own_is_a_dispute_and_is_not_run(
+    tmp_path: Path,
+) -> None:
+    trial, contract = await sealed(tmp_path, CASES)
+    commit = await trial.head({"calc.py": STORES})
+    inline = RunCase(run=("python", "-c", "print(open('kept.bin').read())"), stdout="q")
+    doors = [asks(1, "calc:peek"), Finding(what="inline", requirement="double", case=inline)]
+    doors.append(asks(1, "os:getcwd"))
+    verdict = await trial.prove(contract, commit, *doors)
+    assert only(verdict).grade is Grade.UNPROVEN, only(verdict).why
+    assert [(one.case, "not run: " in one.where) for one in verdict.objections] == [(None, True)] * 3
+    known = await trial.prove(
+        contract,
+        commit,
+        Finding(what="half", requirement="double", case=CallCase(call="calc:half", args=(4,), returns=2)),
+    )
+    assert not known.objections, "what the base has is an entry point"
+
+
+def test_objections_are_rationed_by_role_round_and_entry_point() -> None:
+    ran: set[tuple[str, str]] = set()
+    ration = Ration(ran)
+    same = [ration.allowed(asks(number), "b") for number in range(5)]
+    assert [one.case is not None for one in same] == [True] * 3 + [False] * 2
+    assert same[-1].where == "not run: more than 3 about one requirement and entry point in one round"
+    assert ration.allowed(asks(0), "b").case, "the same one again costs nothing"
+    others = [ration.allowed(asks(0, f"calc:f{number}"), "b") for number in range(12)]
+    assert sum(one.case is not None for one in others) == A_ROUND - 3
+    assert others[-1].where == f"not run: more than {A_ROUND} in one round"
+    assert ration.allowed(asks(9), "c").case, "another role has its own"
+    for number in range(20):
+        later = Ration(ran)
+        for door in range(12):
+            later.allowed(asks(number, f"calc:g{door}"), "b")
+    assert len([role for role, _ in ran if role == "b"]) == A_RUN
+    assert Ration(ran).allowed(asks(99), "b").where == f"not run: more than {A_RUN} in one run"
+    assert Ration(ran).allowed(asks(0), "b").case, "what was run before may be run again"
+    assert Ration(ran).allowed(Finding(what="in words"), "b") == Finding(what="in words")

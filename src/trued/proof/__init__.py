@@ -5,6 +5,7 @@ from .checks.examples import said
 from .contract import approved, canonical, concluded, contract_hash, exit_code, success
 from .figures import Figures, figures
 from .judge import Facts, Objected, judge
+from .objecting import Ration
 from .pictures import pictures
 from .prove import prove
 from .seal import Sealing, seal
@@ -15,6 +16,7 @@ __all__ = [
     "Facts",
     "Figures",
     "Objected",
+    "Ration",
     "Sealing",
     "approved",
     "built",

@@ -107,8 +107,8 @@ def gap(
     """
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
-        own = case == WHOLE or not isinstance(check, TestsCheck | CommandCheck) or not check.files
-        own = own or any(below(case.split("::")[0], one) for one in check.files)
+        files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
+        own = case == WHOLE or not files or any(below(case.split("::")[0], one) for one in files)
         what = f"a held-out test fails: {kind}" if own else "an existing test fails in the run of a held-out one"
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
     if tried.id == HUSHED and not secret(check):

@@ -28,6 +28,7 @@ from .baseline import Baseline
 from .checks.examples import bounded
 from .gaps import DATA, holds_out, secret
 from .judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
+from .objecting import sifted, unrun
 from .own_tests import own_tests
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import Graft, clean_room
@@ -278,11 +279,15 @@ class _Trial:
 
         What becomes of it is told, so it is run in a room of its own in which nothing held out lies or ever ran.
         """
-        if not self.runnable:
+        runnable, others = await sifted(workspace, self.contract, self.runnable)
+        for finding, why in others:
+            self.objected.append(Objected(unrun(finding, why)))
+            tell("objection not run", what=finding.what, by=finding.by, why=why)
+        if not runnable:
             return
         async with clean_room(workspace, self.contract, recorder.commit, interpreter) as (bench, _):
             ran: dict[str, list[Fact]] = {}
-            for finding in self.runnable:
+            for finding in runnable:
                 assert finding.case is not None  # noqa: S101  (that is how they were chosen)
                 check = ExamplesCheck(cases=(bounded(finding.case),))
                 name = check_hash(check)
