@@ -189,7 +189,7 @@ class Delivery(Branch):
             yield Viewing(await self._elsewhere(outside, "" if here else NOT_HERE))
             return
         within_s = self.kit.settings.wall_s + SLACK_S
-        show = Show(self.kit.workspace, contract, self.line.head, free_port(), within_s)
+        show = Show(self.kit.workspace, contract, self.line.head, free_port(), within_s, self.steps.tell("preview"))
         async with AsyncExitStack() as shown:
             showing = await shown.enter_async_context(Showing(show))
             preview = await self._served(showing)

@@ -128,7 +128,9 @@ class Judging(Patterns):
         head, contract = at or self.line.head, self._contract()
 
         async def step() -> str:
-            found = await proof.figures(self.kit.workspace, contract, check, head, self.line.known)
+            found = await proof.figures(
+                self.kit.workspace, contract, check, head, self.line.known, tell=self.steps.tell("figures")
+            )
             told = Figures(**asdict(found))
             self.steps.tell("figures")("figures", **told.model_dump(mode="json"))
             return in_json(self.kit.redact, told.model_dump_json())
@@ -152,7 +154,7 @@ class Judging(Patterns):
 
         async def step() -> str:
             async with self.kit.turn():
-                made = await proof.built(self.kit.workspace, contract, command, head)
+                made = await proof.built(self.kit.workspace, contract, command, head, tell=self.steps.tell("build"))
             said = made.tried.detail[-TAIL:]
             found = Built(outcome=made.tried.outcome, said=said, command=command, unsure=tuple(_unsure(command, made)))
             found = Built.model_validate(self.kit.redact(found.model_dump(mode="json")))

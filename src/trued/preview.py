@@ -12,9 +12,10 @@ from typing import Self
 from .errors import CannotJudge
 from .proof.checks import exchanges
 from .proof.prove import same_interpreter
+from .proof.quoting import Scanner, nobody
 from .proof.room.bench import Bench, told
 from .proof.room.cleanroom import clean_room
-from .protocols import Ran, Serving, Workspace
+from .protocols import Ran, Serving, Tell, Workspace
 from .types import Contract, Value
 
 HOST = "127.0.0.1"
@@ -55,6 +56,7 @@ class Show:
     commit: str
     port: int
     within_s: float  # all the time that it may have
+    tell: Tell = nobody
 
 
 class Showing:
@@ -76,7 +78,9 @@ class Showing:
     async def up(self) -> str:
         """Start it, unless it is up already: "" when it answers, else why it does not, in one sentence."""
         if self._why is None:
-            self._why = await self._started()
+            show = self.show
+            scan = Scanner(show.workspace, show.contract, show.commit, show.tell)
+            self._why = await scan(await self._started(), "why the preview does not come up")
         return self._why
 
     async def _started(self) -> str:

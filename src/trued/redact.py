@@ -109,7 +109,7 @@ class Redactor:
         return more
 
     def _learn(self, name: str, value: str) -> None:
-        for form in _forms(value):
+        for form in forms(value):
             self._names.setdefault(form, name)
 
     def _compile(self) -> None:
@@ -208,7 +208,7 @@ class Stream:
         self._key = []
 
 
-def _forms(secret: str) -> set[str]:
+def forms(secret: str) -> set[str]:
     """A secret as itself, line by line, and as it looks inside JSON, a URL, hexadecimal and base64 of any alignment."""
     forms = set()
     for text in {secret, secret.strip(), *secret.splitlines()}:

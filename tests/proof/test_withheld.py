@@ -10,10 +10,11 @@ from tests.proof.test_http import BASE as SHOP
 from tests.proof.test_http import SERVE
 from tests.proof.trial import Sealed, Trial, only
 from tests.test_preview import fetched, shown
-from trued.proof import Ration, built, figures
+from trued.proof import Ration, built, figures, prove
 from trued.proof.gaps import AGAIN
 from trued.proof.objecting import A_ROUND, A_RUN
-from trued.types import CallCase, Evidence, Finding, Grade, RunCase, TestsCheck, Verdict
+from trued.proof.quoting import WITHHELD, sought
+from trued.types import CallCase, Contract, Evidence, Finding, Grade, Requirement, RunCase, TestsCheck, Verdict
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"
@@ -319,3 +320,56 @@ def test_objections_are_rationed_by_role_round_and_entry_point() -> None:
     assert Ration(ran).allowed(asks(99), "b").where == f"not run: more than {A_RUN} in one run"
     assert Ration(ran).allowed(asks(0), "b").case, "what was run before may be run again"
     assert Ration(ran).allowed(Finding(what="in words"), "b") == Finding(what="in words")
+
+
+# -- the second lock ---------------------------------------------------------------------------------------------------
+
+
+async def scanned(place: Path, head: str, tried: list[dict[str, Any]]) -> tuple[Verdict, list[str]]:
+    """A visible test fails and prints what the head gives it to print; and what was put on record."""
+    trial, contract = await sealed(place, BY_OLD, CASES)
+    events: list[str] = []
+
+    def tell(kind: str, /, **data: object) -> None:
+        events.append(kind)
+        tried.append({"kind": kind, **data})
+
+    commit = await trial.head({"calc.py": head})
+    ids = [one.id for one in contract.requirements]
+    return await prove(trial.workspace, contract, ids, commit, subject="all", tell=tell), events
+
+
+@pytest.mark.spec("LAW-7")
+async def test_what_quotes_something_held_out_is_withheld_as_a_whole_and_that_is_on_record(tmp_path: Path) -> None:
+    seen: list[dict[str, Any]] = []
+    parts = "quicksilver-", "lantern-", "4711"
+    shouts = f"def half(x):\n    raise ValueError(''.join({parts!r}) + ' and more')\n"
+    verdict, events = await scanned(tmp_path / "a", shouts, seen)
+    assert f"double: {WITHHELD}" in [gap.what for gap in verdict.gaps]
+    assert SECRET not in told(verdict)
+    assert "test_half" not in told(verdict)
+    assert events.count("withheld") == 1
+    assert SECRET not in str([one for one in seen if one["kind"] == "withheld"])
+    assert any(SECRET in one.output or SECRET in str(one.tried) for one in verdict.evidence), "people see it"
+
+
+@pytest.mark.spec("LAW-7")
+async def test_what_stands_in_the_commit_itself_is_no_secret_that_it_could_quote(tmp_path: Path) -> None:
+    shouts = f"def half(x):\n    raise ValueError('{SECRET} and more')\n"
+    verdict, events = await scanned(tmp_path, shouts, [])
+    assert SECRET in told(verdict)
+    assert "withheld" not in events
+
+
+def test_short_values_shapes_and_imports_are_not_looked_for() -> None:
+    cases = [{"call": "calc:double", "args": ["short", 7], "returns": {"a_long_field_name": "a long result"}}]
+    asked = [Requirement.model_validate(one) for one in requirement({"kind": "examples", "cases": cases}, BY_HIDDEN)]
+    text = "from something.long import anything\n\n\nassert double(4) == 8  # eight\nname = 'a quoted text'\nx = 1\n"
+    contract = Contract(base="b", requirements=tuple(asked), held_out=True, carried=carried(**{HIDDEN_AT: text}))
+    assert sought(contract) == {
+        "a long result",
+        "assert double(4) == 8  # eight",
+        "name = 'a quoted text'",
+        "a quoted text",
+    }
+    assert not sought(contract.model_copy(update={"held_out": False}))

@@ -210,6 +210,7 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "team asks": lambda data: line(f"{data.get('who')} asks the {data.get('to')}: {data.get('text')}", 300),
     "team answers": lambda data: line(f"the {data.get('role')}: {data.get('text')}", 300),
     "fix tasks": lambda data: line(f"for {data.get('about')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),
+    "withheld": lambda data: line(f"{data.get('about')}: it quotes something held out, and no agent is told", 300),
     "objection not run": lambda data: line(f"{data.get('what')}: {data.get('why')}", 300),
     "objection": lambda data: (
         f"{'its case passes' if data.get('passed') else 'its own case fails'}: {line(data.get('what'), 300)}"

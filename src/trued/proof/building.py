@@ -4,12 +4,13 @@ import re
 from dataclasses import dataclass
 
 from trued.errors import CannotJudge
-from trued.protocols import Workspace
+from trued.protocols import Tell, Workspace
 from trued.types import CommandCheck, Contract, Outcomes, Tried
 
 from .checks.command import ID
 from .checks.tests import scripts_in
 from .prove import same_interpreter
+from .quoting import Scanner, nobody
 from .room.bench import Bench, Wanted
 from .room.cleanroom import clean_room
 from .room.frozen import own_drivers
@@ -32,14 +33,18 @@ class Building:
     drivers: tuple[str, ...] = ()
 
 
-async def built(workspace: Workspace, contract: Contract, command: str, commit: str) -> Building:
+async def built(
+    workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Tell = nobody
+) -> Building:
     """How the command ended on this commit. What was not built here is tried on the base, in a room of the same kind:
-    only what fails there, too, may be the room's fault."""
+    only what fails there, too, may be the room's fault. What it said is told to agents: it quotes nothing held out."""
     found = await _ended(workspace, contract, command, commit)
-    if found.tried.outcome is Outcomes.PASSED or commit == contract.base:
-        return found
-    base = await _ended(workspace, contract, command, contract.base)
-    return Building(compared(found.tried, base.tried), found.drivers)
+    if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
+        base = await _ended(workspace, contract, command, contract.base)
+        found = Building(compared(found.tried, base.tried), found.drivers)
+    scan = Scanner(workspace, contract, commit, tell)
+    detail = await scan(found.tried.detail, f"what the build {command} said")
+    return Building(found.tried.model_copy(update={"detail": detail}), found.drivers)
 
 
 def compared(head: Tried, base: Tried) -> Tried:

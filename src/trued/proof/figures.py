@@ -10,13 +10,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import CannotJudge
-from trued.protocols import Workspace
+from trued.protocols import Tell, Workspace
 from trued.types import Check, Contract, Evidence, Outcomes, TestsCheck, Tried
 
 from .checks import node
 from .checks.runners.commands import Asked, node_options, recognised
 from .checks.tests import scripts_of
 from .prove import same_interpreter
+from .quoting import Scanner, nobody
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import clean_room, scratch
 from .room.frozen import below, is_configuration, is_test
@@ -51,7 +52,13 @@ class Figures:
 
 
 async def figures(
-    workspace: Workspace, contract: Contract, check: Check | str, commit: str, evidence: Iterable[Evidence] = ()
+    workspace: Workspace,
+    contract: Contract,
+    check: Check | str,
+    commit: str,
+    evidence: Iterable[Evidence] = (),
+    *,
+    tell: Tell = nobody,
 ) -> Figures:
     """Counts out of the evidence of this check on this commit, where there is some, else out of the run that measures.
 
@@ -71,7 +78,19 @@ async def figures(
     passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
     said = _failing(tried.values()) or (fact.void if fact and not tried else "")
     skipped = tuple(one.id for one in tried.values() if one.outcome is Outcomes.SKIPPED)[:MOST_FILES]
-    return Figures(passing, len(tried), share, why if share is None else "", said, skipped)
+    found = Figures(passing, len(tried), share, why if share is None else "", said, skipped)
+    return await _unquoted(found, Scanner(workspace, contract, commit, tell), asked.command)
+
+
+async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
+    """The words in it are the head's, and agents read them."""
+    names = "\n".join(found.skipped)
+    return replace(
+        found,
+        why=await scan(found.why, f"why nothing was measured by {command}"),
+        said=await scan(found.said, f"what tests of {command} said"),
+        skipped=found.skipped if await scan(names, f"what {command} skipped") == names else (),
+    )
 
 
 def _failing(tried: Iterable[Tried]) -> str:

@@ -30,6 +30,7 @@ from .gaps import DATA, holds_out, secret
 from .judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
 from .objecting import sifted, unrun
 from .own_tests import own_tests
+from .quoting import Scanner
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import Graft, clean_room
 from .room.environment import Changed, changes, environment
@@ -71,10 +72,14 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
-    suites = tuple(judge(one, trial.facts(one, evidence, changed)) for one in contract.suites)
+    scan = Scanner(workspace, contract, commit, tell)
+    suites = tuple(
+        [await scan.judged(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
+    )
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
     blind = trial.blind_spots(changed)
     judged = _together(contract, tuple(guarded(one, suites, blind.get(one.id, ())) for one in found))
+    judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
     seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
     for one in judged:
