@@ -73,9 +73,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)
-    suites = tuple(
-        [await scan.judged(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites]
-    )
+    suites = tuple([await scan.judged(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites])
     found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
     blind = trial.blind_spots(changed)
     judged = _together(contract, tuple(guarded(one, suites, blind.get(one.id, ())) for one in found))
