@@ -247,7 +247,7 @@ def _doubt(count: _Count, case: str, stood: Base) -> None:
         why = "could not be judged on the base"
     elif stood is Base.UNSTABLE:
         count.unstable.append(case)
-        why = "passed and failed on the base, or failed in different ways"
+        why = "did not fail each of three times on the base"
     count.said.append(f"{case} {why}: not counted")
 
 
