@@ -12,15 +12,15 @@ from trued.protocols import Command, Ran
 from trued.types import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
 
 CALLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
-    ({"args": [4], "returns": 8}, {"returned": ["i", "8"], "args": ["l", ["i", "4"]]}),
-    ({"args": ["A b"], "returns": "a-b"}, {"returned": "a-b", "args": ["l", "A b"]}),
-    ({"args": [], "returns": None}, {"returned": None, "args": ["l"]}),
-    ({"args": [], "returns": True}, {"returned": True, "args": ["l"]}),
+    ({"args": [4], "returns": 8}, {"returned": [10, "8"], "args": [1, 10, "4", 0]}),
+    ({"args": ["A b"], "returns": "a-b"}, {"returned": ["a-b"], "args": [1, "A b", 0]}),
+    ({"args": [], "returns": None}, {"returned": [None], "args": [1, 0]}),
+    ({"args": [], "returns": True}, {"returned": [True], "args": [1, 0]}),
     (
         {"args": [[1, 2.5]], "returns": {"a": [1, None], "b": {}}},
         {
-            "returned": ["d", ["a", ["l", ["i", "1"], None]], ["b", ["d"]]],
-            "args": ["l", ["l", ["i", "1"], ["f", "2.5"]]],
+            "returned": [5, "a", 1, 10, "1", None, 0, "b", 5, 0, 0],
+            "args": [1, 1, 10, "1", 11, "2.5", 0, 0],
         },
     ),
     (
@@ -29,7 +29,7 @@ CALLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
             "raised": ["builtins.TypeError", "builtins.Exception"],
             "stage": "call",
             "text": "no",
-            "args": ["l", ["i", "7"]],
+            "args": [1, 10, "7", 0],
         },
     ),
 ]
@@ -52,7 +52,7 @@ def _call(chance: Mutator) -> bytes:
 
     def respond(command: Command) -> Ran:
         token = str(json.loads(command.stdin)["nonce"])
-        ran = _garbled(chance, token, {"kwargs": ["d"], "ran": [], **answer})
+        ran = _garbled(chance, token, {"kwargs": [5, 0], "ran": [], **answer})
         spoken.append((ran, token))
         return ran
 
@@ -69,7 +69,7 @@ def _garbled(chance: Mutator, token: str, answer: dict[str, Any]) -> Ran:
     """Changed inside, around, on the channel, or in how the process ended."""
     level = chance.random.randrange(10)
     inner = chance.value([answer]) if 1 <= level <= 5 else answer
-    record: Any = {"said": json.dumps(inner) + "\n", "exit": 0, "late": False, "seconds": 0.1}
+    record: Any = {"said": json.dumps(inner) + "\n", "exit": 0, "late": False, "large": False, "seconds": 0.1}
     if level == 6:
         record["said"] = chance.text([record["said"].encode()]).decode("utf-8", "replace")
     if level == 7:
@@ -93,7 +93,7 @@ def _really(given: dict[str, Any], ran: Ran, token: str) -> bool:
         return False
     told = [one for one in str(records[0].get("said")).split("\n") if one]
     answer = json.loads(told[0]) if len(told) == 1 else {}
-    if records[0].get("late") or "missing" in answer:
+    if records[0].get("late") or records[0].get("large") or "missing" in answer:
         return False
     if not same(given["args"], _decoded(answer.get("args"))) or not same({}, _decoded(answer.get("kwargs"))):
         return False
@@ -106,19 +106,37 @@ class Odd:
     """Equal to nothing."""
 
 
-def _decoded(node: Any) -> Any:
-    match node:
-        case None | bool() | str():
-            return node
-        case ["i", str(digits)]:
-            return int(digits, 16)
-        case ["f", str(digits)]:
-            return float(digits)
-        case ["l" | "t" | "r", *parts]:
-            return [_decoded(one) for one in parts]
-        case ["d", *pairs]:
-            return {_decoded(key): _decoded(value) for key, value in pairs if not isinstance(_decoded(key), list)}
+def _decoded(words: Any) -> Any:
+    left = list(words) if isinstance(words, list) else []
+    found = _one(left)
+    return Odd() if left else found
+
+
+def _one(left: list[Any]) -> Any:
+    """The value that the words begin with; they are used up by it."""
+    match left.pop(0) if left else Odd():
+        case None | bool() | str() as plain:
+            return plain
+        case 10:
+            return int(left.pop(0), 16)
+        case 11:
+            return float(left.pop(0))
+        case 1 | 2 | 6:
+            return _until_its_end(left)
+        case 5:
+            parts = _until_its_end(left)
+            if any(isinstance(one, list | dict) for one in parts[::2]):
+                return Odd()
+            return dict(zip(parts[::2], parts[1::2], strict=True))
     return Odd()
+
+
+def _until_its_end(left: list[Any]) -> list[Any]:
+    parts = []
+    while (left and left[0] != 0) or (left and isinstance(left[0], bool)):
+        parts.append(_one(left))
+    del left[:1]
+    return parts
 
 
 def same(expected: Any, found: Any) -> bool:

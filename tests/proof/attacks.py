@@ -89,8 +89,8 @@ PATCHES_THE_RUNNER = """import sys, json
 main = sys.modules["__main__"]
 for name in ("answer", "Rendering", "play", "write", "target"):
     if hasattr(main, name):
-        setattr(main, name, lambda *a, **k: {"returned": True, "args": ["l"], "kwargs": ["d"]})
-json.dumps = lambda *a, **k: '{"returned": true}'
+        setattr(main, name, lambda *a, **k: '{"returned": [true], "args": [1, 10, "15", 0], "kwargs": [5, 0]}')
+json.dumps = lambda *a, **k: '{"returned": [true]}'
 
 
 def double(x):
@@ -109,7 +109,7 @@ for number in range(3, 64):
     try:
         os.set_blocking(number, False)
         for _ in range(400):
-            os.write(number, b'{"returned": ["i", "2a"], "args": ["l"], "kwargs": ["d"]}\\n' * 100)
+            os.write(number, b'{"returned": [10, "2a"], "args": [1, 0], "kwargs": [5, 0]}\\n' * 100)
     except OSError:
         pass
 
@@ -131,7 +131,7 @@ def shout():
     while True:
         for number in range(3, 40):
             try:
-                os.write(number, b'{"returned": ["i", "2a"], "args": ["l", ["i", "15"]], "kwargs": ["d"]}\\n')
+                os.write(number, b'{"returned": [10, "2a"], "args": [1, 10, "15", 0], "kwargs": [5, 0]}\\n')
             except OSError:
                 pass
 

@@ -85,8 +85,8 @@ ANSWERS_ITSELF = """import gc, json, os, re, signal, sys
 def slow(x):
     parent = os.getppid()
     os.kill(parent, signal.SIGSTOP)
-    said = json.dumps({"returned": ["i", "3"], "args": ["l", ["l", ["i", "1"], ["i", "2"]]], "kwargs": ["d"]})
-    record = {"n": 0, "said": said, "exit": 0, "late": False, "seconds": 0.01}
+    said = json.dumps({"returned": [10, "3"], "args": [1, 1, 10, "1", 10, "2", 0, 0], "kwargs": [5, 0]})
+    record = {"n": 0, "said": said, "exit": 0, "late": False, "large": False, "seconds": 0.01}
     words = {one for kept in gc.get_objects() if type(kept) is dict for one in kept.values() if type(one) is str}
     frame = sys._getframe()
     while frame:

@@ -141,7 +141,7 @@ async def test_a_package_that_is_not_installed_is_named_and_nothing_is_judged(tm
 LONGER = ("never comes back", "never settles", "answers twice", "fails in the background")
 HOSTILE = {
     "overrides the language": """
-Object.is = () => true; JSON.stringify = () => '{"returned":["f","3"],"args":["l"],"kwargs":["d"]}';
+Object.is = () => true; JSON.stringify = () => '{"returned":[11,"3"],"args":[1,1,0,0],"kwargs":[5,0]}';
 Array.prototype.toJSON = Object.prototype.toJSON = () => 3; Array.isArray = () => false; String = () => "3";
 Array.prototype.push = () => 0; process.stdout.write = process.send = () => true;
 Object.defineProperty(Object.prototype, "f", { value: "3" });
@@ -152,7 +152,7 @@ export const sum = (list) => ({ valueOf: () => 3, toString: () => "3", [Symbol.t
     "never settles": "export const sum = () => new Promise(() => {});\n",
     "answers twice": """
 import fs from "node:fs";
-export const sum = () => { fs.writeSync(4, '{"returned":["f","3"],"args":["l",["l"]],"kwargs":["d"]}\\n'); return 4; };
+export const sum = () => { fs.writeSync(4, '{"returned":[11,"3"],"args":[1,1,0,0],"kwargs":[5,0]}\\n'); return 4; };
 """,
     "fails in the background": "export const sum = () => { Promise.reject(1); return new Promise(() => {}); };\n",
     "looks for the engine's channel": """

@@ -2,8 +2,10 @@
 
 import builtins
 import json
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trued.protocols import Ran
@@ -13,9 +15,10 @@ from ..inside.answer import Malformed, build
 from ..room.bench import INSIDE, Bench, nonce, records, told
 from . import node
 from .lines import encodable
-from .rendering import equal, flaw, shown, sound
+from .rendering import MOST_ANSWERED, Unfit, Unsound, equal, flaw, read, shown, size_flaw
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings")
+MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # over the channel, where each quotation mark is two characters
 START_S = 30.0  # for the interpreter itself, on a busy machine; the cases have their own limits
 LONGEST_S = 1e9  # no time that anybody waited
 _NAME = r"[A-Za-z_$][\w$]*"
@@ -37,15 +40,14 @@ class Called:
 
 
 def call_flaw(case: CallCase) -> str:
-    if is_node(case.call):
-        if why := _node_flaw(case):
-            return why
-    elif not _TARGET.fullmatch(case.call):
+    if not is_node(case.call) and not _TARGET.fullmatch(case.call):
         return f"`{case.call}` does not name a function as module:function"
     given = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
     for name, value in given.items():
         if why := flaw(value):
             return f"{name}: {why}"
+    if why := size_flaw(*given.values()) or (_node_flaw(case) if is_node(case.call) else ""):
+        return why
     try:
         build([list(case.args), dict(case.kwargs)])
     except (Malformed, TypeError, ValueError, OverflowError) as error:
@@ -61,7 +63,34 @@ def _node_flaw(case: CallCase) -> str:
         return "Node knows no kwargs: give an object as the last argument"
     text = json.dumps([list(case.args), case.args_after])
     foreign = [one for one in _PYTHONS_OWN if f'{{"{one}": ' in text]
-    return f"{foreign[0]} is no kind of value in Node" if foreign else ""
+    if foreign:
+        return f"{foreign[0]} is no kind of value in Node"
+    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not _exact(one)), None)
+    return "" if lost is None else f"args: no number of Node is exactly {str(lost)[:50]}"
+
+
+def _exact(number: int) -> bool:
+    try:
+        return float(number) == number
+    except OverflowError:
+        return False
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    if isinstance(value, list | tuple | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def _for_node(value: Any) -> Any:
+    """The same arguments in JSON as Node reads it, which knows neither NaN nor infinity."""
+    if isinstance(value, list | tuple):
+        return [_for_node(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _for_node(one) for key, one in value.items()}
+    return {"$float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
 
 
 # -- one call ----------------------------------------------------------------------------------------------------------
@@ -70,7 +99,7 @@ def _node_flaw(case: CallCase) -> str:
 async def call(name: str, case: CallCase, bench: Bench) -> Called:
     """An execution for each call: nothing that it can reach has ever held another one's arguments."""
     token = nonce()
-    order = {
+    order: dict[str, Any] = {
         "call": case.call,
         "args": list(case.args),
         "kwargs": dict(case.kwargs),
@@ -85,8 +114,10 @@ async def call(name: str, case: CallCase, bench: Bench) -> Called:
         if found is None or (case.call.rpartition(":")[0].endswith("ts") and not found.strips_types):
             return Called(_unable(name, found))
         argv += [found.path, *NODE_FLAGS, str(INSIDE / "answer.mjs")]
+        order["args"] = _for_node(case.args)
     stdin = json.dumps({"nonce": token, "case": order}).encode()
-    ran = await bench.execute(argv, stdin=stdin, channel=True, within_s=START_S + case.within_s)
+    command = bench.command(argv, within_s=START_S + case.within_s)
+    ran = await bench.workspace.execute(replace(command, stdin=stdin, channel=True, output_bytes=MOST_SAID))
     said = _said_by_the_script(ran, token)
     answer = _parsed(str(said.get("said", "")))
     outcome, kind, detail = _called(case, bench, said, answer)
@@ -116,7 +147,7 @@ def _is_a_record(said: dict[str, Any]) -> bool:
     """In the shape in which the script writes it: all of it, each of its kind."""
     if said.keys() == {"unable"}:
         return isinstance(said["unable"], str)
-    kinds = {"said": str, "exit": int, "late": bool, "seconds": float | int}
+    kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}
     fitting = said.keys() == kinds.keys() and all(isinstance(said[name], kind) for name, kind in kinds.items())
     return fitting and 0 <= said["seconds"] < LONGEST_S
 
@@ -130,6 +161,8 @@ def _called(
         return Outcomes.FAILED, "no answer", str(said["why"])
     if said["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
+    if said["large"]:
+        return Outcomes.FAILED, "returned", f"answers with {Unfit('large').said}"
     if answer is None:
         return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and no single answer"
     return _compared(case, bench, answer)
@@ -150,8 +183,10 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return None
     if not isinstance(answer, dict) or not isinstance(answer.get("raised", []), list):
         return None
-    nodes = [answer[name] for name in ("returned", "args", "kwargs") if name in answer]
-    return answer if all(sound(one) for one in nodes) else None
+    try:
+        return answer | {name: read(answer[name]) for name in ("returned", "args", "kwargs") if name in answer}
+    except Unsound:
+        return None
 
 
 def _compared(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:

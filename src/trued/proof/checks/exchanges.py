@@ -21,9 +21,8 @@ from ..room.bench import Bench, told
 from ..room.cleanroom import scratch
 from ..room.services import beside
 from .programs import foreign, lacking, resolved, uninstalled
-from .rendering import equal, flaw, parsed
+from .rendering import MOST_ANSWERED, equal, flaw, parsed, size_flaw
 
-MOST_BYTES = 4 * 2**20  # of one answer; more is nothing that a person wrote down
 SERVER_OUTPUT = 16 * 2**20
 LOOK_S = 0.05  # between two looks whether the server is up
 ANSWER_S = 5.0  # for one answer while it comes up
@@ -61,7 +60,9 @@ def request_flaw(case: HttpCase) -> str:
         return "it holds half of a character (a lone surrogate)"
     if not case.model_fields_set & {"status", "json_", "body", "headers"}:
         return "it expects nothing"
-    return f"json: {why}" if (why := flaw(case.json_)) else ""
+    if why := flaw(case.json_):
+        return f"json: {why}"
+    return size_flaw(asked.body, case.body, case.json_)
 
 
 # -- the server --------------------------------------------------------------------------------------------------------
@@ -171,15 +172,15 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> Answer
             over.putheader("Connection", "close")
         over.endheaders(body or None)
         said = over.getresponse()
-        answer = Answer(said.status, tuple(said.getheaders()), said.read(MOST_BYTES + 1))
+        answer = Answer(said.status, tuple(said.getheaders()), said.read(MOST_ANSWERED + 1))
     except TimeoutError:
         raise
     except (http.client.HTTPException, OSError, ValueError) as error:
         raise NoAnswer(f"{type(error).__name__}: {error}") from error
     finally:
         over.close()  # what is left of an answer that was broken off holds the connection, too
-    if len(answer.body) > MOST_BYTES:
-        raise NoAnswer("it is longer than 4 MiB")
+    if len(answer.body) > MOST_ANSWERED:
+        raise NoAnswer(f"it is longer than {MOST_ANSWERED >> 20} MiB: not compared")
     if said.length:
         raise NoAnswer(f"{said.length} bytes of the answer are missing")
     return answer

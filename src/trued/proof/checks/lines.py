@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -12,7 +13,7 @@ from trued.types import Outcomes, RunCase, Tried
 from ..room.bench import Bench, told
 from ..room.cleanroom import scratch
 from .programs import foreign, lacking, resolved, uninstalled
-from .rendering import equal, flaw, parsed
+from .rendering import MOST_ANSWERED, equal, flaw, parsed, size_flaw
 
 LONGEST_NAME, LONGEST_PATH = 255, 1000
 LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux takes a little more
@@ -30,7 +31,7 @@ def line_flaw(case: RunCase) -> str:
         return "the command line holds a NUL"
     if max(map(len, words)) > LONGEST_WORD or sum(map(len, words)) > LONGEST_LINE:
         return "the command line is too long"
-    return _names_flaw(case.files)
+    return _names_flaw(case.files) or size_flaw(case.stdin, case.stdout, case.stdout_json, *case.files.values())
 
 
 def _names_flaw(names: Iterable[str]) -> str:
@@ -63,14 +64,15 @@ async def run(name: str, case: RunCase, bench: Bench) -> tuple[Tried, Ran | None
 async def _executed(case: RunCase, bench: Bench) -> Ran:
     with scratch(bench.room, case.files) as folder:
         argv = [one.replace("{files}", str(folder)) for one in resolved(case.run, bench)]
-        return await bench.execute(argv, stdin=case.stdin.encode(), within_s=case.within_s)
+        command = replace(bench.command(argv, within_s=case.within_s), stdin=case.stdin.encode())
+        return await bench.workspace.execute(replace(command, output_bytes=MOST_ANSWERED))
 
 
 def _outcome(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
     if ran.timed_out:
         return Outcomes.FAILED, "time", f"did not end within {case.within_s:g} s"
     if ran.flooded:
-        return Outcomes.FAILED, "flood", "wrote more output than is allowed"
+        return Outcomes.FAILED, "flood", f"wrote more than {MOST_ANSWERED >> 20} MiB: not compared"
     error = ran.stderr.decode("utf-8", "replace")
     seen = f"exit {ran.exit_code}, stdout {ran.stdout[:400]!r}, stderr {error[-400:]!r}"
     # Also where another code than 0 is expected: what is not there cannot have met it.

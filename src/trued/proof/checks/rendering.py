@@ -7,26 +7,60 @@ values null stands for undefined, too, and a field that is undefined is none, as
 asks for exactly that, {"$object": "Date 2020-01-01T00:00:00.000Z"} for a date.
 """
 
+import json
+import math
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 _TAGS = {"$tuple": "t", "$iterator": "g"}
-DEEPEST = 80  # deeper than the script in the sandbox goes
-DEEPEST_WISH = 50  # an answer is never shown deeper than a little more than that
+DEEPEST_WISH = 100  # what is kept as JSON can be read again; an answer may be as deep as it likes, and is another one
+MOST_WISHED = 24 << 20  # bytes of JSON that a case may hold: an answer that says the same always fits its channel
+MOST_ANSWERED = 128 << 20  # bytes that a program may print and a server may answer; five times what may be expected
+MOST_DRAWN = 1_000_000  # members of {"$iterator": …}: the script in the sandbox draws no more
+LONGEST_NUMBER = 4000  # decimal digits; Python refuses to read and write longer ones
+DEEPEST_SHOWN = 20
+DEEPEST_HINT = 3
+_CONTAINERS = {1: "l", 2: "t", 3: "s", 4: "z", 5: "d", 6: "r", 7: "g"}  # as in answer.py and answer.mjs
+_NUMBERED = {10: "i", 11: "f", 12: "b", 13: "o"}
 LONGEST_KEY = 2000  # hexadecimal digits: Python refuses to write longer numbers as decimals
 _SCALARS = {
     "i": re.compile(r"-?[0-9a-f]+"),
     "f": re.compile(r"-?(inf|nan|[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?)"),
-    "b": re.compile(r"([0-9a-f]{2})*"),
+    "b": re.compile(r"[0-9a-f]*"),  # by twos: asked where it is read
     "o": re.compile(r".*", re.DOTALL),
 }
 UNDEFINED = ["o", "undefined"]  # only Node says so: every name in Python has a module before it
 _BAGS = {"$set": "s", "$frozenset": "z"}
 
 
+@dataclass(frozen=True, slots=True)
+class Unfit:
+    """An answer that could not be written down, and is no value that anybody can expect."""
+
+    why: str
+
+    @property
+    def said(self) -> str:
+        return _UNFIT.get(self.why, "a value that could not be written down: not compared")
+
+
+_UNFIT = {
+    "cycle": "a value that contains itself (a cycle): no expected value does",
+    "endless": f"an iterator with more than {MOST_DRAWN:,} members: not compared",
+    "large": f"more than {MOST_ANSWERED >> 20} MiB: not compared",
+}
+
+
+class Unsound(ValueError):
+    """What came is no rendering as the engine's own script writes it."""
+
+
 def equal(expected: Any, node: Any) -> bool:
-    """Does the rendered answer `node` say what `expected` says?"""
+    """Does the rendered answer `node` say what `expected` says? As deep as `expected` is, and no deeper."""
+    if isinstance(node, Unfit):
+        return False
     if expected is None:
         return node is None or node == UNDEFINED
     if isinstance(expected, bool | str):
@@ -43,7 +77,7 @@ def equal(expected: Any, node: Any) -> bool:
 
 def shown(node: Any, most: int = 300) -> str:
     """An answer for people."""
-    text = _shown(node)
+    text = node.said if isinstance(node, Unfit) else _shown(node)
     return text if len(text) <= most else f"{text[:most]}…"
 
 
@@ -74,7 +108,13 @@ def _same_number(expected: int | float, node: Any) -> bool:
     found = _number(node)
     if found is None:
         return False
+    if _is_minus_zero(expected):
+        return _is_minus_zero(found)  # who writes the sign asks for it; 0 stands for both
     return found == expected or (found != found and expected != expected)  # only NaN differs from itself
+
+
+def _is_minus_zero(number: int | float) -> bool:
+    return isinstance(number, float) and number == 0 and math.copysign(1, number) < 0
 
 
 def _in_order(expected: list[Any], nodes: list[Any]) -> bool:
@@ -82,13 +122,42 @@ def _in_order(expected: list[Any], nodes: list[Any]) -> bool:
 
 
 def _as_bag(expected: list[Any], nodes: list[Any]) -> bool:
-    left = list(nodes) if len(nodes) == len(expected) else []
+    left: dict[Any, list[Any]] = {}
+    for node in nodes:
+        left.setdefault(_node_hint(node), []).append(node)
     for one in expected:
-        match = next((place for place, node in enumerate(left) if equal(one, node)), None)
+        there = left.get(_hint(one), [])
+        match = next((place for place, node in enumerate(there) if equal(one, node)), None)
         if match is None:
             return False
-        del left[match]
+        del there[match]
     return len(nodes) == len(expected)
+
+
+def _hint(expected: Any, depth: int = 0) -> Any:
+    """Something to look it up by: the same for it and for whatever is equal to it."""
+    if isinstance(expected, list | tuple):
+        return _hints("q", expected, depth, _hint)
+    if isinstance(expected, dict):
+        tag, inner = next(iter(expected.items())) if len(expected) == 1 else ("", None)
+        if tag == "$float":
+            return _hint(float(inner))
+        return _hints("q", inner, depth, _hint) if tag in _TAGS else ""
+    return None if expected != expected else expected
+
+
+def _node_hint(node: Any, depth: int = 0) -> Any:
+    if _is(node, "l", "t", "r", "g"):
+        return _hints("q", node[1:], depth, _node_hint)
+    if _is(node, "i", "f"):
+        return _hint(_number(node))
+    return ("" if node != UNDEFINED else None) if isinstance(node, list) else node
+
+
+def _hints(kind: str, values: Sequence[Any], depth: int, hint: Any) -> Any:
+    return (
+        (kind, len(values), *(hint(one, depth + 1) for one in values[:DEEPEST_HINT])) if depth < DEEPEST_HINT else kind
+    )
 
 
 def _tagged(expected: dict[str, Any], node: Any) -> bool | None:
@@ -111,7 +180,7 @@ def _same_mapping(expected: dict[str, Any], node: Any) -> bool:
     if not _is(node, "d") or len(node) - 1 < len(expected):
         return False
     found = {_key(pair[0]): pair[1] for pair in node[1:]}
-    lost = [key for key, value in found.items() if value == UNDEFINED and key not in expected]
+    lost = {key for key, value in found.items() if value == UNDEFINED and key not in expected}
     found = {key: value for key, value in found.items() if key not in lost}
     return found.keys() == expected.keys() and all(equal(value, found[key]) for key, value in expected.items())
 
@@ -128,20 +197,24 @@ def _key(node: Any) -> str | None:
     return str(_number(node))
 
 
-def _shown(node: Any) -> str:
+def _shown(node: Any, depth: int = 0) -> str:
     if not isinstance(node, list):
-        return repr(node)
+        return repr(node if not isinstance(node, str) else node[:1000])
+    if depth > DEEPEST_SHOWN:
+        return "…"
     tag, rest = str(node[0]), node[1:]
     if tag in ("i", "f"):
         return _digits(node)
     if tag == "d":
-        return "{" + ", ".join(f"{_shown(key)}: {_shown(value)}" for key, value in rest[:50]) + "}"
+        return (
+            "{" + ", ".join(f"{_shown(key, depth + 1)}: {_shown(value, depth + 1)}" for key, value in rest[:50]) + "}"
+        )
     if tag == "b":
-        return repr(bytes.fromhex(rest[0]))
+        return repr(bytes.fromhex(rest[0][:2000]))
     if tag == "o":
         return f"<{rest[0]}>"
     marks = {"t": ("(", ")"), "s": ("{", "}"), "z": ("frozenset({", "})"), "g": ("iterator(", ")")}.get(tag, ("[", "]"))
-    return marks[0] + ", ".join(_shown(one) for one in rest[:50]) + marks[1]
+    return marks[0] + ", ".join(_shown(one, depth + 1) for one in rest[:50]) + marks[1]
 
 
 def _digits(node: list[Any]) -> str:
@@ -153,6 +226,8 @@ def _digits(node: list[Any]) -> str:
 
 def flaw(expected: Any, depth: int = 0) -> str:
     """What is wrong with a value that is written down, or "". After that, comparing it cannot fail."""
+    if isinstance(expected, int) and expected.bit_length() > LONGEST_NUMBER * 3.3:
+        return f"it holds a number of more than {LONGEST_NUMBER} digits"
     if expected is None or isinstance(expected, bool | str | int | float):
         return ""
     if depth > DEEPEST_WISH:
@@ -166,12 +241,16 @@ def flaw(expected: Any, depth: int = 0) -> str:
     return wrong or _first_flaw(expected.values(), depth)
 
 
-def _first_flaw(values: Iterable[Any], depth: int) -> str:
+def _first_flaw(values: Collection[Any], depth: int) -> str:
+    if set(map(type, values)) <= {str, float, bool}:
+        return ""  # a long list of plain values, at once
     return next((wrong for wrong in (flaw(one, depth + 1) for one in values) if wrong), "")
 
 
 def _tag_flaw(tag: str, inner: Any) -> str:
     if tag in _TAGS or tag in _BAGS:
+        if tag == "$iterator" and isinstance(inner, list | tuple) and len(inner) > MOST_DRAWN:
+            return f"$iterator takes no more than {MOST_DRAWN:,} members"
         return "" if isinstance(inner, list | tuple) else f"{tag} needs a list"
     try:
         if tag == "$float":
@@ -183,22 +262,57 @@ def _tag_flaw(tag: str, inner: Any) -> str:
     return ""
 
 
+def size_flaw(*expected: Any) -> str:
+    """Is all that a case holds (without another flaw) more than can be compared?"""
+    size = sum(len(json.dumps(one, separators=(",", ":"), default=str)) for one in expected)
+    return f"it holds more than {MOST_WISHED >> 20} MiB of data" if size > MOST_WISHED else ""
+
+
 # -- is it an answer at all? The head's process may say anything -------------------------------------------------------
 
 
-def sound(node: Any, depth: int = 0) -> bool:
-    """A rendering as the engine's own script writes it, and nothing else."""
-    if node is None or isinstance(node, bool | str):
-        return True
-    if depth > DEEPEST or not isinstance(node, list) or not node or not isinstance(node[0], str):
-        return False
-    tag, rest = node[0], node[1:]
-    if tag in _SCALARS:
-        return len(rest) == 1 and isinstance(rest[0], str) and _SCALARS[tag].fullmatch(rest[0]) is not None
-    if tag == "d":
-        return all(isinstance(one, list) and len(one) == 2 and _all_sound(one, depth) for one in rest)
-    return tag in "ltszgr" and len(tag) == 1 and _all_sound(rest, depth)
+def read(said: Any) -> Any:
+    """The rendering that a script in the sandbox wrote, as nested lists; Unsound, if it is none.
+
+    It comes flat, so that it can be as deep as it likes: containers begin with a number and end with 0.
+    """
+    if isinstance(said, dict) and said.keys() == {"unfit"} and isinstance(said["unfit"], str):
+        return Unfit(said["unfit"])
+    if not isinstance(said, list):
+        raise Unsound
+    top: list[Any] = []
+    open_ones, words = [top], iter(said)
+    for word in words:
+        if word is None or isinstance(word, bool | str):
+            open_ones[-1].append(word)
+        elif type(word) is not int:
+            raise Unsound
+        elif word == 0:
+            _close(open_ones)
+        elif word in _CONTAINERS:
+            inner: list[Any] = [_CONTAINERS[word]]
+            open_ones[-1].append(inner)
+            open_ones.append(inner)
+        else:
+            open_ones[-1].append(_scalar(_NUMBERED.get(word, ""), next(words, None)))
+    if len(open_ones) != 1 or len(top) != 1:
+        raise Unsound
+    return top[0]
 
 
-def _all_sound(nodes: list[Any], depth: int) -> bool:
-    return all(sound(one, depth + 1) for one in nodes)
+def _close(open_ones: list[list[Any]]) -> None:
+    ended = open_ones.pop()
+    if not open_ones:
+        raise Unsound
+    if ended[0] == "d":
+        if len(ended) % 2 == 0:
+            raise Unsound
+        ended[1:] = map(list, zip(ended[1::2], ended[2::2], strict=True))
+
+
+def _scalar(tag: str, text: Any) -> list[str]:
+    if not tag or not isinstance(text, str) or _SCALARS[tag].fullmatch(text) is None:
+        raise Unsound
+    if tag == "b" and len(text) % 2:
+        raise Unsound
+    return [tag, text]

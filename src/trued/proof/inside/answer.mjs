@@ -9,21 +9,30 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { types } from "node:util";
 
-const MOST_NODES = 20000;
-const DEEPEST = 60;
+const MOST_CHARACTERS = 128 * 2 ** 20; // of one answer; no value that may be expected needs as much
+const MOST_DRAWN = 1000000; // from one iterator: it may have no end
+// What a number says in the flat list that a value is written as: as in rendering.py
+const CLOSE = "0";
+const OPEN = { __proto__: null, l: "1", s: "3", d: "5", g: "7" };
+const [INT, FLOAT, BYTES, OBJECT] = ["10", "11", "12", "13"];
 const { Buffer, Date, Error, Map, Number, Object, RegExp, Set, String, Uint8Array } = globalThis;
 const bufferFrom = Buffer.from.bind(Buffer);
 const exit = process.reallyExit.bind(process);
 const { readFileSync, writeSync, existsSync, statSync } = fs;
 const { apply } = Reflect;
 const { isArray } = Array;
-const { defineProperty, getPrototypeOf, keys: keysOf, prototype: ofObject } = Object;
+const { defineProperty, getPrototypeOf, is: sameValue, keys: keysOf, prototype: ofObject } = Object;
 const call = Function.prototype.call;
 const bound = (method) => call.bind(method);
 const said = { text: String, json: JSON.stringify, parse: JSON.parse };
 const zone = bound(Object.prototype.toString);
 const own = bound(Object.prototype.hasOwnProperty);
 const push = bound(Array.prototype.push);
+const pop = bound(Array.prototype.pop);
+const joined = bound(Array.prototype.join);
+const add = bound(Set.prototype.add);
+const has = bound(Set.prototype.has);
+const remove = bound(Set.prototype.delete);
 const iso = bound(Date.prototype.toISOString);
 const time = bound(Date.prototype.getTime);
 const source = bound(RegExp.prototype.toString);
@@ -67,89 +76,153 @@ function number(text) {
   return plain in known ? known[plain] : Number(plain);
 }
 
-let nodes = 0;
+const unfit = (why) => ({ __proto__: null, unfit: why });
+let left = MOST_CHARACTERS;
 
-function render(value, depth) {
-  nodes += 1;
-  if (nodes > MOST_NODES || depth > DEEPEST) return ["o", "too large or too deep"];
+// One value as one JSON text: a flat list, so that none is too deep; or an object that says why there is none.
+function render(value) {
+  const pieces = [];
+  const within = new Set(); // the containers around the place where we are
+  const stack = [{ __proto__: null, whole: undefined, next: once(value) }];
+  try {
+    while (stack.length > 0) {
+      const top = stack[stack.length - 1];
+      const { done, one } = top.next();
+      if (done) {
+        pop(stack);
+        remove(within, top.whole);
+        if (stack.length > 0) push(pieces, CLOSE);
+        continue;
+      }
+      const isObject = typeof one === "object" && one !== null;
+      const begun = isObject ? container(one) : { __proto__: null, text: scalar(one), next: undefined };
+      push(pieces, begun.text);
+      left -= begun.text.length + 1;
+      if (left < 0) throw unfit("large");
+      if (begun.next === undefined) continue;
+      if (has(within, one)) throw unfit("cycle");
+      add(within, one);
+      push(stack, { __proto__: null, whole: one, next: begun.next });
+    }
+  } catch (error) {
+    if (error === null || typeof error !== "object" || isProxy(error) || getPrototypeOf(error) !== null || !own(error, "unfit")) throw error;
+    return `{"unfit":${said.json(error.unfit)}}`;
+  }
+  return `[${joined(pieces, ",")}]`;
+}
+
+function once(value) {
+  let given = false;
+  return () => {
+    if (given) return { __proto__: null, done: true };
+    given = true;
+    return { __proto__: null, done: false, one: value };
+  };
+}
+
+function scalar(value) {
   switch (typeof value) {
-    case "undefined":
-      return ["o", "undefined"];
     case "boolean":
     case "string":
-      return value;
+      return said.json(value);
     case "number":
-      return whole(value) ? ["i", digits(value, 16)] : ["f", float(value)];
+      return whole(value) && !sameValue(value, -0) ? `${INT},"${digits(value, 16)}"` : `${FLOAT},"${float(value)}"`;
     case "bigint":
-      return ["i", hex(value, 16)];
+      return `${INT},"${hex(value, 16)}"`;
     case "object":
-      return value === null ? null : container(value, depth + 1);
+      return "null";
     default:
-      return ["o", typeof value];
+      return object(typeof value);
   }
+}
+
+function object(name) {
+  return `${OBJECT},${said.json(name)}`;
 }
 
 function float(value) {
   if (NotANumber(value)) return "nan";
+  if (sameValue(value, -0)) return "-0.0";
   return value === Infinity ? "inf" : value === -Infinity ? "-inf" : said.text(value);
 }
 
-function container(value, depth) {
-  if (isProxy(value)) return ["o", "Proxy"]; // it could answer differently each time that it is asked
-  if (isArray(value)) {
-    const list = ["l"];
-    for (let place = 0; place < value.length && nodes <= MOST_NODES; place += 1) push(list, render(value[place], depth));
-    return list;
-  }
+// How it begins and what comes next in it; for what has no parts, how it is written.
+function container(value) {
+  if (isProxy(value)) return alone(object("Proxy")); // it could answer differently each time that it is asked
+  if (isArray(value)) return { __proto__: null, text: OPEN.l, next: listed(value) };
   if (isMap(value)) {
-    const pairs = ["d"];
-    eachOfMap(value, (one, key) => push(pairs, [render(key, depth), render(one, depth)]));
-    return pairs;
+    const flat = [];
+    eachOfMap(value, (one, key) => push(flat, key, one));
+    return { __proto__: null, text: OPEN.d, next: listed(flat) };
   }
   if (isSet(value)) {
-    const members = ["s"];
-    eachOfSet(value, (one) => push(members, render(one, depth)));
-    return members;
+    const members = [];
+    eachOfSet(value, (one) => push(members, one));
+    return { __proto__: null, text: OPEN.s, next: listed(members) };
   }
-  return special(value, depth) ?? fields(value, depth);
+  return special(value) ?? { __proto__: null, text: OPEN.d, next: fields(value) };
 }
 
-function special(value, depth) {
-  if (isDate(value)) return ["o", NotANumber(time(value)) ? "Date invalid" : `Date ${iso(value)}`];
-  if (isRegExp(value)) return ["o", `RegExp ${source(value)}`];
-  if (isAnyArrayBuffer(value)) return bytes(new Uint8Array(value));
-  if (isTypedArray(value)) return typedTag(value) === "Uint8Array" ? bytes(value) : numbers(value, depth);
-  if (isNativeError(value) || hasInstance(Error, value)) return ["o", lineage(value)[0] ?? "Error"];
-  if (isBoxedPrimitive(value)) return ["o", slice(zone(value), 8, -1)];
+function alone(text) {
+  return { __proto__: null, text, next: undefined };
+}
+
+function special(value) {
+  if (isDate(value)) return alone(object(NotANumber(time(value)) ? "Date invalid" : `Date ${iso(value)}`));
+  if (isRegExp(value)) return alone(object(`RegExp ${source(value)}`));
+  if (isAnyArrayBuffer(value)) return alone(bytes(new Uint8Array(value)));
+  if (isTypedArray(value)) {
+    if (typedTag(value) === "Uint8Array") return alone(bytes(value));
+    return { __proto__: null, text: OPEN.l, next: numbers(value) };
+  }
+  if (isNativeError(value) || hasInstance(Error, value)) return alone(object(lineage(value)[0] ?? "Error"));
+  if (isBoxedPrimitive(value)) return alone(object(slice(zone(value), 8, -1)));
   const lazy = isGeneratorObject(value) || isMapIterator(value) || isSetIterator(value) || test(LAZY, zone(value));
-  return lazy ? drained(value, depth) : null;
+  return lazy ? { __proto__: null, text: OPEN.g, next: drawn(value) } : null;
 }
 
 function bytes(view) {
-  let text = "";
-  for (let place = 0; place < typedLength(view); place += 1) text += (view[place] < 16 ? "0" : "") + digits(view[place], 16);
-  return ["b", text];
+  const pieces = [];
+  for (let place = 0; place < typedLength(view); place += 1) push(pieces, (view[place] < 16 ? "0" : "") + digits(view[place], 16));
+  return `${BYTES},"${joined(pieces, "")}"`;
 }
 
-function numbers(view, depth) {
-  const list = ["l"];
-  for (let place = 0; place < typedLength(view) && nodes <= MOST_NODES; place += 1) push(list, render(view[place], depth));
-  return list;
+function listed(list) {
+  let place = -1;
+  return () => {
+    place += 1;
+    return place < list.length ? { __proto__: null, done: false, one: list[place] } : { __proto__: null, done: true };
+  };
 }
 
-function drained(value, depth) {
-  const list = ["g"];
-  for (let next = value.next(); !next.done && nodes <= MOST_NODES; next = value.next()) push(list, render(next.value, depth));
-  return list;
+function numbers(view) {
+  let place = -1;
+  return () => {
+    place += 1;
+    return place < typedLength(view) ? { __proto__: null, done: false, one: view[place] } : { __proto__: null, done: true };
+  };
 }
 
-function fields(value, depth) {
-  const pairs = ["d"];
+function drawn(value) {
+  let number = 0;
+  return () => {
+    const next = value.next();
+    if (next.done) return { __proto__: null, done: true };
+    number += 1;
+    if (number > MOST_DRAWN) throw unfit("endless");
+    return { __proto__: null, done: false, one: next.value };
+  };
+}
+
+function fields(value) {
   const names = keysOf(value);
-  for (let place = 0; place < names.length && nodes <= MOST_NODES; place += 1) {
-    push(pairs, [names[place], render(value[names[place]], depth)]);
-  }
-  return pairs;
+  let place = -1;
+  return () => {
+    place += 1;
+    const name = names[place >> 1];
+    if (place >> 1 >= names.length) return { __proto__: null, done: true };
+    return { __proto__: null, done: false, one: place % 2 === 0 ? name : value[name] };
+  };
 }
 
 function lineage(error) {
@@ -219,11 +292,12 @@ async function answer(order) {
   const given = build(order.args);
   let stage = "import";
   const told = { __proto__: null };
+  const shown = { __proto__: null };
   try {
     const { lack, holder, found } = await target(order.call, order.room);
-    if (lack) return { __proto__: null, missing: lack };
+    if (lack) return { told: { __proto__: null, missing: lack }, shown };
     stage = "call";
-    told.returned = render(await apply(found, holder, given), 0);
+    shown.returned = render(await apply(found, holder, given));
   } catch (error) {
     const thrown = error !== null && typeof error === "object";
     told.raised = thrown ? lineage(error) : [typeof error];
@@ -232,9 +306,9 @@ async function answer(order) {
     const lacking = thrown ? missingPackage(error) : "";
     if (lacking) told.module = lacking;
   }
-  told.args = render(given, 0);
-  told.kwargs = ["d"];
-  return told;
+  shown.args = render(given);
+  shown.kwargs = `[${OPEN.d},${CLOSE}]`;
+  return { told, shown };
 }
 
 // Written out by hand: JSON.stringify would ask toJSON of every prototype that the project may have changed.
@@ -247,9 +321,10 @@ function written(node) {
 
 const order = said.parse(readFileSync(3, "utf8"));
 const ran = [...imported(path.join(order.room, order.call.slice(0, order.call.lastIndexOf(":"))))];
-const told = await answer(order);
+const { told, shown } = await answer(order);
 let line = `{"ran":${written(ran)}`;
 for (const name in told) line += `,${said.json(name)}:${written(told[name])}`;
+for (const name in shown) line += `,${said.json(name)}:${shown[name]}`;
 const message = bufferFrom(`${line}}\n`);
 for (let from = 0; from < message.length; ) from += writeSync(4, message, from);
 exit(0);

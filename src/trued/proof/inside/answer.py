@@ -11,6 +11,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import importlib
+import itertools
 import json
 import os
 import select
@@ -18,12 +19,15 @@ import signal
 import sys
 import time
 import types
+from json.encoder import encode_basestring_ascii as text
 from typing import Any
 
-MOST_BYTES = 1 << 20  # of one answer; more is no value that a person wrote down
-MOST_NODES = 20_000
-DEEPEST = 60
+MOST_BYTES = 128 << 20  # of one answer; no value that may be expected needs as much, so what is larger is another one
+MOST_SAID = MOST_BYTES + (4 << 20)  # of one call: with the names of the files that took part
+MOST_DRAWN = 1_000_000  # from one iterator: it may have no end
 DICTS = (dict, collections.OrderedDict, collections.defaultdict, collections.Counter)
+CLOSE, OPEN = "0", {"l": "1", "t": "2", "s": "3", "z": "4", "d": "5", "r": "6", "g": "7"}  # as in rendering.py
+INT, FLOAT, BYTES, OBJECT = "10", "11", "12", "13"
 LISTS = {list: "l", tuple: "t", set: "s", frozenset: "z"}
 LAZY: tuple[type, ...] = (
     *(types.GeneratorType, map, filter, zip, enumerate, reversed),
@@ -66,49 +70,104 @@ MAKERS: dict[str, Any] = {
 }
 
 
+class Unfit(Exception):
+    """A value that cannot be written down: it contains itself, or has no end in sight."""
+
+
 class Rendering:
-    """A value as plain data, by its exact type: what an object says of itself is not asked."""
+    """Values as plain data, by their exact types: what an object says of itself is not asked.
+
+    A value is a flat list of JSON: text, true, false and null stand for themselves, a number says what follows or ends.
+    So no value is too deep for this script or for whoever reads it. The bound is one for all values of an answer.
+    """
 
     def __init__(self) -> None:
-        self.nodes = 0
+        self.room = MOST_BYTES
 
-    def __call__(self, value: Any, depth: int = 0) -> Any:
-        self.nodes += 1
-        kind = type(value)
-        if self.nodes > MOST_NODES or depth > DEEPEST:
-            return ["o", "too large or too deep"]
-        if value is None or kind is bool or kind is str:
-            return value
-        if kind is int:
-            return ["i", f"{value:x}"]
-        if kind is float:
-            return ["f", float.__repr__(value)]
-        if kind is bytes or kind is bytearray:
-            return ["b", bytes(value).hex()]
-        return self.container(value, kind, depth + 1)
+    def __call__(self, value: Any) -> str:
+        """One JSON text: the list, or an object that says why there is none."""
+        try:
+            return f"[{','.join(self.pieces(value))}]"
+        except Unfit as error:
+            return json.dumps({"unfit": str(error)})
 
-    def container(self, value: Any, kind: Any, depth: int) -> Any:
+    def pieces(self, value: Any) -> list[str]:
+        out: list[str] = []
+        within: dict[int, Any] = {}  # the containers around the place where we are
+        open_ones: list[tuple[int, Any]] = [(0, iter((value,)))]
+        while open_ones:
+            name, members = open_ones[-1]
+            for one in members:
+                piece = scalar(one)
+                if piece is None:
+                    break
+                out.append(piece)
+                self.room -= len(piece) + 1
+                if self.room < 0:
+                    raise Unfit("large")
+            else:
+                open_ones.pop()
+                within.pop(name, None)
+                out += [CLOSE] if open_ones else []
+                continue
+            if id(one) in within:
+                raise Unfit("cycle")
+            mark, inner = self.container(one, type(one))
+            out.append(mark)
+            self.room -= 4
+            if inner is not None:
+                within[id(one)] = one  # kept: its number must not be another one's meanwhile
+                open_ones.append((id(one), inner))
+        return out
+
+    def container(self, value: Any, kind: Any) -> tuple[str, Any]:
+        """How it begins, and what is in it; for what has nothing in it (None) how it is written."""
         if kind in LISTS:
-            return [LISTS[kind], *(self(one, depth) for one in kind.__iter__(value))]
+            return OPEN[LISTS[kind]], kind.__iter__(value)
         if kind in DICTS:
-            return ["d", *([self(key, depth), self(one, depth)] for key, one in dict.items(value))]
+            return OPEN["d"], itertools.chain.from_iterable(dict.items(value))
         if kind is range:
-            return ["r", *(self(one, depth) for one in value[: MOST_NODES + 1])]
+            return OPEN["r"], iter(value)
         if kind in LAZY:
-            return ["g", *(self(one, depth) for _, one in zip(range(MOST_NODES), value))]
-        return self.heir(value, kind, depth)
+            return OPEN["g"], drawn(value)
+        return self.heir(value, kind)
 
-    def heir(self, value: Any, kind: Any, depth: int) -> Any:
+    def heir(self, value: Any, kind: Any) -> tuple[str, Any]:
         """An heir of a plain type is the data in it, unless it changes how that data compares or is read."""
         lineage = type.__dict__["__mro__"].__get__(kind)
         plain = next((one for one in PLAIN if one in lineage), None)
-        name = ["o", f"{kind.__module__}.{kind.__qualname__}"]
+        name = f"{OBJECT},{text(f'{kind.__module__}.{kind.__qualname__}')}", None
         if plain is None:
             return name
         above = [one for one in lineage[: lineage.index(plain)] if one.__module__ != "enum"]
         if any(word in vars(one) for one in above for word in TELLING):
             return name
-        return self(_data(plain, value), depth)
+        data = _data(plain, value)
+        written = scalar(data)
+        return (written, None) if written is not None else self.container(data, type(data))
+
+
+def scalar(value: Any) -> str | None:
+    """As JSON, or None: it has parts, or is something of its own."""
+    kind = type(value)
+    if kind is str:
+        return text(value)
+    if kind is int:
+        return f'{INT},"{value:x}"'
+    if kind is float:
+        return f'{FLOAT},"{float.__repr__(value)}"'
+    if value is None or kind is bool:
+        return "null" if value is None else "true" if value else "false"
+    if kind is bytes or kind is bytearray:
+        return f'{BYTES},"{bytes(value).hex()}"'
+    return None
+
+
+def drawn(value: Any) -> Any:
+    for number, one in enumerate(value):
+        if number >= MOST_DRAWN:
+            raise Unfit("endless")
+        yield one
 
 
 def _data(plain: Any, value: Any) -> Any:
@@ -144,29 +203,32 @@ def target(name: str) -> tuple[Any, dict[str, Any]]:
     return (found, {}) if callable(found) else (None, {"missing": f"function {path} in {module_name}"})
 
 
-def answer(case: dict[str, Any]) -> dict[str, Any]:
+def answer(case: dict[str, Any]) -> str:
+    """All that is said of the call, as one JSON object."""
+    render = Rendering()
+    shown: dict[str, str] = {}
     arguments, named = build(case["args"]), build(case["kwargs"])
     stage = "import"
     said: dict[str, Any] = {}
     try:
         function, lack = target(case["call"])
         if lack:
-            return lack
+            return json.dumps(lack)
         stage = "call"
         result = function(*arguments, **named)
         if type(result) is types.CoroutineType:
             import asyncio  # longer to load than all the rest: only for those who need it
 
             result = asyncio.run(result)
-        said["returned"] = Rendering()(result)
+        shown["returned"] = render(result)
     except BaseException as error:
-        said = {"raised": lineage_of(error), "stage": stage, "text": _text(error)}
+        shown, said = {}, {"raised": lineage_of(error), "stage": stage, "text": _text(error)}
         if isinstance(error, ModuleNotFoundError):
             said["module"] = error.name or ""
-    said["args"], said["kwargs"] = Rendering()(arguments), Rendering()(named)
+    shown["args"], shown["kwargs"] = render(arguments), render(named)
     files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
     said["ran"] = [one for one in files if isinstance(one, str) and one.startswith(tuple(case["paths"]))]
-    return said
+    return "{" + ",".join([json.dumps(said)[1:-1], *(f'"{name}":{value}' for name, value in shown.items())]) + "}"
 
 
 def lineage_of(error: BaseException) -> list[str]:
@@ -190,7 +252,7 @@ def play(asked: int, pipe: int) -> None:
         case = json.loads(order.read())
     sys.path[:0] = case["paths"]
     sys.path += [one for one in case.get("site", ()) if one not in sys.path]
-    write(pipe, json.dumps(answer(case)).encode() + b"\n")
+    write(pipe, answer(case).encode() + b"\n")
     os._exit(0)
 
 
@@ -206,8 +268,9 @@ def become(program: list[str], asked: int, pipe: int) -> None:
 
 
 def write(pipe: int, line: bytes) -> None:
-    while line:
-        line = line[os.write(pipe, line) :]
+    left = memoryview(line)
+    while left:
+        left = left[os.write(pipe, left) :]
 
 
 # -- the process that alone knows the nonce and the channel ------------------------------------------------------------
@@ -238,8 +301,8 @@ def shed() -> None:
 
 def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, int, bool, float]:
     """What the child wrote, how it ended, and whether it was late. Nothing of its group is left afterwards."""
-    said, status = b"", None
-    while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_BYTES:
+    said, status = bytearray(), None
+    while status is None and time.monotonic() - began <= within_s and len(said) <= MOST_SAID:
         ready, _, _ = select.select([pipe], [], [], 0.02)
         piece = os.read(pipe, 65536) if ready else b""
         said += piece
@@ -249,7 +312,7 @@ def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, 
             if ready and status is None:
                 time.sleep(0.002)  # the pipe is closed, the process is not over
     seconds = time.monotonic() - began  # by this clock, even when this process was stopped meanwhile
-    while status is not None and len(said) <= MOST_BYTES and select.select([pipe], [], [], 0)[0]:
+    while status is not None and len(said) <= MOST_SAID and select.select([pipe], [], [], 0)[0]:
         piece = os.read(pipe, 65536)
         if not piece:
             break
@@ -260,7 +323,7 @@ def watch(child: int, pipe: int, began: float, within_s: float) -> tuple[bytes, 
         with contextlib.suppress(OSError):
             os.kill(child, signal.SIGKILL)
         _, status = os.waitpid(child, 0)
-    return said[:MOST_BYTES], os.waitstatus_to_exitcode(status), seconds > within_s, seconds
+    return bytes(said), os.waitstatus_to_exitcode(status), seconds > within_s, seconds
 
 
 def begin(channel: int) -> tuple[int, int, int]:
@@ -294,7 +357,9 @@ def main() -> None:
         began = time.monotonic()  # before the call can begin, and so before it can stop this process
         os.close(asking)
         said, code, late, seconds = watch(child, reading, began, case["within_s"])
-        record = {"said": said.decode("utf-8", "replace"), "exit": code, "late": late, "seconds": seconds}
+        large = len(said) > MOST_SAID
+        spoken = "" if large else said.decode("utf-8", "replace")
+        record = {"said": spoken, "exit": code, "late": late, "large": large, "seconds": seconds}
     write(channel, (order["nonce"] + " " + json.dumps(record) + "\n").encode())
 
 
