@@ -31,6 +31,7 @@ class Confinement:
     network: str = "none"  # none | loopback | host
     hidden: tuple[str, ...] = ()  # stays out of sight even where a readable folder contains it
     ports: tuple[int, ...] = ()  # of TCP, allowed where the network is not its own: a server's
+    scoped: bool = True  # abstract sockets and processes outside are out of reach, where the kernel can do that
 
 
 @dataclass(frozen=True, slots=True)

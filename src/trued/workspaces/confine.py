@@ -40,13 +40,27 @@ def confine(
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     bounds = limits or Limits()
     if confinement.level == "bubblewrap":
-        return [*_bubblewrap(confinement, where, setting or Setting()), *_limited(argv, bounds)], environment
+        options = _bubblewrap(confinement, where, setting or Setting())
+        return [*_started(confinement, bounds), *options, *_counted(argv, bounds)], environment
     if confinement.level in ("landlock", "none"):
         return _kept(argv, confinement, where, bounds), environment
     raise BadInput(f"there is no sandbox level {confinement.level!r}", then="bubblewrap, landlock or none")
 
 
 # -- bubblewrap ----------------------------------------------------------------------------------------------------
+
+
+def _started(confinement: Confinement, limits: Limits) -> list[str]:
+    """What starts bubblewrap: it scopes what runs inside, and keeps the options out of its sight."""
+    scopes = "scoped" if confinement.scoped else "open"
+    launcher = str(Path(__file__).with_name("scope.py"))
+    return [sys.executable, "-I", "-S", launcher, scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
+
+
+def _bounds(limits: Limits) -> list[tuple[str, int]]:
+    # private memory that is really used; address space would stop runtimes that reserve more than they touch
+    memory = [("DATA", limits.memory_bytes)] if limits.memory_bytes else []
+    return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
 
 
 def _bubblewrap(confinement: Confinement, folder: str, setting: Setting) -> list[str]:
@@ -100,15 +114,13 @@ def _linked(confinement: Confinement) -> list[str]:
     return [path for path in real if os.path.exists(path) and not contains("/etc", path)]  # noqa: PTH110
 
 
-def _limited(argv: Sequence[str], limits: Limits) -> list[str]:
-    """Limits are set inside, by the shell: a limit on processes then counts the sandbox's own and nobody else's."""
-    wishes = ["ulimit -c 0", f"ulimit -f {FILE_BYTES // 512}"]
-    if limits.memory_bytes:
-        # private memory that is really used; address space would stop runtimes that reserve more than they touch
-        wishes.append(f"ulimit -d {limits.memory_bytes // 1024}")
+def _counted(argv: Sequence[str], limits: Limits) -> list[str]:
+    """Begun by the shell inside: a program that is missing is an exit code then, and a limit on processes counts the
+    sandbox's own and nobody else's."""
+    wish = ""
     if limits.processes and os.getuid() != 0:  # the kernel does not count root's processes
-        wishes.append(f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }}")
-    return ["/bin/sh", "-c", f'{{ {"; ".join(wishes)}; }} 2>/dev/null; exec "$@"', "sh", *argv]
+        wish = f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }} 2>/dev/null; "
+    return ["/bin/sh", "-c", f'{wish}exec "$@"', "sh", *argv]
 
 
 # -- landlock, none ------------------------------------------------------------------------------------------------
@@ -119,7 +131,6 @@ def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Li
     seen = spellings([*system_folders(), *_linked(confinement), *confinement.readable])
     hidden = [path for path in spellings(_hidden(confinement)) if path not in writable]
     restrict = confinement.level == "landlock"
-    bounds = {"CORE": 0, "FSIZE": FILE_BYTES} | ({"DATA": limits.memory_bytes} if limits.memory_bytes else {})
     policy = {
         "restrict": restrict,
         "readable": ["/proc", *(part for path in seen for part in without(path, hidden))] if restrict else [],
@@ -127,8 +138,9 @@ def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Li
         "devices": list(DEVICES),
         "network": confinement.network,
         "ports": list(confinement.ports),
+        "scoped": confinement.scoped,
         "folder": folder,
-        "limits": bounds,
+        "limits": dict(_bounds(limits)),
     }
     launcher = str(Path(__file__).with_name("landlock.py"))
     return [sys.executable, "-I", "-S", launcher, json.dumps(policy, separators=(",", ":")), "--", *argv]

@@ -76,8 +76,9 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
         reading, telling = os.pipe()
         stack.callback(os.close, reading)
         status = Status(reading)
-        argv, variables = _with_status(launch, telling, variables)
-        argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), argv)
+        # Bubblewrap and our own keeper each tell what became of the command, over a pipe that it does not inherit.
+        variables = {**variables, "TRUED_STATUS": str(telling)}
+        argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), launch.argv)
         handles = (*handles, telling, *inherited)
         try:
             process = await started_process(
@@ -104,14 +105,6 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
         came_up = _started(launch, status)
     code = None if timed_out or output.flooded else process.returncode
     return Ended(code, output, time.monotonic() - began, timed_out, came_up)
-
-
-def _with_status(launch: Launch, telling: int, variables: dict[str, str]) -> tuple[list[str], dict[str, str]]:
-    """Bubblewrap and our own keeper each tell what became of the command, over a pipe that it does not inherit."""
-    if launch.gentle:
-        return launch.argv, {**variables, "TRUED_STATUS": str(telling)}
-    program, *rest = launch.argv
-    return [program, "--json-status-fd", str(telling), *rest], variables
 
 
 class Status:

@@ -1,7 +1,8 @@
 """Starts one program confined by Landlock, and ends every descendant of it when it ends: a sandbox without namespaces.
 
 Run as a file, with nothing but the standard library: `python -I -S landlock.py POLICY -- PROGRAM ARGUMENT…`.
-The policy is JSON with readable, writable, devices (paths), network, ports, folder, limits (name → value) and restrict.
+The policy is JSON with readable, writable, devices (paths), network, ports, scoped, folder, limits (name → value)
+and restrict.
 """
 
 import contextlib
@@ -62,7 +63,7 @@ def restrict(policy: dict[str, Any]) -> None:
         raise OSError("the kernel has no Landlock, or it is not enabled")
     call, handled = libc().syscall, rights(version)
     net = TCP if policy["network"] == "none" and version >= 4 else 0
-    fields = [handled, net, SCOPES][: 1 if version < 4 else 2 if version < 6 else 3]
+    fields = [handled, net, SCOPES if policy["scoped"] else 0][: 1 if version < 4 else 2 if version < 6 else 3]
     attributes = struct.pack(f"={len(fields)}Q", *fields)
     ruleset = _checked(call(CREATE_RULESET, attributes, len(attributes), 0), "create a ruleset")
     for paths, access in (
@@ -162,7 +163,8 @@ def _become(policy: dict[str, Any], argv: list[str]) -> None:
             os.set_inheritable(status, False)  # the program must not be able to speak for its sandbox
         for one in ENDINGS:
             signal.signal(one, signal.SIG_DFL)
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # Python ignores it, and the program would inherit that
+        for ignored in (signal.SIGPIPE, signal.SIGXFSZ):  # Python ignores them, and the program would inherit that
+            signal.signal(ignored, signal.SIG_DFL)
         os.setsid()
         libc().prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.chdir(policy["folder"])

@@ -1,0 +1,75 @@
+"""Starts bubblewrap so that what runs inside reaches no abstract socket and no process outside, and reads no option.
+
+Run as a file, on the host, with nothing but the standard library, before every sandbox, so it imports little:
+`python -I -S scope.py SCOPES LIMITS BWRAP OPTION… -- PROGRAM ARGUMENT…`. SCOPES is "scoped" or "open"; LIMITS is like
+"CORE=0,FSIZE=1024". The options go by a file without a name: a command line could be read inside, in /proc/1/cmdline.
+"""
+
+import ctypes
+import os
+import resource
+import struct
+import sys
+
+CREATE_RULESET, RESTRICT_SELF = 444, 446  # the same numbers on every architecture
+SET_NO_NEW_PRIVS = 38
+SCOPED_SINCE = 6  # the version of Landlock that brought scopes
+SCOPES = 3  # abstract unix sockets and signals
+SIGPIPE, SIGXFSZ = 13, 25  # Python ignores them, and the program would inherit that
+FAILED = 126  # exit code when the program was not started because it could not be confined
+
+
+def abi() -> int:
+    """The kernel's Landlock version; 0 where there is none."""
+    return max(int(ctypes.CDLL(None, use_errno=True).syscall(CREATE_RULESET, None, 0, 1)), 0)
+
+
+def can_scope() -> bool:
+    """Whether this kernel can keep a process from abstract sockets and processes outside of its sandbox."""
+    return abi() >= SCOPED_SINCE
+
+
+def restrict() -> None:
+    """From here on this process and its children connect to abstract sockets of their own, and signal their own.
+
+    Paths are left alone: with a rule about paths, bubblewrap could not mount.
+    """
+    library = ctypes.CDLL(None, use_errno=True)
+    attributes = struct.pack("=3Q", 0, 0, SCOPES)
+    ruleset = library.syscall(CREATE_RULESET, attributes, len(attributes), 0)
+    if ruleset < 0 or library.prctl(SET_NO_NEW_PRIVS, 1, 0, 0, 0) or library.syscall(RESTRICT_SELF, ruleset, 0):
+        raise OSError(f"Landlock could not restrict its scope: {os.strerror(ctypes.get_errno())}")
+    os.close(ruleset)
+
+
+def limit(limits: str) -> None:
+    for one in filter(None, limits.split(",")):
+        name, _, value = one.partition("=")
+        kind = getattr(resource, f"RLIMIT_{name}")
+        hard = resource.getrlimit(kind)[1]
+        bound = int(value) if hard == resource.RLIM_INFINITY else min(int(value), hard)
+        resource.setrlimit(kind, (bound, bound))
+
+
+def start(scopes: str, limits: str, argv: list[str]) -> None:
+    """Become bubblewrap. Where the kernel has no scopes none are set: `levels` finds out, and says so."""
+    status = os.environ.pop("TRUED_STATUS", "")
+    end = argv.index("--")
+    options = [*(["--json-status-fd", status] if status else []), *argv[1:end]]
+    try:
+        if scopes == "scoped" and can_scope():
+            restrict()
+        handle = os.memfd_create("options", 0)
+        os.write(handle, b"".join(os.fsencode(one) + b"\0" for one in options))
+        os.lseek(handle, 0, os.SEEK_SET)
+        for number in (SIGPIPE, SIGXFSZ):
+            ctypes.CDLL(None).signal(number, None)
+        limit(limits)
+        os.execve(argv[0], ["bwrap", "--args", str(handle), *argv[end:]], os.environ)  # noqa: S606
+    except OSError as error:
+        os.write(2, f"trued: cannot confine {argv[end + 1]}: {error}\n".encode())
+        os._exit(FAILED)
+
+
+if __name__ == "__main__":
+    start(sys.argv[1], sys.argv[2], sys.argv[3:])
