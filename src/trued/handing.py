@@ -60,13 +60,14 @@ async def found(run: Run, goal: Goal) -> Project | None:
         landed = agent_state.parse_agent_state(await run.read(agent_state.NAME, run.base) or "").digest
         if landed and landed != _about(run, goal)["digest"] and not run.goes_on:
             return None  # an earlier run's list, for other words
-        text, file = await run.read(feature_list.NAME) or "", feature_list.NAME
-        theirs = await run.read(feature_list.NAME, run.base) is not None and not landed
+        theirs = await run.read(feature_list.NAME, run.base) if not landed else None
+        # The user's own list is read as the user wrote it, and not as it may have become on the branch since.
+        text, file = theirs or await run.read(feature_list.NAME) or "", feature_list.NAME
         author = "" if theirs else "initializer"
     if not text:
         return None
     features = parse_feature_list(text, file)
-    if run.goes_on and file != feature_list.NAME:
+    if run.goes_on and not author:
         features = _hinted(features, await run.read(feature_list.NAME) or "")
     return await _as_left(run, goal, Project(features=features, author=author, file=file))
 

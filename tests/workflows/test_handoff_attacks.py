@@ -12,7 +12,7 @@ import pytest
 from tests.workflows.conftest import events, saying
 from tests.workflows.hands import Coders, Hands, feature, shown_by_tests
 from trued.documents.agent_state import NAME, AgentState, render
-from trued.engine.going_on import going_on, unknown
+from trued.engine.going_on import Known, going_on, unknown
 from trued.errors import BadInput
 from trued.types import Goal
 
@@ -61,10 +61,14 @@ def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Pa
     landed = repository.git("rev-parse", "main")
     repository.left("r-second", landed)
     goal = Goal(text="numbers")
-    bases = [going_on(tmp_path, goal, f"trued/{run}", ()) for run in ("r-first", "r-second")]
+    named = {"r-first": repository.base, "r-second": landed}  # a run made both tips: the user says which is whose base
+    bases = [going_on(tmp_path, goal, f"trued/{run}", Known(), base) for run, base in named.items()]
+    assert [one.base for one in bases if one] == [repository.base, landed]
+    recorded = Known(bases={f"trued/{run}": base for run, base in named.items()})
+    bases = [going_on(tmp_path, goal, f"trued/{run}", recorded) for run in named]
     assert [one.base for one in bases if one] == [repository.base, landed]
     with pytest.raises(BadInput, match="main is no branch that a handoff run left here"):
-        going_on(tmp_path, goal, "main", ())
+        going_on(tmp_path, goal, "main", Known())
 
 
 @pytest.mark.spec("HAND-12")
@@ -72,15 +76,17 @@ def test_only_a_run_of_the_very_same_words_that_nobody_remembers_is_gone_on_with
     repository = Repository(tmp_path)
     repository.left("r-first", repository.base, "numbers")
     repository.left("r-other", repository.base, "letters")
-    found = going_on(tmp_path, Goal(text="numbers"), "", ())
+    found = going_on(tmp_path, Goal(text="numbers"), "", Known())
     assert found
     assert (found.branch, found.base) == ("trued/r-first", repository.base)
-    assert going_on(tmp_path, Goal(text="numbers, and more"), "", ()) is None
-    assert going_on(tmp_path, Goal(text="numbers"), "", ("trued/r-first",)) is None
-    assert going_on(tmp_path, Goal(text="numbers"), "HEAD", ()) is None
+    assert going_on(tmp_path, Goal(text="numbers, and more"), "", Known()) is None
+    assert going_on(tmp_path, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
+    assert going_on(tmp_path, Goal(text="numbers"), "HEAD", Known()) is None
     repository.git("branch", "-m", "trued/r-first", "trued/r-renamed")
-    assert going_on(tmp_path, Goal(text="numbers"), "", ())
-    assert going_on(tmp_path, Goal(text="numbers"), "", ("trued/r-first",)) is None  # by its own name it is remembered
+    assert going_on(tmp_path, Goal(text="numbers"), "", Known())
+    assert (
+        going_on(tmp_path, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
+    )  # by its own name it is remembered
 
 
 @pytest.mark.spec("HAND-12", "HAND-10")
@@ -91,7 +97,7 @@ def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
     assert unknown(tmp_path, "r-first")
     assert unknown(tmp_path, "r-first-failed-double") is None
     with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
-        going_on(tmp_path, Goal(text="numbers"), "trued/r-first-failed-double", ())
+        going_on(tmp_path, Goal(text="numbers"), "trued/r-first-failed-double", Known())
 
 
 @pytest.mark.slow

@@ -118,6 +118,14 @@ def run(  # noqa: PLR0913  a flag is a parameter
             show_default=False,
         ),
     ] = "",
+    base: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMIT",
+            help="With --from: your commit from which that branch began, where git alone does not tell.",
+            show_default=False,
+        ),
+    ] = "",
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
     as_json: AsJson = False,
 ) -> None:
@@ -151,6 +159,7 @@ def run(  # noqa: PLR0913  a flag is a parameter
         flags=flags,
         trust=trust,
         branch=branch,
+        base=base,
     )
     if len(goals) > 1:
         requests = [request(goal=goal) for goal in goals]

@@ -35,6 +35,7 @@ from . import limits
 from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
 from .approving import FINISH, Word, answered, approvals, say
 from .drive import FINISHED, End, driven
+from .going_on import Known
 from .handing import handed_over
 from .landing import Landing, Wanted, land
 from .several import Shared
@@ -90,10 +91,16 @@ class Engine:
 
     async def ready(self, request: Request) -> tuple[Inputs, Repository]:
         """Everything that a run begins with, checked; nothing is written."""
-        known = {one.branch for one in self.journal.runs() if one.state != "cancelled"}
-        inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None, runs=known)
         repository = open_repository(request.repository, empty=True)
+        known = self.remembered(repository.root)
+        inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None, runs=known)
         return await placed(self, inputs, repository) if inputs.ticket else inputs, repository
+
+    def remembered(self, root: Path) -> Known:
+        """What the journal knows of earlier runs in a repository; of several on one branch the newest counts."""
+        every = self.journal.runs()
+        bases = {one.branch: one.base for one in reversed(every) if one.repository == str(root)}
+        return Known({one.branch for one in every if one.state != "cancelled"}, bases)
 
     def begin(self, inputs: Inputs, repository: Repository) -> tuple[RunRecord, Inputs]:
         """Write a new run down, and say what is to be known of it."""

@@ -99,14 +99,13 @@ def begin(engine: "Engine", variants: Sequence[Ready], *, together: bool = False
 
 def _prepared(engine: "Engine", variants: Sequence[Variant]) -> list[Inputs]:
     """In the order given. Whoever reads plans only gets the words of what another one reads as it is."""
-    known = {one.branch for one in engine.journal.runs() if one.state != "cancelled"}
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
     for number in sorted(range(len(variants)), key=lambda number: _late(variants[number].request)):
         request = variants[number].request.model_copy(update={"branch": ANEW})
         if read and _in_words(request, read):
             request = request.model_copy(update={"goal": words_of(read.goal.text)})
-        found = prepared(request, engine.home, engine.environ, any_agent=engine.runtime is not None, runs=known)
+        found = prepared(request, engine.home, engine.environ, any_agent=engine.runtime is not None)
         made[number] = _inside(found)
         read = read or (None if found.settings.workflow in PLANNED else found)
     return [made[number] for number in range(len(variants))]

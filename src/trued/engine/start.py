@@ -27,7 +27,7 @@ from ..workspaces.sandbox import best
 from .agents import chosen, elsewhere, playable
 from .asked import blobs_of
 from .casting import cast, trusted
-from .going_on import going_on
+from .going_on import Known, going_on
 from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
@@ -48,6 +48,7 @@ class Request(Value):
     flags: dict[str, Any] = {}  # noqa: RUF012 (a frozen value)
     trust: str = ""
     branch: str = ""  # that an earlier run left, to go on from; HEAD: begin anew
+    base: str = ""  # the user's commit from which that branch began, where nobody else can tell
 
 
 class Inputs(Value):
@@ -77,10 +78,10 @@ def prepared(
     environ: Mapping[str, str],
     *,
     any_agent: bool = False,
-    runs: Collection[str] = (),
+    runs: Known | None = None,
 ) -> Inputs:
-    """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at; `runs`: branches
-    of runs that are remembered."""
+    """The inputs of a run, or one sentence on what is wrong. `any_agent`: who plays is not looked at; `runs`: those
+    that are remembered."""
     repository = open_repository(request.repository, empty=True)
     if repository.taken:
         what = f"{repository.root} has a branch called trued, so there can be no branch trued/<run>"
@@ -93,7 +94,10 @@ def prepared(
     name = known(TICKET if ticket else request.workflow or chosen_before or workflow_for(goal))
     _begins(repository, name)
     settings = settings.model_copy(update={"workflow": name})
-    left = going_on(repository.root, goal, request.branch, runs) if name == HANDOFF else None
+    if request.base and name != HANDOFF:
+        raise BadInput(f"{name} goes on from no branch", "--base", "leave it out: the run begins at HEAD")
+    remembered = runs or Known()
+    left = going_on(repository.root, goal, request.branch, remembered, request.base) if name == HANDOFF else None
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
     _brought(settings)

@@ -2,7 +2,7 @@
 
 import contextlib
 import subprocess
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -62,33 +62,76 @@ def rooted(repository: Repository, branch: str, when: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A branch that an earlier run left, and what it began from."""
+    """A branch that an earlier run left."""
 
     branch: str
     tip: str
-    base: str
-    state: str  # agent_state.json, as it stands there
+    state: str  # agent_state.json, as the engine wrote it last
 
 
-def left_on(root: Path, branch: str, file: str, began: Callable[[str], str]) -> Left | None:
-    """What a run of ours left on this branch; None where it is no run's. The newest commit of ours whose `file` names
-    the commit before it as what the run began from is the run's first: an earlier one may have been landed."""
-    code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
-    read, state, _ = _git(root, "cat-file", "blob", f"{tip.strip()}:{file}") if code == 0 else (1, "", "")
-    if read != 0:
-        return None
-    _, wrote, _ = _git(root, "log", "--first-parent", "--format=%cn%x09%H %P", tip.strip(), "--", file)
-    for line in wrote.splitlines():
-        whose, _, hashes = line.partition("\t")
-        commit, base = (*hashes.split(), "")[:2]
-        if whose == ENGINE and base and began(_git(root, "cat-file", "blob", f"{commit}:{file}")[1]) == base:
-            return Left(branch, tip.strip(), base, state)
+def left_on(root: Path, branch: str, file: str) -> Left | None:
+    """What a run of ours left on this branch; None where it is no run's. Only a commit of the engine's own tells: what
+    an agent leaves is committed under its role's name, whatever files it writes."""
+    tip = tip_of(root, branch)
+    words = ("--no-merges", "--topo-order", "--format=%an%x09%cn%x09%H", tip, "--", file)
+    for line in _git(root, "log", *words)[1].splitlines() if tip else ():
+        author, committer, commit = line.rsplit("\t", 2)
+        code, state, _ = _git(root, "cat-file", "blob", f"{commit}:{file}")
+        if author == committer == ENGINE and code == 0:
+            return Left(branch, tip, state)
     return None
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The user's commit that a branch of ours began from; or why nobody can tell."""
+
+    base: str = ""
+    why: str = ""
+    landed: bool = False  # all of it is on a branch of the user's already
+
+
+def began(root: Path, tip: str) -> Began:
+    """By the refs of the user's repository alone. Agents work in clones and push nowhere, so that what is on a branch
+    other than `trued/*` is there by the user's hand; no file and no message of a commit is asked."""
+    detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
+    users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
+    code, listed, said = _git(root, "rev-list", "--boundary", tip, "--not", *users)
+    if code != 0:
+        return Began(why=f"git cannot list its commits: {(said.strip().splitlines() or ['no message'])[-1]}")
+    lines = listed.split()
+    if not lines:
+        return Began(why="all of it is on a branch of yours already", landed=True)
+    below = [line[1:] for line in lines if line.startswith("-")]
+    if not below:
+        return _from_nothing(root, tip)
+    newest = _git(root, "merge-base", "--independent", *below)[1].split()
+    if len(newest) != 1:
+        return Began(why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others")
+    if ENGINE in _git(root, "show", "--no-patch", "--format=%an%n%cn", newest[0])[1].splitlines():
+        return Began(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
+    return Began(newest[0])
+
+
+def _from_nothing(root: Path, tip: str) -> Began:
+    """A run in a repository without commits begins with one without files: nobody's work can be in it."""
+    roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
+    if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
+        return Began(roots[0])
+    return Began(why="no branch of yours holds a commit below it")
+
+
+def contains(root: Path, tip: str, name: str) -> str:
+    """The commit that the user names, if the other one was made upon it; else ""."""
+    code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    commit = found.strip()
+    above = code == 0 and commit != tip and _git(root, "merge-base", "--is-ancestor", commit, tip)[0] == 0
+    return commit if above else ""
 
 
 def tip_of(root: Path, branch: str) -> str:
     """The commit at which a branch stands; "" where there is none."""
-    code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", f"refs/heads/{branch}^{{commit}}")
+    code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/heads/{branch}^{{commit}}")
     return tip.strip() if code == 0 else ""
 
 
