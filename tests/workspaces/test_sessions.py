@@ -6,6 +6,7 @@ import subprocess
 import sys
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -69,6 +70,11 @@ def _sight(level: str, **more: object) -> Confinement:
     return Confinement(**{"level": level, "network": "host", "readable": python, **more})  # type: ignore[arg-type]
 
 
+def _seeing(folder: str) -> Confinement:
+    sight = _sight("bubblewrap")
+    return replace(sight, readable=(*sight.readable, folder))
+
+
 @needs_scopes
 @pytest.mark.spec("LAW-7")
 @pytest.mark.parametrize("level", CONFINED)
@@ -91,8 +97,7 @@ def test_what_runs_inside_has_sockets_and_signals_of_its_own(level: str, network
 def test_the_first_process_of_the_sandbox_tells_no_path_of_the_host(tmp_path: Path) -> None:
     for name in ("work", "shown", "shown/secret-plan"):
         (tmp_path / name).mkdir()
-    sight = _sight("bubblewrap", hidden=(str(tmp_path / "shown" / "secret-plan"),))
-    sight = Confinement(**{**_fields(sight), "readable": (*sight.readable, str(tmp_path / "shown"))})  # type: ignore[arg-type]
+    sight = replace(_seeing(str(tmp_path / "shown")), hidden=(str(tmp_path / "shown" / "secret-plan"),))
     told = _ran(["cat", "/proc/1/cmdline", "/proc/1/environ"], sight, tmp_path / "work")
     assert "cat" in told
     assert str(tmp_path) not in told
@@ -100,12 +105,60 @@ def test_the_first_process_of_the_sandbox_tells_no_path_of_the_host(tmp_path: Pa
     assert "TRUED" not in told
 
 
-def _fields(sight: Confinement) -> dict[str, object]:
-    return {name: getattr(sight, name) for name in sight.__slots__}
-
-
 @pytest.mark.parametrize("level", CONFINED)
 def test_signals_that_python_ignores_are_not_ignored_inside(level: str, tmp_path: Path) -> None:
     status = _ran(["cat", "/proc/self/status"], _sight(level), tmp_path)
     ignored = int(next(line.split()[1] for line in status.splitlines() if line.startswith("SigIgn")), 16)
     assert not [one for one in (signal.SIGPIPE, signal.SIGXFSZ) if ignored & 1 << (one - 1)]
+
+
+# -- the probe ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("LAW-7")
+def test_the_probe_finds_what_is_open_and_nothing_where_it_is_closed() -> None:
+    for level in CONFINED:
+        if not sandbox.state(level).works:
+            pytest.skip(sandbox.state(level).why)
+    closed = _sight("bubblewrap")
+    assert sandbox.reach(closed) == (() if scope.can_scope() else ("abstract unix sockets",))
+    assert sandbox.reach(_sight("bubblewrap", scoped=False)) == ("abstract unix sockets",)
+    assert sandbox.reach(_sight("bubblewrap", scoped=False, network="none")) == ()
+    assert "unix sockets by path" in sandbox.reach(_sight("landlock"))  # Landlock knows no connections by path
+    assert sandbox.reach(Confinement(level="none")) == ("everything that you can",)
+
+
+def test_a_canary_that_cannot_run_is_no_proof_that_all_is_closed(tmp_path: Path) -> None:
+    found = sandbox.reach(_sight("bubblewrap", hidden=tuple(sandbox.interpreter_folders(sys.executable))))
+    assert found
+    assert "the canary did not run" in found[0]
+
+
+@pytest.mark.spec("LAW-7")
+def test_no_wish_brings_the_hosts_own_scratch_folder_or_its_sockets_inside(tmp_path: Path) -> None:
+    """An interpreter whose folder is /tmp itself would have brought all of it, the sockets of windows included."""
+    with socket.socket(socket.AF_UNIX) as listener:
+        address = f"/tmp/trued-{uuid.uuid4().hex}"
+        listener.bind(address)
+        listener.listen()
+        try:
+            for folder in ("/tmp", "/dev/shm", "/dev"):
+                sight = _seeing(folder)
+                assert _ran(_python(CONNECT, f"path:{address}"), sight, tmp_path).split() == ["refused"]
+        finally:
+            Path(address).unlink()
+
+
+def test_run_of_the_host_is_not_there_even_where_it_is_named(tmp_path: Path) -> None:
+    look = ["sh", "-c", "for one in /run/* /var/run/*; do test -e $one && echo $one; done; true"]
+    for folder in ("/run", "/var/run"):
+        sight = _seeing(folder)
+        there = {one.split("/")[-1] for one in _ran(look, sight, tmp_path).split()}
+        assert there <= {"systemd", "resolvconf", "NetworkManager", "connman"}  # where name servers may be written
+
+
+def test_what_the_record_says_of_a_sandbox_names_what_is_open() -> None:
+    open_ones = () if scope.can_scope() else ("abstract unix sockets",)
+    assert all(one in sandbox.describe("bubblewrap", "host") for one in open_ones)
+    assert ("abstract unix sockets" in sandbox.describe("bubblewrap", "host")) is not scope.can_scope()
+    assert "abstract unix sockets" not in sandbox.describe("bubblewrap", "none")

@@ -1,6 +1,7 @@
 """Tries to get out of a sandbox and says what it could do; run inside, as a file, with the standard library alone.
 
-`python -I -S canary.py '{"inside": …, "outside": …, "secret": …, "port": …, "pidns": …}'` prints one JSON object.
+`python -I -S canary.py '{"inside": …, "outside": …, "secret": …, "port": …, "pidns": …}'` prints one JSON object; with
+`{"sockets": {NAME: ADDRESS, …}}` which of these unix sockets it could connect to (@NAME is an abstract one).
 """
 
 import contextlib
@@ -9,6 +10,7 @@ import os
 import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 
 def written(folder: str) -> bool:
@@ -32,6 +34,15 @@ def connected(port: int) -> bool:
     return False
 
 
+def reached(address: str) -> bool:
+    name = "\0" + address[1:] if address.startswith("@") else address
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as out:
+        out.settimeout(2)
+        out.connect(name)
+        return True
+    return False
+
+
 def sees_host_processes(pidns: str) -> bool:
     try:
         return str(Path("/proc/self/ns/pid").readlink()) == pidns
@@ -39,7 +50,9 @@ def sees_host_processes(pidns: str) -> bool:
         return False
 
 
-def main(asked: dict[str, str]) -> dict[str, bool]:
+def main(asked: dict[str, Any]) -> dict[str, bool]:
+    if "sockets" in asked:
+        return {name: reached(address) for name, address in asked["sockets"].items()}
     return {
         "inside": written(asked["inside"]),
         "outside": written(asked["outside"]),

@@ -18,6 +18,9 @@ FILE_BYTES = 8 * 1024**3  # one file of a confined process; above it is a mistak
 SCRATCH_BYTES = 2 * 1024**3  # of /tmp and of /dev/shm, which live in memory
 # The kernel lets uid 0 write here by its number alone, without any capability, so root's sandbox has them read-only.
 KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
+# The sandbox has these of its own: nobody's wish replaces them by the host's, with the sockets that lie there.
+OWN = ("/proc", "/dev", "/dev/shm", "/tmp", "/run")  # noqa: S108
+SOCKETS = ("/run",)  # services and the user's session listen there; where a folder above it is shown, it is empty
 DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
 
@@ -91,7 +94,8 @@ def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
     mounts |= {path: [*scratch, path] for path in ("/tmp", "/dev/shm")}  # noqa: S108
     for kind, paths in (("--ro-bind", confinement.readable), ("--bind", (*confinement.writable, folder))):
         for path in spellings(paths):
-            mounts[path] = [kind, path, path]
+            if os.path.realpath(path) not in OWN:
+                mounts[path] = [kind, path, path]
     shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind")]
     for path in spellings(_hidden(confinement)):
         if any(contains(one, path) for one in shown):
@@ -100,7 +104,7 @@ def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
 
 
 def _hidden(confinement: Confinement) -> list[str]:
-    return [*confinement.hidden, *(path for path in SECRETS if os.access(path, os.R_OK))]
+    return [*confinement.hidden, *SOCKETS, *(path for path in SECRETS if os.access(path, os.R_OK))]
 
 
 def _depth(mount: tuple[str, list[str]]) -> tuple[int, str]:

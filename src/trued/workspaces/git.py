@@ -25,6 +25,7 @@ from .pushing import push
 from .removal import remove
 from .repository import Repository, open_repository
 from .sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
+from .scope import can_scope
 from .serving import Served, forwarded
 from .setting import Setting, differences, free_ports, setting
 from .setting import variables as surroundings
@@ -59,6 +60,7 @@ class GitWorkspace:
             confinement,
             readable=(*interpreter_folders(sys.executable), *confinement.readable),
             hidden=(*confinement.hidden, str(self.home)),
+            scoped=confinement.scoped and can_scope(),  # as it will be: every order says so
         )
 
     async def begin(self) -> None:
@@ -217,6 +219,7 @@ class GitWorkspace:
             network="none" if ports else command.network,  # its own has a loopback; else these ports, and no others
             ports=ports,
             hidden=self._agents.hidden,
+            scoped=self._agents.scoped,
         )
         told = {"TRUED_PORTS": " ".join(map(str, ports))} if ports else {}
         variables = {**own, **surroundings(second=command.second), **told, **(command.variables or {})}

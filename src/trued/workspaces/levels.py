@@ -8,13 +8,15 @@ import socket
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
 from trued.wire import Confinement
 
-from . import landlock, quota
+from . import landlock, quota, scope
 from .confine import confine
 from .folders import interpreter_folders
 
@@ -41,6 +43,8 @@ def describe(level: str, network: str = "none") -> str:
         left += ("a few TCP ports",)
     if network == "host" and level != NONE:
         left += ("network",)
+    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # else it has a network of its own
+        left += ("abstract unix sockets",)
     return f"{level} (not confined: {', '.join(left)})" if left else level
 
 
@@ -114,6 +118,48 @@ def _forbidden(level: str) -> tuple[str, ...]:
         return ()
     listener = () if level == LANDLOCK and landlock.abi() < 4 else ("listener",)
     return ("outside", "secret", *listener, *(("processes",) if level == BUBBLEWRAP else ()))
+
+
+@functools.cache
+def reach(sight: Confinement) -> tuple[str, ...]:
+    """What a process so confined can connect to of the person's own session (windows, buses, terminals, key agents),
+    and so speak for them; nothing: (). Found out by listening, and by letting the canary try."""
+    if sight.level == NONE:
+        return ("everything that you can",)
+    try:
+        with ExitStack() as stack:
+            found = _tried(sight, stack)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return (f"nobody knows what: the canary did not run ({str(error).splitlines()[0][:200]})",)
+    return tuple(dict.fromkeys(_KINDS[name] for name, reached in found.items() if reached))
+
+
+_KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path", "session": "unix sockets by path"}
+
+
+def _tried(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
+    """Listeners where those of a session are: without a path, in the shared scratch folder, in the user's /run."""
+    top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
+    (top / "inside").mkdir()
+    (top / "outside").mkdir()
+    shutil.copy(Path(__file__).with_name("canary.py"), top / "inside" / "canary.py")
+    sockets = {"abstract": f"@trued-{uuid.uuid4().hex}", "scratch": str(top / "outside" / "socket")}
+    session = Path(f"/run/user/{os.getuid()}")
+    if os.access(session, os.W_OK):
+        own = stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-", dir=session))
+        sockets["session"] = f"{own}/socket"
+    for address in sockets.values():
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind("\0" + address[1:] if address.startswith("@") else address)
+        listener.listen(8)
+    script = [sys.executable, "-I", "-S", str(top / "inside" / "canary.py"), json.dumps({"sockets": sockets})]
+    sight = replace(sight, readable=(*interpreter_folders(sys.executable), *sight.readable))
+    argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": str(top / "inside")})
+    ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)
+    if ran.returncode != 0:
+        raise OSError(ran.stderr.decode(errors="replace").strip() or f"exit code {ran.returncode}")
+    found: dict[str, bool] = json.loads(ran.stdout)
+    return {name: found[name] for name in sockets}
 
 
 def _run_canary(level: str) -> tuple[dict[str, bool] | None, str]:

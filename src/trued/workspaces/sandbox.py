@@ -7,7 +7,7 @@ none         limits and a parent process, nothing else; only with the user's exp
 
 from .confine import confine
 from .folders import interpreter_folders
-from .levels import BUBBLEWRAP, LANDLOCK, LEVELS, NONE, LevelState, best, describe, probe, state
+from .levels import BUBBLEWRAP, LANDLOCK, LEVELS, NONE, LevelState, best, describe, probe, reach, state
 
 __all__ = [
     "BUBBLEWRAP",
@@ -20,5 +20,6 @@ __all__ = [
     "describe",
     "interpreter_folders",
     "probe",
+    "reach",
     "state",
 ]
