@@ -10,6 +10,8 @@ from .documents.project import Figures
 from .errors import BadInput
 from .kit import digest
 from .patterns import Patterns
+from .proof.figures import figures
+from .proof.prove import prove
 from .redact import in_json
 from .session import Session
 from .steps import Steps
@@ -128,7 +130,7 @@ class Judging(Patterns):
         head, contract = at or self.line.head, self._contract()
 
         async def step() -> str:
-            found = await proof.figures(
+            found = await figures(
                 self.kit.workspace, contract, check, head, self.line.known, tell=self.steps.tell("figures")
             )
             told = Figures(**asdict(found))
@@ -205,7 +207,7 @@ class Judging(Patterns):
             for one in unrun:
                 self.steps.tell(name)("objection not run", what=self.kit.redact(one.what), by=one.by, why=one.where)
             async with self.kit.turn():
-                verdict = await proof.prove(
+                verdict = await prove(
                     self.kit.workspace,
                     contract,
                     ids,

@@ -7,13 +7,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .budget import Budget
-from .documents.memory_log import Section
 from .edges import Offered
 from .protocols import Capabilities, Journal, Runtime, Workspace
 from .types import Contract, Evidence, Finding, Goal, Heard, Question, Requirements, Role, Settings, Ticket, Verdict
+
+if TYPE_CHECKING:
+    from .documents.memory_log import Section
 
 Person: TypeAlias = Callable[[Question], Awaitable[tuple[str, str, str] | None]]
 
@@ -59,7 +61,7 @@ class Line:
     amended: int = 0  # amendments that are in force
     known: list[Evidence] = field(default_factory=list)
     seen: Counter[str] = field(default_factory=Counter)
-    sections: dict[str, Section] = field(default_factory=dict)
+    sections: "dict[str, Section]" = field(default_factory=dict)
     comments: dict[str, Finding] = field(default_factory=dict)  # a redo's comment, by scope
     shown: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
     unsettled: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections nobody answered, by task

@@ -2,18 +2,20 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from .errors import Waiting
-from .kit import Kit, digest
 from .types import Approval, Heard, ManualCheck, Question, Requirement
+
+if TYPE_CHECKING:
+    from .kit import Kit
 
 FILES = 5  # that are named; the others are counted
 WHOLE = "*"  # instead of a requirement: the contract
 WRITING = ("handoff",)  # workflows whose files on the branch say what people said
 
 
-async def said(kit: Kit, key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
+async def said(kit: "Kit", key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
     """Answer, comment and name. Nobody there: the question stays, and the run waits for whoever answers it."""
     journal = kit.journal
     answer = journal.question(key, text, options)
@@ -29,7 +31,7 @@ async def said(kit: Kit, key: str, text: str, options: Sequence[str] = ()) -> tu
     return answer
 
 
-async def told(kit: Kit, key: str, text: str) -> str:
+async def told(kit: "Kit", key: str, text: str) -> str:
     """An agent's question, answered in a person's own words, as the agent's next turn."""
     answer, comment, who = await said(kit, key, text)
     words = f"{answer}: {comment}" if comment else answer
@@ -52,6 +54,8 @@ def is_manual(requirement: Requirement) -> bool:
 
 def asked_of(requirement: Requirement) -> str:
     """What a word is given on: amended, it is another requirement, and nothing was said of it."""
+    from .kit import digest
+
     return digest(requirement.text, list(steps_of(requirement)))
 
 

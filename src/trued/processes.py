@@ -4,7 +4,6 @@ Every process of a call carries a marker in its environment. What threw its envi
 the call's supervisor, to which orphans are given back while it lives.
 """
 
-import asyncio
 import contextlib
 import ctypes
 import os
@@ -135,6 +134,8 @@ def send(pid: int, signal_number: int, *, still: Callable[[], bool]) -> bool:
 
 async def gone(pid: int) -> None:
     """Returns when the process has ended, at no cost while it lives. It need not be a child."""
+    import asyncio  # loaded by those who wait: most commands never do
+
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

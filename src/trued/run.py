@@ -11,6 +11,7 @@ from .documents.ticket_plan import plan_of, servable
 from .errors import Ended, Stopped
 from .judging import Judging
 from .kit import digest
+from .proof.seal import seal
 from .session import Before, Context, R, Session, Subject
 from .types import (
     Answer,
@@ -126,7 +127,7 @@ class Run(Judging):
                 undecided=(*examination.undecided, *unserved, *plan.undecided),
             )
             async with kit.turn():
-                contract = await proof.seal(kit.workspace, made, terms, tell=tell)
+                contract = await seal(kit.workspace, made, terms, tell=tell)
             number, name = len(contract.requirements), proof.contract_hash(contract)
             tell("contract sealed", contract=name, requirements=number, held_out=hidden, why=why)
             return contract.model_dump_json()

@@ -11,12 +11,13 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.documents.e2e_example import e2e_example
-from trued.proof import Sealing, pictures, seal
 from trued.proof.checks import browser
+from trued.proof.pictures import pictures
 from trued.proof.room.bench import Fact, Wanted
 from trued.proof.room.cleanroom import clean_room
 from trued.proof.room.interpreter import Interpreter, trusted
 from trued.proof.room.stage import driver
+from trued.proof.seal import Sealing, seal
 from trued.proof.taking import take
 from trued.types import Contract, Grade, Outcomes, TestsCheck
 from trued.workspaces.git import GitWorkspace

@@ -26,7 +26,8 @@ from tests.crash.dying import Points, arm_engine
 from tests.crash.handed import Handed
 from tests.crash.world import World
 from tests.proof.trial import bare_interpreter
-from trued.engine import SUPERVISOR, Engine, Request
+from trued.engine import Engine, Request
+from trued.spool import SUPERVISOR
 from trued.types import RunRecord
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,7 +15,8 @@ from tests.crash.dying import Points, arm_engine
 from tests.crash.sweep import ROOT, dying, forked, waited
 from tests.crash.world import World
 from tests.workflows.conftest import saying
-from trued.engine import SUPERVISOR, Engine, Request
+from trued.engine import Engine, Request
+from trued.spool import SUPERVISOR
 from trued.types import RunRecord
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}

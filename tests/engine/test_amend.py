@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import REQUIREMENTS, Ground, events, example, ground, honest
-from trued.engine.amending import Change, amendments
+from trued.engine.amending import amendments
+from trued.engine.records import Change
 from trued.errors import BadInput
 from trued.types import Grade
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from trued import trust
-from trued.engine.start import Inputs, Request, prepared
+from trued.engine.records import Inputs, Request
+from trued.engine.start import prepared
 from trued.errors import BadInput, Untrusted
 
 pytestmark = pytest.mark.spec("AGT-2", "USE-6")

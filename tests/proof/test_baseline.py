@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.proof import Sealing, seal
 from trued.proof.baseline import MOST, Baseline
 from trued.proof.room.bench import check_hash
+from trued.proof.seal import Sealing, seal
 from trued.proof.standing import full_name
 from trued.types import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
 

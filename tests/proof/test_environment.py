@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, bare_interpreter, only, quiet
-from trued.proof import Sealing, seal
 from trued.proof.room.environment import changes, environment
 from trued.proof.room.packages import registries
+from trued.proof.seal import Sealing, seal
 from trued.types import Grade, Outcomes
 
 TESTS = "from m import f\n\n\ndef test_f():\n    assert f(1) == 2\n\n\ndef test_zero():\n    assert f(0) == 0\n"

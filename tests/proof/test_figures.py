@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial
-from trued.proof import Figures, figures
-from trued.proof.figures import counted
+from trued.proof.figures import Figures, counted, figures
 from trued.proof.room.bench import check_hash
 from trued.types import CommandCheck, Evidence, Grade, Outcomes, TestsCheck, Tried
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.proof.test_runners_real import locked
 from tests.proof.trial import Trial, only, quiet
-from trued.proof import Sealing, seal
+from trued.proof.seal import Sealing, seal
 from trued.sealing import guarded
 from trued.types import EXISTING_TESTS, Contract, Grade, TestsCheck
 

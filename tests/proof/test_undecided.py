@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial, quiet
-from trued.proof import prove
+from trued.proof.prove import prove
 from trued.proof.undecided import Seen, undecided
 from trued.types import Author, CallCase, CommandCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
 

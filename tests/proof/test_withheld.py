@@ -10,9 +10,11 @@ from tests.proof.test_http import BASE as SHOP
 from tests.proof.test_http import SERVE
 from tests.proof.trial import Sealed, Trial, only
 from tests.test_preview import fetched, shown
-from trued.proof import Ration, built, figures, prove
+from trued.proof import Ration, built
+from trued.proof.figures import figures
 from trued.proof.gaps import AGAIN
 from trued.proof.objecting import A_ROUND, A_RUN
+from trued.proof.prove import prove
 from trued.proof.quoting import WITHHELD, sought
 from trued.types import CallCase, Contract, Evidence, Finding, Grade, Requirement, RunCase, TestsCheck, Verdict
 

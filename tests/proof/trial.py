@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from trued.proof import Sealing, prove, seal
+from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
+from trued.proof.seal import Sealing, seal
 from trued.types import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.wire import Confinement
 from trued.workspaces.git import GitWorkspace

@@ -1,11 +1,11 @@
-"""Commands that look at runs: ls, show, logs, diff, report."""
+"""Commands that look at runs: ls, show, logs, diff, report. What only one of them needs is loaded by that one."""
 
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -13,17 +13,16 @@ from rich.text import Text
 from ..engine import Engine
 from ..engine.waits import waits
 from ..errors import BadInput
-from ..kit import folder_name
 from ..redact import plain
-from ..spool import events as spooled
 from ..types import RunRecord
-from ..views import Progress, ledger, listed, state_of
+from ..views import ledger, listed, state_of
 from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
-from .summary import advise, used_lines, whole
 from .terminal import as_json as one_line
 from .terminal import err, hint, out, print_json
-from .tree import footer, header, scope_lines
 from .words import GRADES, STATES, ago, clock, counted, line, told
+
+if TYPE_CHECKING:
+    from ..views import Progress
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -78,6 +77,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """One run: its calls and checks, tokens, cost, and what it waits for."""
+    from ..views import Progress
+    from .summary import advise, used_lines, whole
+    from .tree import footer, header, scope_lines
+
     with opened() as engine:
         record = chosen(engine, run)
         if as_json:
@@ -107,7 +110,7 @@ def show(
         )
 
 
-def _landed(seen: Progress) -> str:
+def _landed(seen: "Progress") -> str:
     return f", landed on {line(', '.join(seen.landed))}" if seen.landed else ""
 
 
@@ -149,6 +152,9 @@ def _events(engine: Engine, record: RunRecord, follow: bool) -> Iterator[tuple[d
 
 
 def _transcript(engine: Engine, record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    from ..kit import folder_name
+    from ..spool import events as spooled
+
     key, spool, so_far = _call_named(engine, record, given), engine.folder(record.id) / "spool", 0
     while True:
         driven = engine.journal.driver(record.id)

@@ -9,8 +9,8 @@ import typer
 from rich.text import Text
 
 from ..engine import Engine
-from ..engine.amending import Change
 from ..engine.approving import Word, judged_at, say, settled
+from ..engine.records import Change
 from ..errors import BadInput
 from ..redact import plain
 from ..trust import TABLE, found, is_trusted

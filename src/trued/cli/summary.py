@@ -3,15 +3,15 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from shlex import quote
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
 from ..documents.handover import NAME as HANDOVER
 from ..engine import Engine
-from ..engine.handing import estimated, spent_by, spent_lines
 from ..engine.limits import in_force
+from ..engine.spent import spent_by, spent_lines
 from ..engine.waits import Wait, waits
 from ..types import (
     BrowserCheck,
@@ -30,6 +30,9 @@ from .standing import ending
 from .terminal import hint, out, print_json
 from .words import GRADES, STATES, ago, case, counted, line
 
+if TYPE_CHECKING:
+    from ..estimate import Estimate
+
 ASKING = ("waiting", "running", "interrupted")
 
 
@@ -37,11 +40,10 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
     contract = engine.contract(record.id)
     found = ledger(engine.verdict(record.id), contract, over=is_over(engine, record))
     if as_json:
-        agreed = (
-            {"contract": contract_data(engine, record, contract), "estimate": estimated(engine, record.id).data}
-            if record.state == "planned" and contract
-            else {}
-        )
+        agreed: dict[str, Any] = {}
+        if record.state == "planned" and contract:
+            estimate = _estimated(engine, record).data
+            agreed = {"contract": contract_data(engine, record, contract), "estimate": estimate}
         print_json({**whole(engine, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
         contract_lines(engine, record, contract)
@@ -130,9 +132,15 @@ def contract_lines(
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
 
 
+def _estimated(engine: Engine, record: RunRecord) -> "Estimate":
+    from ..engine.handing import estimated  # loaded for a planned run only
+
+    return estimated(engine, record.id)
+
+
 def _estimate_lines(engine: Engine, record: RunRecord) -> None:
     """What the work would take, before it is begun."""
-    found = estimated(engine, record.id)
+    found = _estimated(engine, record)
     out().print(Text.assemble(("it would take ", ""), (line(found.sentence), "bold")), soft_wrap=True)
     for remark in found.remarks:
         out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)

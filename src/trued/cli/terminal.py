@@ -1,6 +1,5 @@
 """Where commands speak: data on stdout, everything else on stderr, questions only to a person at a terminal."""
 
-import asyncio
 import json
 import os
 import pwd
@@ -93,6 +92,8 @@ async def typed(prompt: str) -> str | None:
     """One line from the person. The loop goes on meanwhile, so Ctrl-C works; None at the end of input."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
+    import asyncio
+
     loop = asyncio.get_running_loop()
     line: asyncio.Future[str] = loop.create_future()
 

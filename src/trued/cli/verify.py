@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -14,20 +14,18 @@ from rich.text import Text
 from .. import config, durable
 from ..engine.drive import told_to_stop
 from ..engine.kept import Kept, keep, now
-from ..engine.receipts import Checked, Keeping, check
-from ..engine.receipts import keep as keep_away
-from ..engine.verify import Verified, VerifyRequest
-from ..engine.verify import verify as judged
 from ..errors import BadInput
 from ..types import Grade
-from ..views.junit import junit as as_junit
-from ..views.markdown import markdown as as_markdown
 from ..views.verdict import Verification, data
 from .house import AsJson, top_of, writable
 from .ledger import explain
 from .terminal import hint, home, out, print_json
 from .verdict import Progress, advice, verdict_lines
 from .words import line
+
+if TYPE_CHECKING:  # what judges is loaded when something is judged, and what only receipts need with a receipt
+    from ..engine.receipts import Checked
+    from ..engine.verify import Verified, VerifyRequest
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -120,8 +118,10 @@ class Forms:
     as_json: bool
 
 
-def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> VerifyRequest:
+def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
     """Settings are the user's own: no repository lowers the bar for itself."""
+    from ..engine.verify import VerifyRequest
+
     settings = config.load_settings(flags, os.environ, None, config.user_config(os.environ))
     return VerifyRequest(
         base=base,
@@ -134,17 +134,16 @@ def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str
     )
 
 
-def _verify(request: VerifyRequest, forms: Forms) -> int:
+def _verify(request: "VerifyRequest", forms: Forms) -> int:
     with Progress() as progress:
         done = asyncio.run(_judged(request, progress))
     one = Verification(done.contract, done.verdict, done.outcome, request.accept, _again(request, done))
     keep(home(), _kept(request, done, one))
-    for path, render in ((forms.junit, as_junit), (forms.markdown, as_markdown)):
-        if path == STDOUT:
-            print(render(one), end="")
-        elif path is not None:
-            durable.write(path, render(one), sync=False)
+    _written(one, forms)
     if forms.receipt or forms.bundle:
+        from ..engine.receipts import Keeping
+        from ..engine.receipts import keep as keep_away
+
         asked = request.requirements_file
         keeping = Keeping(receipt=forms.receipt, bundle=forms.bundle, accept=request.accept, asked=asked)
         asyncio.run(keep_away(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
@@ -159,7 +158,20 @@ def _verify(request: VerifyRequest, forms: Forms) -> int:
     return one.code
 
 
-async def _judged(request: VerifyRequest, progress: Progress) -> Verified:
+def _written(one: Verification, forms: Forms) -> None:
+    from ..views.junit import junit
+    from ..views.markdown import markdown
+
+    for path, render in ((forms.junit, junit), (forms.markdown, markdown)):
+        if path == STDOUT:
+            print(render(one), end="")
+        elif path is not None:
+            durable.write(path, render(one), sync=False)
+
+
+async def _judged(request: "VerifyRequest", progress: Progress) -> "Verified":
+    from ..engine.verify import verify as judged
+
     with told_to_stop():
         return await judged(request, home=home(), environ=os.environ, tell=progress.tell)
 
@@ -167,7 +179,9 @@ async def _judged(request: VerifyRequest, progress: Progress) -> Verified:
 def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
     """A receipt that somebody handed us."""
 
-    async def look() -> Checked:
+    from ..engine.receipts import check
+
+    async def look() -> "Checked":
         with told_to_stop():
             return await check(
                 receipt,
@@ -189,7 +203,7 @@ def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | N
     return found.code
 
 
-def _again(request: VerifyRequest, done: Verified) -> str:
+def _again(request: "VerifyRequest", done: "Verified") -> str:
     """The one command that does it all again: here, if both commits are here, else anywhere on this machine."""
     base, head = done.places
     here = base == head == top_of(request.here)
@@ -210,7 +224,7 @@ def _again(request: VerifyRequest, done: Verified) -> str:
     return shlex.join(words)
 
 
-def _kept(request: VerifyRequest, done: Verified, one: Verification) -> Kept:
+def _kept(request: "VerifyRequest", done: "Verified", one: Verification) -> Kept:
     return Kept(
         at=now(),
         places=tuple(map(str, done.places)),

@@ -4,14 +4,12 @@ import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from .. import views  # by name: what tells of stages and teams is loaded when there is something to tell
 from ..nouns import counted as counted  # for all of the command line
 from ..redact import plain
 from ..types import Case, Event
-from ..views import label_of, scope_of, sentence, waits_for
 from ..views.cases import described, stood
 from ..views.features import said
-from ..views.stages import told_stage
-from ..views.team import told_team
 
 GRADES = {  # colour of each grade
     "refuted": "bold red",
@@ -99,9 +97,9 @@ def told(event: Event) -> str:
     if event.kind == "waits":
         moment = until(float(event.data.get("until") or 0.0), event.at)
         why = line(event.data.get("why") or "", 200)
-        return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(waits_for(event.data))}; {why}"
+        return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(views.waits_for(event.data))}; {why}"
     facts = line(_FACTS.get(event.kind, _all_facts)(event.data))  # whatever is in it may be anybody's
-    key = scope_of(event.key) if label_of(event.key) == event.kind else event.key  # "step: …" says it once
+    key = views.scope_of(event.key) if views.label_of(event.key) == event.kind else event.key  # "step: …" says it once
     key = "" if event.kind == "team" and event.data.get("feature") else key  # its words begin with the feature
     where = f" {line(key)}" if key else ""
     return f"{clock(event.at)} {event.kind}{where}{f': {facts}' if facts else ''}"
@@ -124,7 +122,7 @@ def _answered(data: Mapping[str, Any]) -> str:
 
 def _proven(data: Mapping[str, Any]) -> str:
     judged = [
-        f"{line(one.get('id'))} {one.get('grade')} ({line(sentence(one.get('why')), 160)})"
+        f"{line(one.get('id'))} {one.get('grade')} ({line(views.sentence(one.get('why')), 160)})"
         for one in data.get("requirements", ())
         if isinstance(one, Mapping)
     ]
@@ -148,7 +146,7 @@ def _checked(data: Mapping[str, Any]) -> str:
 
 
 def _judged(data: Mapping[str, Any]) -> str:
-    return f"{line(data.get('requirement'))} {data.get('grade')} ({line(sentence(data.get('why')), 300)})"
+    return f"{line(data.get('requirement'))} {data.get('grade')} ({line(views.sentence(data.get('why')), 300)})"
 
 
 def _sealed(data: Mapping[str, Any]) -> str:
@@ -199,14 +197,14 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "set up": lambda data: "init.sh works" if data.get("code") == 0 else line(f"init.sh: {data.get('said')}", 300),
     "mended": lambda data: line(data.get("summary"), 200),
     "pictures claimed": lambda data: line(", ".join(data.get("pictures") or ()), 200),
-    "step": lambda data: line(told_stage(data), 300),
+    "step": lambda data: line(views.told_stage(data), 300),
     "wave": lambda data: line(f"{data.get('number')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),
     "merged": lambda data: f"{line(data.get('part'))} at {line(data.get('commit'))[:10]}",
     "conflict": lambda data: line(f"{data.get('part')}: {', '.join(map(str, data.get('files') or ()))}", 300),
     "decided": lambda data: line(
-        f"{data.get('cluster')} {data.get('result')}: {sentence(data.get('why'))}".removesuffix(": "), 300
+        f"{data.get('cluster')} {data.get('result')}: {views.sentence(data.get('why'))}".removesuffix(": "), 300
     ),
-    "team": lambda data: line(told_team(data), 300),
+    "team": lambda data: line(views.told_team(data), 300),
     "team asks": lambda data: line(f"{data.get('who')} asks the {data.get('to')}: {data.get('text')}", 300),
     "team answers": lambda data: line(f"the {data.get('role')}: {data.get('text')}", 300),
     "fix tasks": lambda data: line(f"for {data.get('about')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),

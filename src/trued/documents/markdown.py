@@ -4,10 +4,12 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
-from markdown_it.tree import SyntaxTreeNode
+if TYPE_CHECKING:  # loaded with the first text: most commands read none
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+    from markdown_it.tree import SyntaxTreeNode
 
 BREAKS = ("<br>", "<br/>", "<br />")
 COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -124,12 +126,16 @@ def split_lines(text: str) -> list[str]:
 
 def parse(text: str) -> list[Block]:
     body = _without_front_matter(text.removeprefix("\ufeff"))
+    from markdown_it.tree import SyntaxTreeNode
+
     root = SyntaxTreeNode(_markdown().parse(body))
     return [block for node in root.children for block in _blocks(node)]
 
 
 @cache
-def _markdown() -> MarkdownIt:
+def _markdown() -> "MarkdownIt":
+    from markdown_it import MarkdownIt
+
     return MarkdownIt("commonmark", {"maxNesting": 60}).enable("table")
 
 
@@ -146,7 +152,7 @@ def _without_front_matter(text: str) -> str:
     return text
 
 
-def _blocks(node: SyntaxTreeNode) -> Iterator[Block]:
+def _blocks(node: "SyntaxTreeNode") -> Iterator[Block]:
     line, end = _span(node)
     if node.type == "heading":
         yield Heading(int(node.tag[1:]), _words(node), line, end)
@@ -160,7 +166,7 @@ def _blocks(node: SyntaxTreeNode) -> Iterator[Block]:
         yield Other(line, end, _verbatim(node))
 
 
-def _verbatim(node: SyntaxTreeNode) -> str:
+def _verbatim(node: "SyntaxTreeNode") -> str:
     """All words of a block that is not looked into; the cells of a table's row on one line."""
     if node.type == "tr":
         return " | ".join(_words(cell).raw for cell in node.children)
@@ -171,12 +177,12 @@ def _verbatim(node: SyntaxTreeNode) -> str:
     return "\n".join(text for child in node.children if (text := _verbatim(child)))
 
 
-def _span(node: SyntaxTreeNode) -> tuple[int, int]:
+def _span(node: "SyntaxTreeNode") -> tuple[int, int]:
     start, end = node.map or (0, 0)
     return start + 1, max(end, start + 1)
 
 
-def _item(node: SyntaxTreeNode) -> Item:
+def _item(node: "SyntaxTreeNode") -> Item:
     line, end = _span(node)
     words, more, nested = Words(), list[str](), list[Item]()
     own_end, words_end, checked, first = end, line, None, True
@@ -199,7 +205,7 @@ def _item(node: SyntaxTreeNode) -> Item:
     return Item(words, line, end, own_end, number, checked, tuple(more), tuple(nested), words_end)
 
 
-def _checkbox(paragraph: SyntaxTreeNode) -> tuple[Words, bool | None]:
+def _checkbox(paragraph: "SyntaxTreeNode") -> tuple[Words, bool | None]:
     tokens = _inline(paragraph)
     content = paragraph.children[0].content if paragraph.children else ""
     for mark, checked in (("[ ]", False), ("[x]", True), ("[X]", True)):
@@ -209,7 +215,7 @@ def _checkbox(paragraph: SyntaxTreeNode) -> tuple[Words, bool | None]:
     return _of(content, tokens), None
 
 
-def _table(node: SyntaxTreeNode, line: int, end: int) -> Table:
+def _table(node: "SyntaxTreeNode", line: int, end: int) -> Table:
     header: tuple[Words, ...] = ()
     rows: list[Row] = []
     for row in (one for part in node.children for one in part.children):
@@ -221,16 +227,16 @@ def _table(node: SyntaxTreeNode, line: int, end: int) -> Table:
     return Table(header, tuple(rows), line, end)
 
 
-def _inline(node: SyntaxTreeNode) -> Sequence[Token]:
+def _inline(node: "SyntaxTreeNode") -> "Sequence[Token]":
     inline = node.children[0] if node.children else None
     return (inline.token.children or []) if inline is not None and inline.token is not None else []
 
 
-def _words(node: SyntaxTreeNode) -> Words:
+def _words(node: "SyntaxTreeNode") -> Words:
     return _of(node.children[0].content if node.children else "", _inline(node))
 
 
-def _of(content: str, tokens: Sequence[Token]) -> Words:
+def _of(content: str, tokens: "Sequence[Token]") -> Words:
     for token in tokens:
         if token.type == "html_inline" and token.content.startswith("<!--"):
             content = content.replace(token.content, "", 1)
@@ -240,7 +246,7 @@ def _of(content: str, tokens: Sequence[Token]) -> Words:
     return Words(raw, _plain(tokens), tuple(t.content for t in tokens if t.type == "code_inline"), label, rest)
 
 
-def _label(tokens: Sequence[Token]) -> str:
+def _label(tokens: "Sequence[Token]") -> str:
     tokens = [token for token in tokens if token.type != "text" or token.content.strip()]
     if not tokens or tokens[0].type != "strong_open":
         return ""
@@ -248,7 +254,7 @@ def _label(tokens: Sequence[Token]) -> str:
     return _plain(tokens[1:close])
 
 
-def _plain(tokens: Sequence[Token]) -> str:
+def _plain(tokens: "Sequence[Token]") -> str:
     parts: list[str] = []
     for token in tokens:
         if token.type in ("text", "code_inline"):

@@ -1,49 +1,36 @@
-"""Engine: starts, resumes and ends runs; one of the two places where adapters are chosen."""
+"""Engine: starts, resumes and ends runs; one of the two places where adapters are chosen.
 
-import asyncio
+What drives a run is loaded when one is driven: most commands only look at runs, and have to answer at once.
+"""
+
 import signal
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import durable, processes, proof
-from ..budget import Budget
-from ..config import user_home
-from ..documents.plan import parse_plan
-from ..documents.ticks import ticked
 from ..errors import Busy, Cancelled, Waiting
 from ..journals.sqlite import RunJournal, SqliteJournal
-from ..kit import Kit, Person
-from ..protocols import Capabilities, Runtime
 from ..redact import Redactor, secrets_in
-from ..run import Run
-from ..runtimes import capabilities_of, login_of
 from ..spending import Given
-from ..spool import SUPERVISOR, Spool
-from ..spool.folder import held
-from ..spool.lent import NOTE
-from ..spool.slots import Slots
-from ..steps import owned_by
 from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Verdict
-from ..wire import Confinement
-from ..workspaces.git import GitWorkspace, Repository, open_repository
-from ..workspaces.repository import rooted
-from ..workspaces.sandbox import LevelState, probe
-from . import limits
-from .amending import AMENDED, Amendment, Change, amend, amendments, is_contract
-from .approving import FINISH, Word, answered, approvals, say
-from .drive import FINISHED, End, driven
-from .going_on import Known
-from .handing import handed_over
-from .landing import Landing, Wanted, land
-from .several import Shared
-from .start import Inputs, Request, new_record, prepared
-from .telling import offered_run, write_rounds
-from .ticketed import placed
+from .approving import Word, answered, approvals, say
+from .records import AMENDED, FINISH, FINISHED, Amendment, Change, End, Inputs, Request, is_contract
 
-__all__ = ["FINISHED", "SUPERVISOR", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
+if TYPE_CHECKING:
+    from ..kit import Kit, Person
+    from ..protocols import Capabilities, Runtime
+    from ..spool import Spool
+    from ..workspaces.git import GitWorkspace, Repository
+    from ..workspaces.sandbox import LevelState
+    from .going_on import Known
+    from .landing import Landing, Wanted
+    from .several import Shared
+
+__all__ = ["FINISHED", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
 
 PLANNED = ("purple", "solo")  # workflows whose file is a plan
 CANCEL_S = 30.0  # for a driver to end its agents
@@ -53,13 +40,18 @@ async def nobody(_: Question) -> tuple[str, str, str] | None:
     return None
 
 
-def sandboxes() -> list[LevelState]:
+def sandboxes() -> "list[LevelState]":
     """Which sandbox levels work here, tried and not believed."""
+    from ..workspaces.sandbox import probe
+
     return probe()
 
 
 def lent_left(home: Path) -> list[str]:
     """Runs in which copies of a login were left behind: nobody looks after the call any more."""
+    from ..spool.folder import held
+    from ..spool.lent import NOTE
+
     notes = (home / "runs").glob(f"*/spool/*/{NOTE}")
     return list(dict.fromkeys(note.parents[2].name for note in notes if not held(note.parent)))
 
@@ -70,13 +62,14 @@ class Engine:
         home: Path,
         environ: Mapping[str, str],
         *,
-        person: Person = nobody,
+        person: "Person" = nobody,
         listen: Callable[[Event], None] | None = None,
         hear: Callable[[RunRecord, Event], None] | None = None,
-        supervisor: Sequence[str] = SUPERVISOR,
-        runtime: Runtime | None = None,
+        supervisor: Sequence[str] = (),
+        runtime: "Runtime | None" = None,
     ) -> None:
-        """`runtime` plays every agent inside this process: for tests and trials, without supervisor or sandbox."""
+        """`supervisor` is the command that looks after an agent, if it is not ours. `runtime` plays every agent inside
+        this process: for tests and trials, without supervisor or sandbox."""
         self.home, self.environ = home, environ
         self.person, self.listen, self.hear = person, listen, hear
         self.supervisor, self.runtime = supervisor, runtime
@@ -89,21 +82,30 @@ class Engine:
         """Check everything that can be checked, then begin. Bad input changes nothing."""
         return await self.drive(*self.begin(*await self.ready(request)))
 
-    async def ready(self, request: Request) -> tuple[Inputs, Repository]:
+    async def ready(self, request: Request) -> "tuple[Inputs, Repository]":
         """Everything that a run begins with, checked; nothing is written."""
+        from ..workspaces.git import open_repository
+        from .start import prepared
+        from .ticketed import placed
+
         repository = open_repository(request.repository, empty=True)
         known = self.remembered(repository.root)
         inputs = prepared(request, self.home, self.environ, any_agent=self.runtime is not None, runs=known)
         return await placed(self, inputs, repository) if inputs.ticket else inputs, repository
 
-    def remembered(self, root: Path) -> Known:
+    def remembered(self, root: Path) -> "Known":
         """What the journal knows of earlier runs in a repository; of several on one branch the newest counts."""
+        from .going_on import Known
+
         every = self.journal.runs()
         bases = {one.branch: one.base for one in reversed(every) if one.repository == str(root)}
         return Known({one.branch for one in every if one.state != "cancelled"}, bases)
 
-    def begin(self, inputs: Inputs, repository: Repository) -> tuple[RunRecord, Inputs]:
+    def begin(self, inputs: Inputs, repository: "Repository") -> tuple[RunRecord, Inputs]:
         """Write a new run down, and say what is to be known of it."""
+        from ..workspaces.repository import rooted
+        from .start import new_record
+
         record = new_record(inputs, repository, {one.id for one in self.journal.runs()})
         if not repository.head and not inputs.base:
             base = rooted(repository, record.branch, time.time())
@@ -138,6 +140,8 @@ class Engine:
         record = self.journal.run(run_id)
         if record.state in FINISHED:
             return record
+        from . import limits
+
         limits.raise_them(self, record, more, who)
         inputs = self.inputs(record.id)
         said: dict[str, object] = {
@@ -173,6 +177,8 @@ class Engine:
         if not (driver := self.journal.driver(record.id)):
             return
         processes.send(driver, signal.SIGTERM, still=lambda: self.journal.driver(record.id) == driver)
+        import asyncio
+
         for _ in range(int(CANCEL_S * 10)):
             if not self.journal.driver(record.id):
                 return
@@ -181,6 +187,9 @@ class Engine:
 
     async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
         """Let the run go on until it ends, or cannot go on by itself."""
+        from ..run import Run
+        from .drive import driven
+
         with self.journal.claim(record.id):
             record = self.journal.run(record.id)  # it may have been ended before the claim was ours
             if record.state in FINISHED:
@@ -216,12 +225,18 @@ class Engine:
         goal, contract = self.inputs(record.id).goal, self.contract(record.id)
         if not goal.source.file or contract is None or verdict is None or record.workflow not in PLANNED:
             return
+        from ..documents.plan import parse_plan
+        from ..documents.ticks import ticked
+
         folder = self.folder(record.id) / "files"
         folder.mkdir(exist_ok=True)
         plan = parse_plan(goal.text, goal.source.file)
         durable.write(folder / Path(goal.source.file).name, ticked(plan, contract.requirements, verdict), sync=False)
 
     def _ended(self, record: RunRecord, end: End) -> RunRecord:
+        from .handing import handed_over
+        from .telling import write_rounds
+
         ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
         if file := handed_over(self, ended):
             self._of(record).tell("handed over", file=file)
@@ -232,7 +247,13 @@ class Engine:
 
     # -- what a run is made of -----------------------------------------------------------------------------------------
 
-    def _kit(self, record: RunRecord, inputs: Inputs, spool: Spool, workspace: GitWorkspace) -> Kit:
+    def _kit(self, record: RunRecord, inputs: Inputs, spool: "Spool", workspace: "GitWorkspace") -> "Kit":
+        from ..budget import Budget
+        from ..kit import Kit
+        from . import limits
+        from .amending import amendments
+        from .telling import offered_run
+
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal = self._of(record)
         budget = Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings))
@@ -263,21 +284,29 @@ class Engine:
             offer=lambda draft: offered_run(self, record, workspace, draft=draft),
         )
 
-    def _capabilities(self, agent: str) -> Capabilities:
+    def _capabilities(self, agent: str) -> "Capabilities":
+        from ..runtimes import capabilities_of
+
         return self.runtime.capabilities if self.runtime else capabilities_of(agent)
 
-    def _spool(self, record: RunRecord, inputs: Inputs) -> Spool:
+    def _spool(self, record: RunRecord, inputs: Inputs) -> "Spool":
+        from ..spool import SUPERVISOR, Spool
+        from ..spool.slots import Slots
+
         return Spool(
             self.folder(record.id) / "spool",
             slots=self.shared.slots if self.shared else Slots(inputs.settings.cap),
             cap=inputs.settings.cap,
-            supervisor=self.supervisor,
+            supervisor=self.supervisor or SUPERVISOR,
             secrets=self._secrets(inputs),
             variables=lambda agent: self._given(inputs, agent),
         )
 
     def _given(self, inputs: Inputs, agent: str) -> dict[str, str]:
         """The variables that an agent may see: by the user's word, and for its own login."""
+        from ..config import user_home
+        from ..runtimes import login_of
+
         login = login_of(agent, inputs.settings.login_of(agent), self.environ, user_home(self.environ))
         names = (*inputs.settings.variables, *login.variables)
         return {name: self.environ[name] for name in names if name in self.environ}
@@ -289,7 +318,10 @@ class Engine:
         given = {name: self.environ[name] for name in names if name in self.environ}
         return {**secrets_in(self.environ), **given}
 
-    def _workspace(self, record: RunRecord, inputs: Inputs) -> GitWorkspace:
+    def _workspace(self, record: RunRecord, inputs: Inputs) -> "GitWorkspace":
+        from ..wire import Confinement
+        from ..workspaces.git import GitWorkspace
+
         pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
         confinement = Confinement(
             level=inputs.level,
@@ -342,6 +374,8 @@ class Engine:
 
     def owned(self, run_id: str) -> tuple[str, ...]:
         """Files that are no part of the run's work: as it was last judged, else as its kind has them."""
+        from ..steps import owned_by
+
         final, inputs = self.final(run_id), self.inputs(run_id)
         return (final.owned if final else ()) or owned_by(inputs.settings, inputs.goal.source.file)
 
@@ -372,10 +406,14 @@ class Engine:
 
     async def amend(self, run_id: str, change: Change) -> RunRecord:
         """A person's change of the contract; a run that goes on does so by the new one."""
+        from .amending import amend
+
         return await amend(self, run_id, change)
 
-    async def land(self, run_id: str, wanted: Wanted) -> Landing:
+    async def land(self, run_id: str, wanted: "Wanted") -> "Landing":
         """Bring a finished run home: what was proven, and nothing else."""
+        from .landing import land
+
         return await land(self, run_id, wanted)
 
     def answer(self, run_id: str, answer: str, *, comment: str, who: str) -> Question:

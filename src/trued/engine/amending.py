@@ -10,56 +10,20 @@ from ..documents.requirements import load_requirements
 from ..documents.ticket_plan import plan_of
 from ..errors import BadInput
 from ..kit import digest
+from ..proof.prove import prove
 from ..proof.room.bench import check_hash
+from ..proof.seal import seal
 from ..protocols import Tell
 from ..steps import LOGGED
-from ..types import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
+from ..types import Contract, Plan, Requirement, Requirements, RunRecord, Verdict
 from ..workspaces.git import GitWorkspace
-from .approving import FINISH, spoken_by_a_person
+from .approving import spoken_by_a_person
 from .asked import blobs_of
+from .records import AMENDED, FINISH, Amendment, Change, Inputs
 from .reproof import requirements_of
-from .start import Inputs
 
 if TYPE_CHECKING:
     from . import Engine
-
-AMENDED = "amend#"
-
-
-def is_contract(key: str) -> bool:
-    """Is this step's result a contract?"""
-    return key.rpartition("/")[2].startswith(("seal#", "sealed anew#", AMENDED))
-
-
-class Change(Value):
-    """What a person wants of the contract."""
-
-    requirements: Path | None = None  # another requirements file, in the place of the old one
-    add: Path | None = None  # requirements beside those that are there
-    remove: tuple[str, ...] = ()
-    keep: tuple[str, ...] = ()
-    supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
-    who: str
-    why: str
-
-    @property
-    def what(self) -> tuple[str, ...]:
-        """In words, for the journal."""
-        words = [f"requirements from {self.requirements.name}"] if self.requirements else []
-        words += [f"requirements of {self.add.name} added"] if self.add else []
-        words += [f"{name} removed" for name in self.remove] + [f"{name} is kept work" for name in self.keep]
-        return (*words, *(f"{name} supersedes {', '.join(tests)}" for name, tests in self.supersedes.items()))
-
-
-class Amendment(Value):
-    """As it stands in the journal: who, why, what, and the contract that is in force from there on."""
-
-    who: str
-    why: str
-    what: tuple[str, ...]
-    before: tuple[str, ...]  # steps that were taken under the contract before it
-    contract: Contract
-    verdict: Verdict | None = None  # of a run that had ended: the same commit, judged by the new contract
 
 
 def amendments(engine: "Engine", run_id: str) -> list[Amendment]:
@@ -131,7 +95,7 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
         undecided=contract.undecided,
         known=contract.base_facts,
     )
-    return await proof.seal(workspace, asked, terms, tell=tell)
+    return await seal(workspace, asked, terms, tell=tell)
 
 
 def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requirements, list[Path]]:
@@ -194,7 +158,7 @@ async def _judged(
     """By the new contract; what agents held against the work, and nobody settled, stands under it, too."""
     ids, final = [one.id for one in contract.requirements], engine.final(record.id)
     objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
-    return await proof.prove(
+    return await prove(
         workspace,
         contract,
         ids,

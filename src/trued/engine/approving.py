@@ -10,17 +10,14 @@ from ..errors import BadInput, Waiting
 from ..owned import without
 from ..people import WHOLE, WRITING, Since, asked_of
 from ..redact import Redactor
-from ..spool.folder import held
 from ..types import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
-from ..workspaces.since import since
-from .drive import End
+from .records import End
 
 if TYPE_CHECKING:
     from . import Engine
 
 REGRADED = ("done", "not proven", "waiting", "unjudged")
 HEARD = ("by hand ", "decided#")  # steps in which a workflow heard of people
-FINISH = "finish#"
 
 
 @dataclass(frozen=True)
@@ -51,6 +48,8 @@ def approvals(engine: "Engine", run_id: str) -> list[Approval]:
     record = engine.journal.run(run_id)
 
     def compare(before: str, after: str) -> Since:
+        from ..workspaces.since import since
+
         found = since(Path(record.repository), engine.home, run_id, before, after)
         return Since(without(found[1], owned), found[0]) if found else Since(known=False)
 
@@ -193,6 +192,8 @@ def _refuse_second(engine: "Engine", record: RunRecord, given: Approval) -> None
 
 def spoken_by_a_person(engine: "Engine", record: RunRecord) -> None:
     """No word is taken while an agent could give it: one that nothing confines, and that is at work."""
+    from ..spool.folder import held
+
     at_work = any(held(folder) for folder in (engine.folder(record.id) / "spool").glob("*"))
     if engine.inputs(record.id).level == "none" and at_work:
         what = f"run {record.id} is at work without a sandbox: its agents could speak for you"

@@ -15,7 +15,8 @@ from ..errors import BadInput, Interrupted, TruedError
 from ..types import Goal, RunRecord, Value
 from ..workspaces.git import Repository, open_repository
 from . import PLANNED, several
-from .start import Inputs, Request, prepared
+from .records import Inputs, Request
+from .start import prepared
 from .ticketed import TICKET
 
 if TYPE_CHECKING:

@@ -4,16 +4,16 @@ import asyncio
 import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
-from ..run import PlanOnly, Run
-from ..types import Outcome
-from ..workflows import workflow
+from .records import End
+
+if TYPE_CHECKING:
+    from ..run import Run
 
 STATES: dict[type[Exception], str] = {
-    PlanOnly: "planned",
     Waiting: "waiting",
     LimitReached: "limited",
     AgentFailed: "failed",
@@ -24,30 +24,21 @@ STATES: dict[type[Exception], str] = {
 }
 
 
-FINISHED = ("done", "not proven", "stopped", "cancelled")  # such a run never goes on
-
-
-@dataclass(frozen=True)
-class End:
-    """How a drive ended: with an outcome, or before one."""
-
-    state: str
-    code: int = 0
-    why: str = ""
-    outcome: Outcome | None = None
-
-
-async def driven(run: Run, cancelled: Path, *, alone: bool = True) -> End:
+async def driven(run: "Run", cancelled: Path, *, alone: bool = True) -> End:
     """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good.
 
     One that is not alone in its process is told of signals by whoever looks after all of them.
     """
+    from ..run import PlanOnly  # loaded when a run is driven: commands that look at runs import this module, too
+    from ..workflows import workflow
+
+    states = {**STATES, PlanOnly: "planned"}
     try:
         with told_to_stop(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
             await run.kit.workspace.begin()
             outcome = await workflow(run.settings.workflow)(run, run.kit.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
-        return End(STATES[type(end)], end.code, str(end))
+        return End(states[type(end)], end.code, str(end))
     return End(outcome.state, outcome=outcome)
 
 

@@ -4,15 +4,14 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from .. import durable
-from ..budget import feature_of
 from ..calls import Answered
 from ..documents.feature_list import is_feature_list, parse_feature_list
 from ..documents.handover import NAME, Standing, handover
 from ..documents.plan import parse_plan
 from ..estimate import Cast, Estimate, calls_of, estimate
-from ..types import Goal, Limit, RunRecord
-from ..wire import Amount, Spend
+from ..types import Goal, RunRecord
 from . import limits
+from .spent import spent_lines
 
 if TYPE_CHECKING:
     from . import Engine
@@ -58,49 +57,6 @@ def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
     yield f"trued ledger {name}", "shows every requirement with its grade"
     yield f"trued diff {name}", "shows the work"
     yield f"git switch {record.branch}", "lets you go on by hand; `trued verify` judges what you make of it"
-
-
-# -- what was used -----------------------------------------------------------------------------------------------------
-
-
-def spent_lines(engine: "Engine", run_id: str) -> Iterator[str]:
-    """The run, each task and each role: what they used, and of how much."""
-    rows, allowed = engine.journal.spends(run_id), limits.in_force(engine, run_id)
-    if not rows:
-        return
-    yield _spent("the run", rows, allowed)
-    for task in dict.fromkeys(row.task for row in rows if row.task):
-        yield _spent(task, [row for row in rows if row.task == task], allowed.task)
-    for feature in dict.fromkeys(map(feature_of, (row.step for row in rows))) if allowed.feature != Limit() else ():
-        own = [row for row in rows if feature and feature_of(row.step) == feature]
-        yield from [_spent(f"all of {feature}", own, allowed.feature)] if own else []
-    for role in dict.fromkeys(row.role for row in rows):
-        own = [row for row in rows if row.role == role]
-        yield _spent(role, own, allowed.roles.get(role, Limit()))
-
-
-def spent_by(rows: list[Spend]) -> Amount:
-    """All together; what is reserved and not yet paid is not in it."""
-    paid = [row.spent for row in rows]
-    return Amount(
-        usd=sum(one.usd for one in paid),
-        tokens=sum(one.tokens for one in paid),
-        calls=len({row.step for row in rows}),
-        seconds=sum(one.seconds for one in paid),
-    )
-
-
-def _spent(whose: str, rows: list[Spend], limit: Limit) -> str:
-    used = spent_by(rows)
-    how = {row.cost for row in rows}
-    mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""
-    parts = [
-        f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else ""),
-        f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
-        f"{used.calls} call{'' if used.calls == 1 else 's'}" + (f" of {limit.calls}" if limit.calls else ""),
-        f"{used.seconds / 60:.0f} min" + (f" of {limit.time / 60:.0f}" if limit.time else ""),
-    ]
-    return f"{whose}: {', '.join(parts)}"
 
 
 # -- beforehand --------------------------------------------------------------------------------------------------------

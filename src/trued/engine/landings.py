@@ -7,7 +7,7 @@ from ..kit import digest
 from ..types import Approval, Contract, RunRecord, Value, Verdict
 from ..workspaces.git import GitWorkspace
 from ..workspaces.landing import Landing as Home
-from .start import Inputs
+from .records import Inputs
 
 if TYPE_CHECKING:
     from . import Engine

@@ -3,15 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..budget import Window, kind_of
 from ..errors import BadInput
-from ..prices import price_of
-from ..runtimes import agent_of
 from ..spending import PARTS, QUOTA, WHOLE, Given, changed, limit_of
 from ..types import RunRecord, Settings, Spending
 from ..wire import Price
 
 if TYPE_CHECKING:
+    from ..budget import Window
     from . import Engine
 
 
@@ -39,14 +37,18 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
         engine.journal.of(record.id, engine.listen).tell("limit raised", scope=scope, what=what, to=number, who=who)
 
 
-def windows(engine: "Engine", run_id: str) -> dict[str, Window]:
+def windows(engine: "Engine", run_id: str) -> "dict[str, Window]":
     """What agents told last of the user's subscriptions."""
+    from ..budget import Window, kind_of
+
     told = [event.data for event in engine.journal.events(run_id) if event.kind == "quota"]
     return {kind_of(str(one["agent"])): Window.of(one) for one in told}
 
 
 def prices(settings: Settings) -> Callable[[str, str], Price]:
     """What an agent's model costs, by the user's own prices, a table, or the ceiling."""
+    from ..prices import price_of  # loaded when somebody works: `show` asks this module for limits alone
+    from ..runtimes import agent_of
 
     def price(agent: str, model: str) -> Price:
         kind, _, named = agent.partition(":")

@@ -9,11 +9,13 @@ from typing import Any
 from .. import durable, proof
 from ..documents.requirements import parse_requirements
 from ..errors import BadInput, StateFailed
+from ..proof.prove import prove
 from ..proof.receipts import bundle as bundles
 from ..proof.receipts import signing
 from ..proof.receipts.bundle import Bundle, blobs
 from ..proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
 from ..proof.room.bench import check_hash
+from ..proof.seal import seal
 from ..protocols import Tell
 from ..types import Approval, Contract, Grade, Verdict
 from ..workspaces import sides
@@ -108,9 +110,9 @@ async def again(
     contract = await _seen(sealed, base, head)
     async with visiting(request, home, base, head) as workspace:
         workspace.kept = None  # no fact that was taken before, not even by ourselves
-        fresh = await proof.seal(workspace, requirements_of(contract), _sealing(contract), tell=tell)
+        fresh = await seal(workspace, requirements_of(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
-        verdict = await proof.prove(
+        verdict = await prove(
             workspace,
             judging.model_copy(update={"interpreter": fresh.interpreter}),
             [one.id for one in account.requirements],

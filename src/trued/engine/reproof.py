@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from .. import proof, sealing
 from ..kit import digest
+from ..proof.prove import prove as judged
 from ..proof.room.bench import check_hash
+from ..proof.seal import seal as sealed_again
 from ..protocols import Tell
 from ..redact import Redactor, in_json
 from ..types import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
 from ..workspaces.git import GitWorkspace
-from .start import Inputs
+from .records import Inputs
 
 if TYPE_CHECKING:
     from . import Engine
@@ -113,7 +115,7 @@ class Proof:
         async def prove() -> str:
             ids = [one.id for one in sealed.requirements]
             owned = self.engine.owned(self.record.id)
-            verdict = await proof.prove(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
+            verdict = await judged(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
             tell("proven", subject=verdict.subject, commit=commit, grade=str(verdict.grade), holds=verdict.holds)
             redact = Redactor(self.engine._secrets(self.inputs)).within
             return in_json(redact, verdict.model_dump_json())
@@ -142,4 +144,4 @@ class Proof:
             caps=contract.caps,
             undecided=contract.undecided,
         )
-        return await proof.seal(self.workspace, asked, terms, tell=tell)
+        return await sealed_again(self.workspace, asked, terms, tell=tell)

@@ -5,7 +5,6 @@ import secrets
 from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path, PurePath
-from typing import Any
 
 from ..config import load_settings, user_config, user_home
 from ..documents.account import account
@@ -19,7 +18,7 @@ from ..errors import BadInput
 from ..located import read_text
 from ..roles import shelf
 from ..runtimes import agent_of, capabilities_of, described, kinds
-from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket, Value
+from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
 from ..workflows import WORKFLOWS, known
 from ..workspaces.git import Repository, open_repository
 from ..workspaces.repository import in_the_way
@@ -28,6 +27,7 @@ from .agents import chosen, elsewhere, playable
 from .asked import blobs_of
 from .casting import cast, trusted
 from .going_on import Known, going_on
+from .records import Inputs, Request
 from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
@@ -36,40 +36,6 @@ HANDOFF = "handoff"
 WORDS = {"pipeline": "docs/feature/", "team": ".trued/team/"}
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
-
-
-class Request(Value):
-    """What a person asks for on the command line."""
-
-    goal: str
-    repository: Path
-    workflow: str | None = None
-    requirements: Path | None = None
-    flags: dict[str, Any] = {}  # noqa: RUF012 (a frozen value)
-    trust: str = ""
-    branch: str = ""  # that an earlier run left, to go on from; HEAD: begin anew
-    base: str = ""  # the user's commit from which that branch began, where nobody else can tell
-
-
-class Inputs(Value):
-    """Everything a run was started with, copied into it: a resume reads nothing else."""
-
-    goal: Goal
-    settings: Settings
-    roles: dict[str, Role]
-    requirements: Requirements | None
-    requirements_file: str  # absolute: agents must not be able to read it
-    requirements_blobs: tuple[str, ...] = ()
-    instructions: str
-    level: str
-    version: str
-    dirty: tuple[str, ...] = ()  # uncommitted when it began: the run started from HEAD, without them
-    looked: str = ""  # agents that nobody named, in words; empty: all were named
-    start: str = ""  # where it goes on from, if not from its base
-    branch: str = ""  # its own, if it is not named after the run
-    base: str = ""  # the red side, if it is not the commit that was checked out
-    ticket: Ticket | None = None
-    onto: str = ""  # the branch that was checked out when it began, and where it lands; "" where none was
 
 
 def prepared(

@@ -15,13 +15,13 @@ from ..tickets.names import recognised
 from ..types import Goal, RunRecord, Settings, Ticket
 from ..workspaces.pushing import tip_at
 from ..workspaces.repository import Repository, tip_of
-from .drive import FINISHED
+from .records import FINISHED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from . import Engine
-    from .start import Inputs
+    from .records import Inputs
 
 TICKET = "ticket"
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")

@@ -10,6 +10,9 @@ from typing import IO
 
 from .. import proof, sealing
 from ..errors import BadInput, StateFailed
+from ..proof.prove import prove
+from ..proof.seal import seal
+from ..proof.unasked import unasked
 from ..protocols import Tell
 from ..redact import Redactor, in_json, secrets_in
 from ..types import Contract, Grade, Outcome, Requirements, Value, Verdict
@@ -72,7 +75,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                 *await sealing.suites_of(workspace, base.commit),
                 *await sealing.suites_of(workspace, head.commit),
             }
-            verdict = await proof.unasked(workspace, contract, verdict, sorted(suites, key=str))
+            verdict = await unasked(workspace, contract, verdict, sorted(suites, key=str))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
@@ -221,12 +224,12 @@ async def _sweep(places: Path, own: str) -> None:
 async def _sealed(workspace: GitWorkspace, given: Requirements, terms: proof.Sealing, tell: Tell) -> Contract:
     """With the base's own tests as guards, as in every run: they can refute, and never prove."""
     made, guards = await sealing.guarded(workspace, given)
-    return await proof.seal(workspace, made, replace(terms, guards=guards), tell=tell)
+    return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 
 async def _proven(workspace: GitWorkspace, contract: Contract, head: Side, tell: Tell) -> Verdict:
     ids = [one.id for one in contract.requirements]
-    return await proof.prove(workspace, contract, ids, head.commit, subject=SUBJECT, tell=tell)
+    return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, tell=tell)
 
 
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:

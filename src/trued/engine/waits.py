@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..people import is_manual, steps_of
 from ..types import Judged, Requirement, RunRecord, Value
 from .approving import untaken
-from .drive import FINISHED
+from .records import FINISHED
 
 if TYPE_CHECKING:
     from . import Engine

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import processes
 from ..errors import BadInput, Busy, Diverged, StateFailed
-from ..protocols import Decide, Step
 from ..types import Approval, Event, Question, RunRecord
-from ..wire import Amount, Spend
+
+if TYPE_CHECKING:
+    from ..protocols import Decide, Step
+    from ..wire import Amount, Spend
 
 PAST = 50  # calls that are enough to know what one takes
 BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
@@ -243,11 +246,11 @@ class SqliteJournal:
         rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
         return [Approval(**dict(row)) for row in rows]
 
-    def spends(self, run: str) -> list[Spend]:
+    def spends(self, run: str) -> "list[Spend]":
         """All that a run has reserved and spent."""
         return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
 
-    def past(self, role: str, agent: str) -> list[Spend]:
+    def past(self, role: str, agent: str) -> "list[Spend]":
         """What such calls used before, newest first."""
         where = "role = ? and agent = ? and state = 'done'"
         rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
@@ -274,7 +277,7 @@ class RunJournal:
     def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
         self.journal, self.run, self.listen = journal, run, listen
 
-    async def once(self, key: str, inputs: str, step: Step) -> str:
+    async def once(self, key: str, inputs: str, step: "Step") -> str:
         rows = self.journal._rows("select inputs, value from step where run = ? and key = ?", (self.run, key))
         if rows:
             if rows[0]["inputs"] != inputs:
@@ -317,7 +320,7 @@ class RunJournal:
             statement = f"update question set {sets} where run = ? and key = ? and answer = ''"  # noqa: S608
             return db.execute(statement, values).rowcount == 1
 
-    def spend(self, decide: Decide) -> Spend | None:
+    def spend(self, decide: "Decide") -> "Spend | None":
         """One synced transaction: whoever else reserves waits for it, in this process or another."""
         with self.journal.writing(self.journal._synced) as db:
             cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
@@ -331,7 +334,7 @@ class RunJournal:
             db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
         return decided
 
-    def past(self, role: str, agent: str) -> list[Spend]:
+    def past(self, role: str, agent: str) -> "list[Spend]":
         return self.journal.past(role, agent)
 
     def approvals(self) -> list[Approval]:
@@ -345,14 +348,16 @@ _AMOUNTS = ("usd", "tokens", "seconds")
 _PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
 
 
-def _spend(row: sqlite3.Row) -> Spend:
-    def amounts(of: str) -> Amount:
+def _spend(row: sqlite3.Row) -> "Spend":
+    from ..wire import Amount, Spend  # loaded where calls are looked at
+
+    def amounts(of: str) -> "Amount":
         return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
 
     return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
 
 
-def _columns(spend: Spend) -> dict[str, object]:
+def _columns(spend: "Spend") -> dict[str, object]:
     plain = {name: getattr(spend, name) for name in _PLAIN}
     reserved = {f"reserved_{name}": getattr(spend.reserved, name) for name in _AMOUNTS}
     return {**plain, **reserved, **{f"spent_{name}": getattr(spend.spent, name) for name in _AMOUNTS}}

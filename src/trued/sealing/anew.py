@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from .. import proof
 from ..kit import digest
 from ..proof.room.bench import check_hash
+from ..proof.seal import seal
 from ..steps import Steps
 from ..types import Case, Contract, ExamplesCheck, Finding, Outcomes, Requirement, Requirements, Verdict
 from .examine import Examination, Examining
@@ -103,7 +104,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             undecided=undecided,
             known=contract.base_facts,
         )
-        sealed = await proof.seal(steps.kit.workspace, asked, terms, tell=steps.tell("sealed anew"))
+        sealed = await seal(steps.kit.workspace, asked, terms, tell=steps.tell("sealed anew"))
         return sealed.model_dump_json()
 
     inputs = digest(proof.contract_hash(contract), [each.model_dump(mode="json") for each in requirements])

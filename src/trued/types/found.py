@@ -3,6 +3,8 @@
 from collections.abc import Collection
 from typing import ClassVar, Literal, Self
 
+from pydantic import Field
+
 from .asked import Environment, Requirement, Serve
 from .claims import Finding
 from .scales import Grade, Grown, Outcomes, Value
@@ -153,7 +155,7 @@ class Contract(Grown):
 
     base: str
     requirements: tuple[Requirement, ...]
-    environment: Environment = Environment()
+    environment: Environment = Field(default_factory=Environment)
     frozen: dict[str, str] = {}  # path → blob hash, as on base; "" where base has no such file
     held_out: bool = False  # nobody but the engine can read the cases: probed
     held_out_why: str = ""

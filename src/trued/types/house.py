@@ -43,13 +43,15 @@ class Rate(Value):
 class Spending(Limit):
     """What a run may use, each of its features and tasks, and each role in it."""
 
-    feature: Limit = Limit()
-    task: Limit = Limit()
+    feature: Limit = Field(default_factory=Limit)
+    task: Limit = Field(default_factory=Limit)
     roles: dict[str, Limit] = {}
     quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, where the agent tells; 0: all
     call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call that nobody knows yet
     call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests of a full context
-    ceiling: Rate = Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)  # of a model whose price nobody knows
+    ceiling: Rate = Field(
+        default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)
+    )  # of a model whose price nobody knows
 
 
 class ForgeSettings(Value):
@@ -103,8 +105,8 @@ class Settings(Value):
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     parallel: int = Field(default=1, ge=1)  # tasks of a team at the same time
-    team: TeamSettings = TeamSettings()
-    commands: Commands = Commands()
+    team: TeamSettings = Field(default_factory=TeamSettings)
+    commands: Commands = Field(default_factory=Commands)
     yes: bool = False
     accept: Grade = Grade.ATTESTED  # the lowest grade that counts as success
     sandbox: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
@@ -122,12 +124,12 @@ class Settings(Value):
     bring: tuple[str, ...] = ()  # agents that load the project's own hooks, servers and skills, by the user's word
     wait: bool = True  # for a provider that lets nobody go on; else the run ends and can be resumed
     prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow: refused, or asked about
-    limits: Spending = Spending()
+    limits: Spending = Field(default_factory=Spending)
     prices: dict[str, Rate] = {}  # the user's own, by model or agent
-    environment: Environment = Environment()  # of checks, where the requirements file names none
+    environment: Environment = Field(default_factory=Environment)  # of checks, where the requirements file names none
     serve: Serve | None = None  # of pages, previews and exchanges, where the requirements file names none
-    forge: ForgeSettings = ForgeSettings()
-    tickets: TicketSettings = TicketSettings()
+    forge: ForgeSettings = Field(default_factory=ForgeSettings)
+    tickets: TicketSettings = Field(default_factory=TicketSettings)
 
     def login_of(self, agent: str) -> str:
         kind = agent.partition(":")[0]

@@ -7,7 +7,8 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 
 class Value(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    # built when first used: a short command needs a few of all these
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 class Grown(Value):

@@ -1,14 +1,26 @@
 """What people are shown of a run, made from its journal alone, so that it can be made again at any time."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from ..types import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
-from .features import features_of
-from .progress import Progress, label_of, scope_of, sentence, waits_for
-from .rows import Call, Checks, Remark, Row
-from .stages import stages_of
-from .team import team_of
+
+if TYPE_CHECKING:
+    from .features import features_of
+    from .progress import Progress, label_of, scope_of, sentence, waits_for
+    from .rows import Call, Checks, Remark, Row
+    from .stages import stages_of, told_stage
+    from .team import team_of, told_team
+
+_HOMES = {
+    "features": ("features_of",),
+    "progress": ("Progress", "label_of", "scope_of", "sentence", "waits_for"),
+    "rows": ("Call", "Checks", "Remark", "Row"),
+    "stages": ("stages_of", "told_stage"),
+    "team": ("team_of", "told_team"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}  # loaded when they are used
 
 __all__ = [
     "Call",
@@ -27,11 +39,19 @@ __all__ = [
     "stages_of",
     "state_of",
     "team_of",
+    "told_stage",
+    "told_team",
     "waits_for",
 ]
 
 OVER = ("done", "not proven", "stopped", "cancelled")  # no agent of such a run will ever be asked again
 HELD_BACK = "(held out until the run has ended)"
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'trued.views' has no attribute {name!r}")
+    return getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
 
 
 def state_of(record: RunRecord, driver: int) -> str:
@@ -50,6 +70,11 @@ def shown(
     record: RunRecord, driver: int, events: Iterable[Event], questions: Iterable[Question] = ()
 ) -> dict[str, Any]:
     """`show RUN --json`."""
+    from .features import features_of
+    from .progress import Progress
+    from .stages import stages_of
+    from .team import team_of
+
     told = list(events)
     seen = Progress(told)
     at_work = state_of(record, driver) == "running"
@@ -65,7 +90,7 @@ def shown(
     }
 
 
-def _called(call: Call, *, at_work: bool) -> dict[str, Any]:
+def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
     state = "unfinished" if call.state == "running" and not at_work else call.state
     return {
         "key": call.key,
@@ -114,6 +139,8 @@ def min_grade(grades: Iterable[str]) -> str:
 
 
 def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
+    from .progress import sentence
+
     return {
         "id": one.id,
         "grade": str(one.grade),

@@ -7,7 +7,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from .. import proof
-from ..proof.room.bench import check_hash
 from ..types import (
     Case,
     Check,
@@ -74,6 +73,8 @@ class Verification:
 
     def checks(self, judged: Judged) -> list["Checked"]:
         """What each check of a requirement showed, base against head."""
+        from ..proof.room.bench import check_hash  # loaded for a verdict, not for the help
+
         taken = set(judged.evidence)
         facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
         listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
