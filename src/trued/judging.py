@@ -15,7 +15,7 @@ from .proof.prove import prove
 from .redact import in_json
 from .session import Session
 from .steps import Steps
-from .types import Contract, Finding, Outcomes, Plan, Task, TestsCheck, Value, Verdict
+from .types import Contract, Finding, Grade, Outcomes, Plan, Task, TestsCheck, Value, Verdict
 
 FRUITLESS = 2  # rounds that end with the same failing set: then one case is shown
 NO_PROGRESS = 2  # rounds that changed nothing: a third would not, either
@@ -202,10 +202,16 @@ class Judging(Patterns):
         unsure = [one for each in self.line.unsure.values() for one in each]
         given = [one.model_dump(mode="json") for one in objections]
         inputs = digest(head, ids, given, self.line.contract_hash, *unsure)
+        owned = (*self.steps.owned, *self.line.laid)
+        same = self._taken(digest(inputs, owned)) if name == "finish" else None
 
         async def step() -> str:
             for one in unrun:
                 self.steps.tell(name)("objection not run", what=self.kit.redact(one.what), by=one.by, why=one.where)
+            if same:
+                verdict = same.model_copy(update={"subject": _name(subject)})
+                self.steps.tell(name)("proven", **_summary(verdict), taken_by=self.line.last[1])
+                return verdict.model_dump_json()
             async with self.kit.turn():
                 verdict = await prove(
                     self.kit.workspace,
@@ -215,7 +221,7 @@ class Judging(Patterns):
                     subject=_name(subject),
                     objections=objections,
                     known=tuple(self.line.known),
-                    owned=(*self.steps.owned, *self.line.laid),
+                    owned=owned,
                     tell=self.steps.tell(name),
                 )
             verdict = verdict.about(wanted) if more else verdict
@@ -223,9 +229,20 @@ class Judging(Patterns):
             self.steps.tell(name)("proven", **_summary(verdict))
             return in_json(self.kit.redact, verdict.model_dump_json())
 
-        verdict = Verdict.model_validate_json(await self.steps.once(key, inputs, step))
-        self.line.known.extend(verdict.evidence)
+        found = await self.steps.once(key, inputs, step)
+        verdict = Verdict.model_validate_json(found)
+        self.line.last = (digest(inputs, owned), key, found)
+        known = {one.id for one in self.line.known}
+        self.line.known.extend(one for one in verdict.evidence if one.id not in known)
         return verdict
+
+    def _taken(self, inputs: str) -> Verdict | None:
+        """The last verdict, where it is on this very commit, contract, requirements and objections: nothing is new to
+        see. What the environment kept from being judged is tried again."""
+        taken_from, _, found = self.line.last
+        verdict = Verdict.model_validate_json(found) if taken_from == inputs else None
+        judged = verdict and all(one.grade is not Grade.UNJUDGED for one in verdict.requirements)
+        return verdict if judged else None
 
     async def _weighed(self, contract: Contract) -> Contract:
         """Whoever checks and has mended something is an implementer: its vendor's cases prove no more by themselves."""

@@ -73,6 +73,7 @@ class Line:
     laid: tuple[str, ...] = ()  # documents that came before the work: no part of it, but anybody's to change
     owned: tuple[str, ...] = ()  # the engine's own files: no agent's, and no part of the work
     heard: list[Heard] = field(default_factory=list)  # of people, and what the run went on without
+    last: tuple[str, str, str] = ("", "", "")  # verdict: what it was taken from, its step, and the verdict itself
     finished: Verdict | None = None  # by checks alone, and only while nothing was done since
     rejected: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by people, for those who build, by task
     clones: dict[str, str] = field(default_factory=dict)  # session clone → scope that it belongs to
