@@ -1,7 +1,7 @@
 """The three things that can be swapped: who works, where, and what remembers."""
 
 import socket
-from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -209,6 +209,11 @@ class Workspace(Protocol):
         ...
 
     async def read(self, commit: str, path: str) -> bytes | None: ...
+
+    async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        """Those of these files that the commit has: one look for all of them."""
+        ...
+
     async def tree(self, commit: str) -> str: ...
     async def changed(self, base: str, head: str) -> tuple[str, ...]: ...
     async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]: ...

@@ -3,15 +3,16 @@
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from .. import sources
-from ..documents.requirements import load_requirements
 from ..errors import BadInput, Untrusted
 from ..located import read_text
 from ..located.spots import FILE_LIMIT
-from ..sources import Source
 from ..types import Environment, Requirement, Requirements
 from ..workspaces.git import GitWorkspace
+
+if TYPE_CHECKING:
+    from ..sources import Source
 
 MARKDOWN = (".md", ".markdown")
 MOST_FILES = 500  # of specifications in one repository
@@ -20,7 +21,11 @@ MOST_FILES = 500  # of specifications in one repository
 def named(path: Path) -> Requirements:
     """The user's own file: requirements with checks, or Markdown that says what must hold."""
     if path.suffix.lower() in MARKDOWN:
+        from .. import sources  # loaded where a repository's own words are read
+
         return sources.read_file(str(path), read_text(path))
+    from ..documents.requirements import load_requirements
+
     return load_requirements(path)
 
 
@@ -39,6 +44,8 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     The base's words and checks stand, whatever the head made of them; what the head adds is asked, too, but its checks
     are the implementer's own and are left out.
     """
+    from .. import sources
+
     base = workspace.base
     blobs = {side: await workspace.blobs(side) for side in (base, head)}
     taken = _taken(blobs[base], blobs[head])
@@ -58,8 +65,10 @@ async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple
     return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
 
 
-def _taken(on_base: Iterable[str], here: Iterable[str]) -> dict[str, Source]:
+def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, Source]":
     """By what the base has: a head that brings another kind of requirements does not choose what counts."""
+    from .. import sources
+
     if not (taken := sources.found(on_base)):
         return sources.found(here)
     kinds = set(taken.values())
@@ -67,7 +76,7 @@ def _taken(on_base: Iterable[str], here: Iterable[str]) -> dict[str, Source]:
 
 
 async def _texts(
-    workspace: GitWorkspace, commit: str, taken: Mapping[str, Source], there: Mapping[str, str]
+    workspace: GitWorkspace, commit: str, taken: "Mapping[str, Source]", there: Mapping[str, str]
 ) -> dict[str, str]:
     paths = [path for path in sorted(taken) if path in there]
     if len(paths) > MOST_FILES:

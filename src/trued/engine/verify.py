@@ -173,13 +173,15 @@ async def visiting(request: VerifyRequest, home: Path, base: Side, *others: Side
         sight = Confinement(level=level, hidden=tuple(hidden))
         workspace = GitWorkspace(base.root or base.git, place, SUBJECT, "", base.commit, sight)
         workspace.kept = home.resolve()
-        await workspace.store.begin(base.commit, depth=1)
+        if unlike := [one for one in others if len(one.commit) != len(base.commit)]:
+            what = f"{base.place} and {unlike[0].place} name their objects in different ways (sha1 and sha256)"
+            raise BadInput(what, then="compare two repositories of one kind")
+        named = {f"head{number}": one for number, one in enumerate(others)}
+        same = {name: one.commit for name, one in named.items() if one.objects == base.objects}
+        await workspace.store.begin(base.commit, depth=1, beside=same)
         await workspace.begin()
-        for number, one in enumerate(others):
-            if len(one.commit) != len(base.commit):
-                what = f"{base.place} and {one.place} name their objects in different ways (sha1 and sha256)"
-                raise BadInput(what, then="compare two repositories of one kind")
-            await workspace.store.bring(str(one.objects), one.commit, f"head{number}", depth=1)
+        for name in named.keys() - same.keys():
+            await workspace.store.bring(str(named[name].objects), named[name].commit, name, depth=1)
         yield workspace
 
 

@@ -6,7 +6,7 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import AsyncIterator, Collection, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -147,6 +147,9 @@ class GitWorkspace:
 
     async def read(self, commit: str, path: str) -> bytes | None:
         return await self.store.read(commit, path)
+
+    async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        return await self.store.read_all(commit, paths)
 
     async def tree(self, commit: str) -> str:
         return await self.store.tree(commit)

@@ -93,6 +93,8 @@ async def _opened(place: Path, revision: str) -> Side:
     if found is None or top is None:
         raise BadInput(f"{_shown(place)} is not in a git repository", then="name a folder inside one")
     git = Git(found)
+    if both := await _at_once(git, revision):
+        return Side(found, Path(both[0]), None if found == top else top, both[1], revision)
     code, out, said = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
         raise BadInput(f"git cannot read {_shown(place)}: {_last(said)}", then="name a git repository")
@@ -105,6 +107,22 @@ async def _opened(place: Path, revision: str) -> Side:
         raise BadInput(f"{_shown(top)} has no commit {revision!a}", then="`git log --all` there lists what it has")
     root = None if found == top else top
     return Side(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
+
+
+async def _at_once(git: Git, revision: str) -> tuple[str, str] | None:
+    """Folder of objects and commit by one look; None where anything is odd, and each is asked for by itself."""
+    if "\0" in revision:
+        return None
+    words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
+    code, out, _ = await git.attempt(*words, within_s=LOOK_S)
+    lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # which it says, too
+    if (
+        code != 0
+        or len(lines) != len(("folder", "commit"))
+        or not _COMMIT.fullmatch(commit := lines[1].decode("latin-1"))
+    ):
+        return None
+    return os.fsdecode(lines[0]), commit
 
 
 def _around(place: Path) -> Path | None:
@@ -145,9 +163,12 @@ def _shown(path: Path) -> str:
 
 async def in_history(sides: Sequence[Side], blobs: Collection[str]) -> bool:
     """Whether one of these contents is in the history of one of these commits, under whatever name."""
+    there: dict[tuple[Path, int], set[str]] = {}
     for one in {(one.git, one.commit): one for one in sides}.values():
-        known = await _there(one, blobs)
-        if known and await _reached(one, known):
+        repository = one.objects, len(one.commit)
+        if repository not in there:
+            there[repository] = await _there(one, blobs)
+        if there[repository] and await _reached(one, there[repository]):
             return True
     return False
 

@@ -23,6 +23,7 @@ ENGINE = "trued"
 UNDONE_READ = 50  # files that an agent wrote where nothing is its own: of more, nobody reads the content
 AT_ONCE = 32  # git processes for the files of one commit: each holds a few of ours open
 LISTED = 7  # commits whose files are remembered: base, start and head, again and again
+REMEMBERED, SMALL = 512, 1 << 16  # contents that are remembered, and how long one may be: manifests, settings, tests
 _HASH = re.compile(r"[0-9a-f]{4,64}")
 _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
@@ -58,41 +59,65 @@ class Store:
         name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
         self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
         self.git = Git(self.folder, home / "runs" / run / "git.lock")
-        self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}  # of whole commits, which never change
+        # what a name that is a hash means never changes: nothing of it is asked twice
+        self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}
+        self._trees: dict[str, str] = {}
+        self._changed: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._contents: dict[str, bytes] = {}
 
     def ref(self, name: str) -> str:
         return f"refs/trued/{self.run}/{name}"
 
     # -- beginning --------------------------------------------------------------------------------------------------
 
-    async def begin(self, base: str, *, depth: int = 0) -> None:
-        """The store is there and holds `base` with its history; no git of a killed engine writes any more."""
+    async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
+        """The store is there and holds `base` with its history; no git of a killed engine writes any more.
+
+        `beside`: more commits of the same repository, by the names under which they are kept.
+        """
         await self.git.alone()
         self._unlock()
         self.mend(*self._loose())
         if not self.folder.is_dir():
-            await self._make()
-        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
-        if code == 0 and found.decode().strip() == base:
+            await self._make(base)
+        elif not beside and await self._begun() == base:
             return
-        await self.bring(await self.source(), base, "base", depth=depth)
+        await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
+
+    async def _begun(self) -> str:
+        """The base that the store holds already; mostly a file tells, and no process is needed."""
+        file = self.folder / self.ref("base")
+        if file.is_file():
+            return file.read_text(errors="replace").strip()
+        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
+        return found.decode().strip() if code == 0 else ""
 
     async def bring(self, source: str, commit: str, name: str, *, depth: int = 0) -> None:
-        """Copy a commit from a folder of objects, by hash: what does not have the hash that it is asked by is refused.
+        await self.bring_all(source, {name: commit}, depth=depth)
 
-        With `depth` that many commits of its history, else all of it.
+    async def bring_all(self, source: str, commits: Mapping[str, str], *, depth: int = 0) -> None:
+        """Copy commits from a folder of objects, by hash: what does not have the hash that it is asked by is refused.
+
+        With `depth` that many commits of their history, else all of it.
         """
         trusting = {"GIT_CONFIG_GLOBAL": str(self.folder / "trusting")}
         quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
         history = f"--depth={depth}" if depth else "--update-shallow"
         try:
             await self.git(
-                *("fetch", *quiet, history, source, f"+{commit}:{self.ref(name)}"),
+                *(
+                    "fetch",
+                    *quiet,
+                    history,
+                    source,
+                    *(f"+{commit}:{self.ref(name)}" for name, commit in commits.items()),
+                ),
                 variables=trusting,
                 settings=(*SYNCED, "protocol.version=2"),
             )
         except GitFailed as error:
-            what = f"cannot copy {commit[:12]} from {source}: {error.said.strip().splitlines()[-1]}"
+            names = " and ".join(commit[:12] for commit in commits.values())
+            what = f"cannot copy {names} from {source}: {error.said.strip().splitlines()[-1]}"
             raise BadInput(what) from error
 
     def _unlock(self) -> None:
@@ -114,11 +139,11 @@ class Store:
             if file.is_file() and not _REF.fullmatch(file.read_bytes()):
                 file.unlink(missing_ok=True)
 
-    async def _make(self) -> None:
+    async def _make(self, base: str) -> None:
         aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
         try:
             self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            hashes = await Git(Path(await self.source())).line("rev-parse", "--show-object-format")
+            hashes = "sha256" if len(base) == len(hashlib.sha256().hexdigest()) else "sha1"
             await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
             (aside / "info").mkdir(exist_ok=True)
             (aside / "info" / "attributes").write_text(ATTRIBUTES)
@@ -162,7 +187,12 @@ class Store:
         return (await self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}"))[0] == 0
 
     async def tree(self, commit: str) -> str:
-        return await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        if commit in self._trees:
+            return self._trees[commit]
+        found = await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        if _REF.fullmatch(commit.encode()):
+            self._trees = {**dict(list(self._trees.items())[-REMEMBERED:]), commit: found}
+        return found
 
     async def check_out(self, commit: str, work: Path, index: Path) -> None:
         """Bring `work` to the commit; what lies there and is not in the index stays, unless it is in the way."""
@@ -325,6 +355,9 @@ class Store:
         return found
 
     async def read(self, commit: str, path: str) -> bytes | None:
+        if commit in self._listed:
+            _, kind, blob = self._listed[commit].get(path, ("", "", ""))
+            return await self._content(blob) if kind == "blob" else None
         code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
         if code == 0:
             return out
@@ -332,9 +365,51 @@ class Store:
         named = (await self.entries(commit)).get(path) if "\\x" in path else None  # bytes that are no UTF-8
         return await self.git("cat-file", "blob", named[1]) if named else None
 
+    async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        """What is in those of these files that the commit has, by one look."""
+        listed = await self.entries(commit)
+        blobs = {path: listed[path][1] for path in paths if path in listed}
+        known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
+        lacking = list(dict.fromkeys(blob for blob in blobs.values() if blob not in known))
+        found = await self._batch(lacking) if lacking else {}
+        for blob, content in found.items():
+            self._remember(blob, content)
+        return {path: found[blob] if blob in found else known[blob] for path, blob in blobs.items()}
+
+    async def _batch(self, blobs: Sequence[str]) -> dict[str, bytes]:
+        asked = "".join(f"{blob}\n" for blob in blobs).encode()
+        out, at = await self.git("cat-file", "--batch", stdin=asked), 0
+        found: dict[str, bytes] = {}
+        for blob in blobs:
+            end = out.index(b"\n", at)
+            name, _, size = out[at:end].decode().partition(" blob ")
+            if name != blob or not size.isdigit():
+                raise StateFailed(f"{self.folder} lost {blob[:12]}: {out[at:end][:200].decode(errors='replace')}")
+            at = end + 1 + int(size) + 1
+            found[blob] = out[end + 1 : at - 1]
+        return found
+
+    async def _content(self, blob: str) -> bytes:
+        if blob not in self._contents:
+            content = await self.git("cat-file", "blob", blob)
+            self._remember(blob, content)
+            return content
+        return self._contents[blob]
+
+    def _remember(self, blob: str, content: bytes) -> None:
+        if len(content) <= SMALL:
+            while len(self._contents) >= REMEMBERED:
+                self._contents.pop(next(iter(self._contents)))
+            self._contents[blob] = content
+
     async def changed(self, base: str, head: str) -> tuple[str, ...]:
+        if (base, head) in self._changed:
+            return self._changed[base, head]
         out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
-        return tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
+        found = tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
+        if _REF.fullmatch(base.encode()) and _REF.fullmatch(head.encode()):
+            self._changed = {**dict(list(self._changed.items())[-LISTED:]), (base, head): found}
+        return found
 
 
 def _fixed(path: str, fixed: Collection[str]) -> bool:

@@ -23,10 +23,12 @@ import json, os, sys
 from importlib import metadata, util
 plugins, versions = [], {}
 for one in metadata.distributions():
-    name = one.metadata["Name"]
-    if not name:
+    said = one.read_text("METADATA") or one.read_text("PKG-INFO") or ""  # two lines of it: the rest is long to parse
+    lines = [line.partition(":") for line in said.replace("\\r", "").split("\\n\\n", 1)[0].split("\\n")]
+    fields = {key: value.strip() for key, _, value in lines if key in ("Name", "Version")}
+    if not fields.get("Name"):
         continue
-    versions.setdefault(name.lower(), one.version)
+    versions.setdefault(fields["Name"].lower(), fields.get("Version", ""))
     plugins += [[e.name, e.value.split(":")[0]] for e in one.entry_points if e.group == "pytest11"]
 print(json.dumps({
     "executable": sys.executable, "version": list(sys.version_info[:3]),
