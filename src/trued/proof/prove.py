@@ -396,8 +396,8 @@ async def _own_modules(workspace: Workspace, contract: Contract, bench: Bench) -
     }
     if not lacking & bench.modules:
         return frozenset()
-    texts = [await workspace.read(contract.base, name) or b"" for name in MANIFESTS]
-    declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts).decode("utf-8", "replace").lower().replace("-", "_"))
+    texts = await workspace.read_all(contract.base, MANIFESTS)
+    declared = re.split(r"[^a-z0-9_]+", b"\n".join(texts.values()).decode("utf-8", "replace").lower().replace("-", "_"))
     return frozenset(one for one in lacking & bench.modules if one.lower() not in declared)
 
 
@@ -419,15 +419,16 @@ def _said(graft: Graft) -> list[str]:
 async def _texts(workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, str]:
     """Changed code, as it is here."""
     paths = [one for one in changed if one.endswith(CODE)][:MOST_FILES]
-    found = {path: await workspace.read(commit, path) for path in paths}
+    found = await workspace.read_all(commit, paths)
     return {path: _read(content) for path, content in found.items() if content}
 
 
 async def _added(workspace: Workspace, base: str, texts: Mapping[str, str]) -> dict[str, list[tuple[int, str]]]:
     """The lines of changed code that the base does not have."""
     found: dict[str, list[tuple[int, str]]] = {}
+    there = await workspace.read_all(base, texts)
     for path, text in texts.items():
-        before = set(_read(await workspace.read(base, path) or b"").splitlines())
+        before = set(_read(there.get(path, b"")).splitlines())
         found[path] = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line not in before]
     return found
 

@@ -165,7 +165,8 @@ async def _beside(
     if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
         return {}
     named = [path for path in blobs if named_like_a_test(path)]
-    return {path: blobs[path] for path in named if holds_tests(path, await workspace.read(workspace.base, path) or b"")}
+    texts = await workspace.read_all(workspace.base, named)
+    return {path: blobs[path] for path in named if holds_tests(path, texts.get(path, b""))}
 
 
 async def _plugins(
@@ -174,8 +175,8 @@ async def _plugins(
     if not any(isinstance(check, TestsCheck) for one in requirements for check in one.checks):
         return {}
     paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
-    texts = {path: (await workspace.read(workspace.base, path) or b"").decode("utf-8", "replace") for path in paths}
-    return plugins(texts, blobs)
+    found = await workspace.read_all(workspace.base, paths)
+    return plugins({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
 
 
 async def _taken(
