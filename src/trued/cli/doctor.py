@@ -11,12 +11,17 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ..documents.kind import STEPS
-from ..engine import agents, lent_left, sandboxes
+from ..engine import agents, lent_left, sandboxes, within_reach
 from ..types import Settings
 from .kind import kind_here
 
 GIT = (2, 30)  # the first with all that the private store uses
 FREE_BYTES = 1024**3  # clones and rooms of a middling repository
+SESSION_FIX = {
+    "bubblewrap": "use Linux 6.12 or newer with Landlock, and take folders of your session out of `readable`",
+    "landlock": "install bubblewrap: apt install bubblewrap, or dnf or pacman likewise; and use Linux 6.12 or newer",
+    "none": "let a sandbox confine them",
+}
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
@@ -33,7 +38,7 @@ class Found:
 
 
 def findings(home: Path, settings: Settings, top: Path | None = None) -> list[Found]:
-    machine = [_python(), _git(), *_sandbox(), _home(home), _space(home), _browser()]
+    machine = [_python(), _git(), *_sandbox(), _session(settings), _home(home), _space(home), _browser()]
     project = [_project(top, settings)] if top else []
     return [*machine, *_agents(settings), *_logins(settings, home), _network(settings), *project]
 
@@ -109,6 +114,20 @@ def _sandbox() -> Iterator[Found]:
             yield Found(one.level, "ok", f"works: the canary could not get out{used}{left}")
         else:
             yield Found(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
+
+
+def _session(settings: Settings) -> Found:
+    """Tried by listening here and connecting from the sandbox: could an agent at work type for the person?"""
+    level, reached = within_reach(settings)
+    facts = {"level": level, "reached": list(reached)}
+    if not reached:
+        says = "agents reach no window, bus, terminal or key agent of yours: your word is taken while they work, too"
+        return Found("session", "ok", says, facts=facts)
+    says = (
+        f"at level {level} agents reach {', '.join(reached)} of your session and could speak for you:"
+        " approve, answer, amend and land are refused while an agent of that run is at work"
+    )
+    return Found("session", "missing", says, SESSION_FIX[level], facts)
 
 
 def _home(home: Path) -> Found:

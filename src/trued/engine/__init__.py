@@ -16,8 +16,8 @@ from ..errors import Busy, Cancelled, Waiting
 from ..journals.sqlite import RunJournal, SqliteJournal
 from ..redact import Redactor, secrets_in
 from ..spending import Given
-from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Verdict
-from .approving import Word, answered, approvals, say
+from ..types import Approval, Contract, Event, Outcome, Question, RunRecord, Settings, Verdict
+from .approving import Word, answered, approvals, could_speak, say
 from .records import AMENDED, FINISH, FINISHED, Amendment, Change, End, Inputs, Request, is_contract
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .landing import Landing, Wanted
     from .several import Shared
 
-__all__ = ["FINISHED", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes"]
+__all__ = ["FINISHED", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes", "within_reach"]
 
 PLANNED = ("purple", "solo")  # workflows whose file is a plan
 CANCEL_S = 30.0  # for a driver to end its agents
@@ -45,6 +45,15 @@ def sandboxes() -> "list[LevelState]":
     from ..workspaces.sandbox import probe
 
     return probe()
+
+
+def within_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
+    """The sandbox that agents would have with these settings, and what of the person's session they could reach."""
+    from ..wire import Confinement
+    from ..workspaces.sandbox import best, reach
+
+    level = best(settings.sandbox, allow_unsandboxed=True)
+    return level, reach(Confinement(level=level, network=settings.network, readable=settings.readable))
 
 
 def lent_left(home: Path) -> list[str]:
@@ -274,7 +283,7 @@ class Engine:
             secret_blobs=frozenset(inputs.requirements_blobs),
             instructions=inputs.instructions,
             redact=Redactor(self._secrets(inputs)).within,
-            person=self.person,
+            person=partial(self._heard, record),
             began=record.created_at,
             amended=tuple((frozenset(one.before), one.contract) for one in amendments(self, record.id)),
             turn=self.shared.turn if self.shared else nullcontext,
@@ -283,6 +292,16 @@ class Engine:
             lifted=lambda verdict: proof.approved(verdict, self.approvals(record.id)),
             offer=lambda draft: offered_run(self, record, workspace, draft=draft),
         )
+
+    async def _heard(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
+        """What the person at the terminal answers; None, as if nobody were there, while an agent could type there."""
+        reached = could_speak(self, record)
+        answer = None if reached else await self.person(question)
+        reached = reached or (could_speak(self, record) if answer else "")
+        if reached:
+            why = f"an agent is at work and can reach {reached}: it could speak for you"
+            self._of(record).tell("not asked", question.key, why=why)
+        return None if reached else answer
 
     def _capabilities(self, agent: str) -> "Capabilities":
         from ..runtimes import capabilities_of

@@ -1,6 +1,6 @@
 """What people say of a run: their word for a contract or a requirement, and answers to what it asks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +14,7 @@ from ..types import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
 from .records import End
 
 if TYPE_CHECKING:
+    from ..wire import Confinement
     from . import Engine
 
 REGRADED = ("done", "not proven", "waiting", "unjudged")
@@ -191,13 +192,34 @@ def _refuse_second(engine: "Engine", record: RunRecord, given: Approval) -> None
 
 
 def spoken_by_a_person(engine: "Engine", record: RunRecord) -> None:
-    """No word is taken while an agent could give it: one that nothing confines, and that is at work."""
-    from ..spool.folder import held
+    """No word is taken while an agent of the run is at work that could give it."""
+    if reached := could_speak(engine, record):
+        what = f"an agent of run {record.id} is at work and can reach {reached}: it could speak for you"
+        raise BadInput(
+            what, then=f"say it when the agent has ended, or `trued cancel {record.id}`; `trued doctor` says why"
+        )
 
-    at_work = any(held(folder) for folder in (engine.folder(record.id) / "spool").glob("*"))
-    if engine.inputs(record.id).level == "none" and at_work:
-        what = f"run {record.id} is at work without a sandbox: its agents could speak for you"
-        raise BadInput(what, then="wait until they have ended, or cancel the run")
+
+def could_speak(engine: "Engine", record: RunRecord) -> str:
+    """What an agent of the run that is at work can reach of the person's own session, in words; "" where nothing is
+    open or nobody is at work. The sandbox is tried out as the agent has it, and its name is not believed."""
+    from ..workspaces.sandbox import reach
+
+    return ", ".join(dict.fromkeys(one for sight in _at_work(engine, record) for one in reach(sight)))
+
+
+def _at_work(engine: "Engine", record: RunRecord) -> "Iterator[Confinement]":
+    """How those are confined that are at work: agents, and what they wrote, where the engine runs it."""
+    from ..spool.folder import held
+    from ..workspaces.git import ALONE, CONNECTED, ROOMS
+
+    folder = engine.folder(record.id)
+    called = any(held(one) for one in (folder / "spool").glob("*"))
+    driven = bool(engine.journal.driver(record.id))  # what a dead one left in its rooms is not at work
+    connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
+    if called or connected or alone:
+        sight = engine._workspace(record, engine.inputs(record.id)).confinement()
+        yield sight if called or connected else replace(sight, network="none")
 
 
 def answered(engine: "Engine", run_id: str, answer: str, *, comment: str, who: str) -> Question:

@@ -7,6 +7,7 @@ from ..errors import BadInput
 from ..spending import PARTS, QUOTA, WHOLE, Given, changed, limit_of
 from ..types import RunRecord, Settings, Spending
 from ..wire import Price
+from .approving import spoken_by_a_person
 
 if TYPE_CHECKING:
     from ..budget import Window
@@ -22,6 +23,8 @@ def in_force(engine: "Engine", run_id: str) -> Spending:
 
 def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who: str) -> None:
     """A person's word, recorded with the name. Whatever is not more than before is refused, and nothing is written."""
+    if given:
+        spoken_by_a_person(engine, record)
     limits = in_force(engine, record.id)
     for scope, what, number in given:
         before = limits.quota if what == QUOTA else getattr(limit_of(limits, scope), what)

@@ -35,6 +35,12 @@ HANDOFF = "handoff"
 # they take any words, and find out themselves what is to be done; where they write it down
 WORDS = {"pipeline": "docs/feature/", "team": ".trued/team/"}
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
+# where a person's windows, buses, terminals, key agents and containers listen
+SESSION = (
+    *("DISPLAY", "WAYLAND_DISPLAY", "XAUTHORITY", "ICEAUTHORITY", "SESSION_MANAGER", "XDG_RUNTIME_DIR"),
+    *("DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "SSH_AGENT_PID", "GPG_AGENT_INFO"),
+    *("TMUX", "TMUX_PANE", "STY", "DOCKER_HOST"),
+)
 LETTERS = "abcdefghjkmnpqrstuvwxyz23456789"  # none that looks like another
 
 
@@ -229,7 +235,11 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
 
 
 def _kept_from_agents(settings: Settings) -> None:
-    """Who works on a ticket neither pushes nor opens anything: the forge's and the tracker's tokens are not theirs."""
+    """Who works on a ticket neither pushes nor opens anything: the forge's and the tracker's tokens are not theirs. And
+    nobody is shown the way to the person's windows, buses, terminals and key agents."""
+    if session := [name for name in settings.variables if name in SESSION]:
+        what = f"`variables` would show agents the way to your own session: {session[0]}"
+        raise BadInput(what, then="take it out: what is reached by it could speak for you")
     tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
     if settings.workflow == TICKET and (shown := sorted(tokens & set(settings.variables))):
         what = f"`variables` would show {shown[0]} to agents"

@@ -35,6 +35,8 @@ from .toolchains import toolchains, visible
 __all__ = ["GitWorkspace", "Repository", "open_repository"]
 
 LOOPBACK = "loopback"
+ROOMS = "rooms"
+ALONE, CONNECTED = "x", "y"  # begins the name of a room where something is run, without or with the host's network
 SET_UP_BYTES = 1 << 20  # of what a set-up may print
 _LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
 
@@ -111,9 +113,13 @@ class GitWorkspace:
         variables = {"HOME": str(clone.home), "PATH": seen}
         argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
         gentle = sight.level != BUBBLEWRAP
-        ended = await _run(
-            Launch(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle), channel=False
-        )
+        launch = Launch(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle)
+        place = self._place(sight.network)  # nothing is in it: it says that something is being run
+        try:
+            place.mkdir(parents=True, mode=0o700)
+            ended = await _run(launch, channel=False)
+        finally:
+            await remove(place)
         return _ran(ended, describe(sight.level, sight.network))
 
     async def drop(self, name: str, why: str) -> None:
@@ -200,7 +206,7 @@ class GitWorkspace:
 
     async def execute(self, command: Command) -> Ran:
         """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
-        place = self.folder / "rooms" / f"x{secrets.token_hex(6)}"
+        place = self._place(command.network)
         chosen = setting(second=command.second)
         own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
         with _writing(self.folder):
@@ -212,6 +218,9 @@ class GitWorkspace:
             return await self._executed(command, {name: str(path) for name, path in own.items()}, chosen)
         finally:
             await remove(place)
+
+    def _place(self, network: str) -> Path:
+        return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
 
     async def _executed(self, command: Command, own: Mapping[str, str], chosen: Setting) -> Ran:
         ports = (*command.ports, *(free_ports() if command.network == LOOPBACK else ()))
