@@ -10,7 +10,7 @@ import pytest
 
 from tests.workflows.conftest import Ground, built, events
 from trued.engine import Engine
-from trued.engine.amending import Change
+from trued.engine.records import Change
 from trued.engine.landing import Wanted
 from trued.errors import BadInput
 from trued.types import RunRecord

@@ -1,6 +1,7 @@
 """Held-out test files lie in no room but their own check's, for as long as it runs; and objections learn nothing."""
 
 import base64
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,19 @@ from trued.proof.gaps import AGAIN
 from trued.proof.objecting import A_ROUND, A_RUN
 from trued.proof.prove import prove
 from trued.proof.quoting import WITHHELD, sought
-from trued.types import CallCase, Contract, Evidence, Finding, Grade, Requirement, RunCase, TestsCheck, Verdict
+from trued.types import (
+    EXISTING_TESTS,
+    CallCase,
+    Contract,
+    Evidence,
+    Finding,
+    Grade,
+    Judged,
+    Requirement,
+    RunCase,
+    TestsCheck,
+    Verdict,
+)
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"
@@ -53,7 +66,7 @@ def requirement(*checks: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
     return [{**ASKED, "checks": list(checks), **more}]
 
 
-async def sealed(place: Path, *checks: dict[str, Any], base: dict[str, str] = BASE, **more: Any) -> Sealed:
+async def sealed(place: Path, *checks: dict[str, Any], base: Mapping[str, str | None] = BASE, **more: Any) -> Sealed:
     trial = Trial(place, base, requirement(*(checks or (BY_HIDDEN,))), carried=carried(), **more)
     return Sealed(trial, await trial.seal())
 
@@ -82,17 +95,12 @@ async def test_tests_from_a_folder_of_the_users_still_go_from_red_to_green(tmp_p
 
 @pytest.mark.spec("LAW-4", "LAW-7")
 async def test_a_file_of_the_base_under_the_same_name_is_there_again_for_everybody_else(tmp_path: Path) -> None:
-    looks = {"kind": "command", "command": "grep -q open tests/test_old.py", "files": ["tests/test_old.py"]}
     files = {"tests/test_old.py": "from calc import double\n\n\ndef test_half():\n    assert double(4) == 8\n"}
     base = {**BASE, "tests/test_old.py": f"# open\n{BASE['tests/test_old.py']}"}
-    asked = [
+    looks = {"kind": "command", "command": "grep -q open tests/test_old.py"}
+    asked: list[dict[str, Any]] = [
         {**ASKED, "checks": [{"kind": "tests", "files": ["tests/test_old.py"], "from": "held"}]},
-        {
-            "id": "kept",
-            "text": "the suite stays",
-            "keep": True,
-            "checks": [{"kind": "command", "command": looks["command"]}],
-        },
+        {"id": "kept", "text": "the suite stays", "keep": True, "checks": [looks]},
     ]
     trial = Trial(tmp_path, base, asked, carried={path: carried(**files)[path] for path in files})
     contract = await trial.seal()
@@ -375,3 +383,13 @@ def test_short_values_shapes_and_imports_are_not_looked_for() -> None:
         "a quoted text",
     }
     assert not sought(contract.model_copy(update={"held_out": False}))
+
+
+def test_a_reason_for_agents_names_no_existing_test_by_its_id() -> None:
+    """Of a requirement that only existing tests refute: which of them fail is told by their own gaps, if at all."""
+    why = (f"{EXISTING_TESTS} fail: tests tests/test_bits.py::test_bit[3]: failed", "4 cases pass")
+    refuted = Judged(id="double", text="twice", grade=Grade.REFUTED, why=why, holds=False)
+    assert refuted.reason == f"{EXISTING_TESTS} fail"
+    shown = refuted.model_copy(update={"gaps": (Finding(what="double: it fails\nwith many words"),)})
+    assert shown.reason == "double: it fails"
+    assert refuted.model_copy(update={"why": ()}).reason == "it does not hold"

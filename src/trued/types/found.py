@@ -5,7 +5,7 @@ from typing import ClassVar, Literal, Self
 
 from pydantic import Field
 
-from .asked import Environment, Requirement, Serve
+from .asked import EXISTING_TESTS, Environment, Requirement, Serve
 from .claims import Finding
 from .scales import Grade, Grown, Outcomes, Value
 
@@ -90,9 +90,11 @@ class Judged(Value):
 
     @property
     def reason(self) -> str:
-        """Why, in words that any agent may read. `why` is for people: it names held-out tests by their ids."""
+        """Why, in words that any agent may read. `why` is for people: it names tests by their ids, also held-out ones
+        and those that failed only after something held out had run, of which agents are told no more than that."""
         told = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
-        return "; ".join([*told][:2]) or next(iter(self.why), "it does not hold")
+        first = next(iter(self.why), "it does not hold")
+        return "; ".join([*told][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
 
 
 class Verdict(Value):
