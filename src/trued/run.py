@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pydantic import Field
 
 from . import byhand, people, proof, sealing
-from .documents.account import account, with_visible
+from .documents.account import account, commanded, with_visible
 from .documents.plan import parse_plan
 from .documents.ticket_plan import plan_of, servable
 from .errors import Ended, Stopped
@@ -111,7 +111,9 @@ class Run(Judging):
         asked = given.model_copy(update={"requirements": requirements, **served})
         examination = await sealing.examined(self.steps.below("seal"), asked)
         brought, unserved = servable(plan.requirements, examination.asked.serve)
-        asked = with_visible(examination.asked, brought)
+        own = {one.id for one in given.requirements}
+        named = commanded(one for one in requirements if one.id not in own) if not plan.author else ()
+        asked = with_visible(examination.asked, (*named, *brought))
         authors = {**examination.authors, **sealing.written(plan.requirements, plan.author)}
         inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 

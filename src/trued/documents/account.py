@@ -6,7 +6,19 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 
 from ..errors import BadInput
-from ..types import BrowserCheck, Check, Criterion, Goal, ManualCheck, Plan, Requirement, Requirements, Source
+from ..types import (
+    BrowserCheck,
+    Check,
+    CommandCheck,
+    Criterion,
+    Goal,
+    ManualCheck,
+    Plan,
+    Requirement,
+    Requirements,
+    Source,
+)
+from .patterns import quoted_command
 from .sentences import sentences
 
 PREFIXES = ("ship", "goal", "constraint", "text")
@@ -58,6 +70,14 @@ def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Require
         for more in [checks.get((one.id, one.text), ()) + pages.get(one.id, ())]
     )
     return asked.model_copy(update={"requirements": made})
+
+
+def commanded(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Those of the user's own words that name a command, with that command as a check that everybody sees."""
+    found = [(one, quoted_command(one.text)) for one in asked if not one.parts]
+    return tuple(
+        one.model_copy(update={"checks": (CommandCheck(command=command),)}) for one, command in found if command
+    )
 
 
 def _covering(one: Requirement, given: Iterable[Requirement]) -> str:

@@ -35,6 +35,29 @@ PATTERNS: dict[str, tuple[str, ...]] = {
 _COMPILED = {kind: [re.compile(one, re.IGNORECASE) for one in every] for kind, every in PATTERNS.items()}
 
 
+# "`make lint` passes": the whole sentence names a command, and what must become of it.
+_PASSES = re.compile(
+    r"(?:the command |run(?:s|ning)? )?(?:`([^`\n\0]{2,300})`|([^`\n\0]{2,300}?)),? (?:still |must |should |always )*"
+    r"(?:pass(?:es)?|succeeds?|works?|(?:is|stays|be|stay) green|runs? (?:green|clean(?:ly)?)"
+    r"|exits? (?:with )?(?:code )?`?0`?)[.!]?",
+    re.IGNORECASE,
+)
+
+
+def named_command(sentence: str) -> str:
+    """The command that the sentence asks to succeed, and nothing else; "" where it names none.
+
+    Without quotation marks any words could be one: whoever asks must know the program.
+    """
+    match = _PASSES.fullmatch(" ".join(sentence.replace("*", "").split()))
+    return (match[1] or match[2] or "").strip() if match else ""
+
+
+def quoted_command(sentence: str) -> str:
+    """The same, where it is marked as code."""
+    return named_command(sentence) if "`" in sentence else ""
+
+
 def recognised(sentence: str) -> str:
     """The kind of thing that the sentence asks to stay as it is, or ""."""
     words = " ".join(sentence.replace("`", "").replace("*", "").split()).strip(" .!")

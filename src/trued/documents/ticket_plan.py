@@ -1,17 +1,11 @@
 """A ticket as a plan: every sentence of it is a criterion; pages and commands that it names are visible checks."""
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from ..types import BrowserCheck, Check, CommandCheck, Criterion, Plan, Requirement, Serve, Source, Ticket
+from .patterns import quoted_command
 from .ticket import pages_of
-
-_COMMAND = re.compile(
-    r"(?:the command |running )?`([^`\n]{2,300})`,? (?:still |must |should )*"
-    r"(?:pass(?:es)?|succeeds?|works?|is green|exits? (?:with|with code)? ?`?0`?)\.?",
-    re.IGNORECASE,
-)
 
 
 def plan_of(ticket: Ticket) -> Plan:
@@ -39,8 +33,8 @@ def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
 def _check(criterion: Criterion) -> Check | None:
     if page := pages_of(criterion):
         return page.model_copy(update={"visible": True})  # the implementer reads the same words
-    words = " ".join(criterion.text.split())
-    return CommandCheck(command=found[1]) if (found := _COMMAND.fullmatch(words)) else None
+    command = quoted_command(criterion.text)
+    return CommandCheck(command=command) if command else None
 
 
 def servable(brought: Iterable[Requirement], serve: Serve | None) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
-from ..documents.patterns import recognised
+from ..documents.patterns import named_command, recognised
 from ..proof.checks.runners.commands import Asked
 from ..proof.checks.runners.commands import recognised as runner
 from ..proof.room.bench import check_hash
@@ -13,6 +13,7 @@ from ..proof.room.frozen import holds_tests, named_like_a_script_test, named_lik
 from ..protocols import Workspace
 from ..types import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
 
+LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # words that choose no tests
 MOST_READ = 40  # test files that are looked into before it is said that there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
@@ -38,7 +39,11 @@ async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requiremen
     The tests are no requirement: they have no grade, and refute every requirement when they fail.
     """
     tools, unguarded = await _tools(workspace, workspace.base)
-    requirements = tuple(_recognised(one, tools) for one in asked.requirements)
+    there = await workspace.blobs(workspace.base)
+    manifest = await workspace.read(workspace.base, "package.json") if "package.json" in there else None
+    scripts = _manifest(manifest).scripts
+    named = [_by_its_runner(one, tools.get("tests", ()), scripts, there) for one in asked.requirements]
+    requirements = tuple(_recognised(one, tools) for one in named)
     given = {check_hash(check) for one in asked.requirements for check in one.checks}
     suites = [check for check in tools.get("tests", ()) if check_hash(check) not in given]
     made = asked.model_copy(
@@ -48,7 +53,7 @@ async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requiremen
             "unguarded": tuple(unguarded),
         }
     )
-    names = {check_hash(check) for every in tools.values() for check in every}
+    names = {check_hash(check) for every in (*tools.values(), *(one.checks for one in named)) for check in every}
     found = [check_hash(check) for one in (*requirements, *made.suites) for check in one.checks]
     return made, [name for name in dict.fromkeys(found) if name in names and name not in given]
 
@@ -56,6 +61,38 @@ async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requiremen
 def _suite(check: Check, number: int) -> Requirement:
     name = EXISTING_TESTS if number == 1 else f"{EXISTING_TESTS} {number}"
     return Requirement(id=name, text="the base's own tests still pass", keep=True, checks=(check,))
+
+
+def _by_its_runner(
+    one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
+) -> Requirement:
+    """A sentence that names a runner ("`pytest -q` passes") asks for the base's own tests, counted, as guards.
+
+    As a command it would be an exit code, in surroundings that are not those of tests. Files that the base does not
+    have hold no tests of its own: then the command stays one.
+    """
+    command = named_command(one.text)
+    named = (CommandCheck(command=command),)
+    if not command or one.parts or one.checks not in ((), named):
+        return one
+    asked = runner(command, scripts)
+    words = [word for word in asked.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if asked else []
+    if asked is None or asked.before or not all(_is_there(word, there) for word in words):
+        return one
+    same = [check for check in suites if isinstance(check, TestsCheck) and _same_run(asked, check, scripts)]
+    return one.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
+
+
+def _is_there(word: str, there: _Blobs) -> bool:
+    path = word.partition("::")[0].removeprefix("./").rstrip("/").removesuffix("/...")
+    return path in ("", ".", "...") or path in there or any(one.startswith(f"{path}/") for one in there)
+
+
+def _same_run(asked: Asked, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
+    """All tests of the suite, however loudly."""
+    suite = runner(check.command, scripts)
+    plain = [tuple(word for word in one.arguments if word not in LOUDNESS) for one in (asked, suite) if one]
+    return suite is not None and asked.runner == suite.runner and plain[0] == plain[1] and not asked.variables
 
 
 def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:

@@ -6,17 +6,13 @@ from collections.abc import Iterator
 from markdown_it import MarkdownIt
 
 from ..documents.markdown import Words, split_lines
+from ..documents.patterns import quoted_command
 from ..documents.requirements import parse_requirements
 from ..errors import BadInput
 from ..types import Check, CommandCheck, Requirement, Source
 
 LONGEST = 60  # of an id made from words
 FENCES = ("trued", "requirement", "requirements")  # ```trued: checks for the requirement above, written as YAML
-_PASSES = re.compile(
-    r"(?:run(?:s|ning)?\s+)?`([^`]+)`\s+(?:still\s+)?"
-    r"(?:pass(?:es)?|succeeds?|(?:is|stays) green|runs? (?:green|clean(?:ly)?)|exits? (?:with )?(?:code )?0|works)\.?",
-    re.IGNORECASE,
-)
 
 
 def slug(text: str, otherwise: str = "requirement") -> str:
@@ -31,8 +27,8 @@ def made(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] =
 
 def commanded(words: Words) -> tuple[Check, ...]:
     """A sentence that is nothing but "`make lint` passes" names its own check."""
-    match = _PASSES.fullmatch(words.raw.strip())
-    return (CommandCheck(command=match[1]),) if match and "\0" not in match[1] else ()
+    command = quoted_command(words.raw)
+    return (CommandCheck(command=command),) if command else ()
 
 
 def fenced(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
