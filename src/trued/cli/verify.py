@@ -62,6 +62,9 @@ def verify(  # noqa: PLR0913 - one parameter an option
     allow_unsandboxed: Annotated[
         bool, typer.Option("--allow-unsandboxed", help="Where no sandbox works, go on without.")
     ] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Every check once, for a pre-commit hook: at most tested.")
+    ] = False,
     junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.", show_default=False)] = None,
     markdown: Annotated[
         Path | None,
@@ -91,10 +94,14 @@ def verify(  # noqa: PLR0913 - one parameter an option
     if receipt is not None:
         raise typer.Exit(_checked(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
     _fitting({"--junit": junit, "--markdown": markdown}, as_json=as_json)
+    if quick and (keep_receipt or bundle):
+        flag = "--receipt" if keep_receipt else "--bundle"
+        raise BadInput(f"{flag} with --quick: a quick verdict is none to take away", then="verify without --quick")
     writable(keep_receipt, "--receipt")
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     forms = Forms(junit, markdown, keep_receipt, bundle, why, as_json)
-    raise typer.Exit(_verify(_request(base, head, requirements, flags), forms))
+    request = _request(base, head, requirements, flags).model_copy(update={"quick": quick})
+    raise typer.Exit(_verify(request, forms))
 
 
 def _fitting(files: Mapping[str, Path | None], *, as_json: bool) -> None:
@@ -221,6 +228,7 @@ def _again(request: "VerifyRequest", done: "Verified") -> str:
     words += ["--accept", str(request.accept)] if request.accept is not Grade.ATTESTED else []
     words += ["--sandbox", request.sandbox] if request.sandbox != "auto" else []
     words += ["--allow-unsandboxed"] if request.allow_unsandboxed else []
+    words += ["--quick"] if request.quick else []
     return shlex.join(words)
 
 

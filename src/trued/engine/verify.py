@@ -38,6 +38,7 @@ class VerifyRequest(Value):
     accept: Grade = Grade.ATTESTED
     sandbox: str = "auto"
     allow_unsandboxed: bool = False
+    quick: bool = False  # every check once on the head, and `tested` at most
     here: Path = Path()  # where relative paths and bare revisions are seen from
 
 
@@ -69,7 +70,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
         tell("sealing", base=base.commit, requirements=len(given.requirements))
         contract = await _sealed(workspace, given, proof.Sealing(held_out, why, undecided=said), tell)
         tell("proving", head=head.commit)
-        verdict = await _proven(workspace, contract, head, tell)
+        verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
         if not given.requirements:
             suites = {
                 *await sealing.suites_of(workspace, base.commit),
@@ -229,9 +230,11 @@ async def _sealed(workspace: GitWorkspace, given: Requirements, terms: proof.Sea
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 
-async def _proven(workspace: GitWorkspace, contract: Contract, head: Side, tell: Tell) -> Verdict:
+async def _proven(
+    workspace: GitWorkspace, contract: Contract, head: Side, tell: Tell, *, hurried: bool = False
+) -> Verdict:
     ids = [one.id for one in contract.requirements]
-    return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, tell=tell)
+    return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, hurried=hurried, tell=tell)
 
 
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:

@@ -24,6 +24,7 @@ from trued.types import (
     Verdict,
 )
 
+from . import quick
 from .baseline import Baseline
 from .checks.examples import bounded
 from .gaps import DATA, holds_out, secret
@@ -57,14 +58,16 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     objections: tuple[Finding, ...] = (),
     known: tuple[Evidence, ...] = (),
     owned: tuple[str, ...] = (),
+    hurried: bool = False,
     tell: Tell,
 ) -> Verdict:
-    """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff."""
+    """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff.
+    `hurried`: every check once, and nothing above the ceiling of a quick verdict."""
     ids = set(requirements)
     due = tuple(one for one in contract.requirements if one.id in ids)
     every = (*due, *contract.suites)
     changed = list(without(await workspace.changed(contract.base, commit), owned))
-    trial = _Trial(contract, every, objections)
+    trial = _Trial(contract, every, objections, turns=quick.TURNS if hurried else GREEN_TURNS)
     if distinct(every) or trial.runnable:
         trial.declares = await changes(workspace, contract.base, commit)
         await trial.hold(workspace, commit, await same_interpreter(workspace, contract), tell)
@@ -73,12 +76,16 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)
-    suites = tuple([await scan.judged(judge(one, trial.facts(one, evidence, changed))) for one in contract.suites])
-    found = [judge(one, trial.facts(one, evidence, changed)) for one in due]
+    counting = quick.counted_again(evidence) if hurried else evidence
+    suites = tuple([await scan.judged(judge(one, trial.facts(one, counting, changed))) for one in contract.suites])
+    found = [judge(one, trial.facts(one, counting, changed)) for one in due]
     blind = trial.blind_spots(changed)
     judged = _together(contract, tuple(guarded(one, suites, blind.get(one.id, ())) for one in found))
     judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
+    if hurried:
+        judged = tuple(map(quick.lowered, judged))
+        trial.undecided.append(quick.LEFT_OUT)
     seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
@@ -152,8 +159,10 @@ async def _standing(
 class _Trial:
     """One visit to the clean room."""
 
-    def __init__(self, contract: Contract, due: tuple[Requirement, ...], objections: tuple[Finding, ...]) -> None:
-        self.contract, self.due = contract, due
+    def __init__(
+        self, contract: Contract, due: tuple[Requirement, ...], objections: tuple[Finding, ...], *, turns: int
+    ) -> None:
+        self.contract, self.due, self.turns = contract, due, turns
         self.runnable = [one for one in objections if one.case is not None]
         self.objected = [Objected(one) for one in objections if one.case is None]
         self.evidence: list[Evidence] = []
@@ -176,7 +185,7 @@ class _Trial:
             self.undecided += [*_said(graft), *self.declares.said]
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
-            for turn in range(1, GREEN_TURNS + 1):
+            for turn in range(1, self.turns + 1):
                 for sitting in [one for one in runs if self._worthwhile(one)]:
                     wanted = Wanted(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
                     fact = await take(sitting.check, bench, wanted)
@@ -295,9 +304,7 @@ class _Trial:
                 check = ExamplesCheck(cases=(bounded(finding.case),))
                 name = check_hash(check)
                 if name not in ran:  # one case may dispute several requirements
-                    ran[name] = [
-                        await take(check, bench, Wanted(second=turn > 1)) for turn in range(1, GREEN_TURNS + 1)
-                    ]
+                    ran[name] = [await take(check, bench, Wanted(second=turn > 1)) for turn in range(1, self.turns + 1)]
                 self._answered(finding, check, ran[name], recorder, tell)
 
     def _answered(
