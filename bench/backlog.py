@@ -1,6 +1,8 @@
 """Whether a long backlog stays workable: what a brief says and what a task costs at 100 and at 1,000 tasks."""
 
+import math
 import time
+from typing import Any
 
 from bench.overhead import module, said
 from bench.show import Target, show
@@ -55,6 +57,12 @@ def documents(tasks: int) -> dict[str, float]:
     }
 
 
+def _growth(engine: dict[int, dict[str, Any]], role: str) -> float:
+    """NaN where a role had no brief: that is no growth, and no figure."""
+    few, many = (engine[number]["briefs"].get(role, 0) for number in (FEW, MANY))
+    return many / few if few else math.nan
+
+
 def main() -> bool:
     engine = {number: said(module("long_backlog", number, MEASURED)) for number in (FEW, MANY)}
     alone = {number: documents(number) for number in (FEW, MANY)}
@@ -72,9 +80,5 @@ def main() -> bool:
     header = ["team, scripted", "CPU ms a task", *(f"{role}'s brief" for role in ROLES)]
     header += ["of that files, ms", "KiB written", "edit read, ms"]
     targets = [Target(f"CPU a task at {MANY}, to that at {FEW}", engine[MANY]["cpu_s"] / engine[FEW]["cpu_s"], GROWTH)]
-    targets += [
-        Target(f"{role}'s brief at {MANY}, to that at {FEW}", many / max(1, engine[FEW]["briefs"].get(role, 0)), GROWTH)
-        for role, many in engine[MANY]["briefs"].items()
-        if role in ROLES
-    ]
+    targets += [Target(f"{role}'s brief at {MANY}, to that at {FEW}", _growth(engine, role), GROWTH) for role in ROLES]
     return show("backlog", header, rows, targets, {"engine": engine, "documents": alone})

@@ -243,8 +243,18 @@ def main() -> bool:
     wanted = sorted(name for line in FLOW for name in line)
     targets = [
         Target("worst wall time, to the critical path", max(each["ratio"] for each in found), SLACK),
-        Target("schedules with other calls than the document's", sum(each["calls"] != wanted for each in found), 0),
-        Target("schedules of another depth", sum(each["depth"] != each["document_depth"] for each in found), 0),
+        Target(
+            "schedules with other calls than the document's",
+            sum(each["calls"] != wanted for each in found),
+            0,
+            of=len(found),
+        ),
+        Target(
+            "schedules of another depth",
+            sum(each["depth"] != each["document_depth"] for each in found),
+            0,
+            of=len(found),
+        ),
     ]
     median = statistics.median(each["ratio"] for each in found)
     rows.append(["median", "", "", "", "", f"{median:.3f}", f"{len(wanted)}", f"{len(FLOW)} steps"])

@@ -106,9 +106,10 @@ def main(only: str = "", gates: Sequence[str] = tuple(GATES)) -> bool:
             f"trued: {_words(kind).split()[0]} {kind}s" if kind != "name" else "trued: wrong requirement named",
             _count(results, "trued", kind),
             0,
+            of=_tried(results, kind),
         )
         for kind in ("accept", "reject", "name")
-        if "trued" in gates
+        if not only or _tried(results, kind)  # of a part nothing is claimed that it does not hold
     ]
     header = ["family (cheats + honest)", *(f"{gate} a/r" for gate in gates), "misnamed"]
     data = [
@@ -127,6 +128,17 @@ def _row(name: str, results: Sequence[Result], gates: Sequence[str]) -> list[str
 
 def _count(results: Sequence[Result], gate: str, wrong: str) -> int:
     return sum(1 for one in results if one.gate == gate and one.wrong == wrong)
+
+
+def _tried(results: Sequence[Result], kind: str) -> int:
+    """Heads of which trued could have got this wrong."""
+    heads = [one.subject for one in results if one.gate == "trued"]
+    fitting = {
+        "accept": [one for one in heads if not one.honest],
+        "reject": [one for one in heads if one.honest],
+        "name": [one for one in heads if one.short is not None],
+    }
+    return len(fitting[kind])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """How a benchmark shows itself: a table with ratios, targets that hold or not, the command, and JSON beside it."""
 
 import json
+import math
 import platform
 import sys
 from collections.abc import Sequence
@@ -13,20 +14,35 @@ RESULTS = ROOT / "bench" / "results"
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What a figure has to be; `holds` decides the exit code."""
+    """What a figure has to be; `holds` decides the exit code. A figure that rests on nothing never holds.
+
+    Nothing takes no time, no process and no token: 0 is no figure, unless `of` says how many were looked at.
+    """
 
     what: str
     value: float
     limit: float
     at_least: bool = False
+    of: int = 0  # things that were looked at, where the aim is to find none among them
+
+    @property
+    def measured(self) -> bool:
+        return math.isfinite(self.value) and (self.value > 0 or (self.value == 0 and self.of > 0))
 
     @property
     def holds(self) -> bool:
-        return self.value >= self.limit if self.at_least else self.value <= self.limit
+        return self.measured and (self.value >= self.limit if self.at_least else self.value <= self.limit)
 
     def __str__(self) -> str:
-        sign = "≥" if self.at_least else "≤"
-        return f"{'holds ' if self.holds else 'MISSED'} {self.what}: {self.value:.3g} ({sign} {self.limit:g})"
+        sign, among = "≥" if self.at_least else "≤", f" of {self.of}" if self.of else ""
+        if not self.measured:
+            return f"MISSED {self.what}: nothing was measured ({sign} {self.limit:g})"
+        return f"{'holds ' if self.holds else 'MISSED'} {self.what}: {self.value:.3g}{among} ({sign} {self.limit:g})"
+
+
+def held(targets: Sequence[Target]) -> bool:
+    """Every target, and there is one."""
+    return bool(targets) and all(target.holds for target in targets)
 
 
 def show(
@@ -38,7 +54,7 @@ def show(
     for row in (header, *rows):
         cells = [row[0].ljust(widths[0]), *(cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))]
         lines.append("  " + "  ".join(cells))
-    lines += [f"  {target}" for target in targets]
+    lines += [f"  {target}" for target in targets] or ["  MISSED: nothing was measured"]
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
     RESULTS.mkdir(parents=True, exist_ok=True)
@@ -50,4 +66,4 @@ def show(
         "targets": [{**asdict(one), "holds": one.holds} for one in targets],
     }
     (RESULTS / f"{name}.json").write_text(json.dumps(kept, indent=2) + "\n")
-    return all(target.holds for target in targets)
+    return held(targets)
