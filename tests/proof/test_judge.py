@@ -8,9 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trued.proof.judge import Facts, Objected, guarded, judge
+from trued.proof.contract import approved
+from trued.proof.judge import Facts, Objected, guarded, judge, together
 from trued.proof.room.bench import check_hash
 from trued.types import (
+    Approval,
     Author,
     CallCase,
     Check,
@@ -19,12 +21,15 @@ from trued.types import (
     ExamplesCheck,
     Finding,
     Grade,
+    HttpCase,
+    HttpRequest,
     Judged,
     ManualCheck,
     Outcomes,
     Requirement,
     TestsCheck,
     Tried,
+    Verdict,
 )
 
 P, F, M, S, B, U = (
@@ -471,3 +476,54 @@ def test_whatever_holds_has_no_gap_and_no_failed_case() -> None:
         assert found.why, "every verdict has a reason"
         if found.grade.rank >= Grade.TESTED.rank:
             assert (first, second) == (P, P)
+
+
+# -- what agents propose -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("prepares", "shows", "grade"),
+    [
+        ((RED, (P, P)), (RED, (P, P)), Grade.PROVEN),
+        ((RED, (P, P)), (GREEN, (P, P)), Grade.UNPROVEN),  # what only prepares others proves nothing
+        ((RED, (F, F)), (RED, (P, P)), Grade.REFUTED),
+        ((GREEN, (P, P)), (RED, (P, P)), Grade.PROVEN),
+    ],
+)
+def test_an_exchange_that_prepares_others_may_refute_and_proves_nothing(
+    prepares: tuple[Turns, Turns], shows: tuple[Turns, Turns], grade: Grade
+) -> None:
+    request = HttpRequest(path="/items")
+    check = ExamplesCheck(cases=(HttpCase(http=request, status=201, setup=True), HttpCase(http=request, json=[1])))
+    found = judged(check, {"case 1": prepares, "case 2": shows}, users_own=grade is Grade.PROVEN)
+    assert found.grade is grade
+
+
+@pytest.mark.spec("LAW-8", "LAW-12")
+def test_what_an_agent_calls_background_is_unproven_until_the_contract_is_approved() -> None:
+    aside = Requirement(id="text-1", text="We sell shoes.", aside="the examiner calls it background")
+    whole = judge(Requirement(id="goal", text="all", parts=("text-1",)), Facts())
+    found = judge(aside, Facts())
+    assert (found.grade, found.holds, found.lacks) == (Grade.UNPROVEN, True, "approve")
+    verdict = Verdict(subject="plan", commit="c", requirements=(found, together(whole, [found])))
+    agreed = approved(verdict, [Approval(requirement="*", who="ann", why="so it is")])
+    assert [one.grade for one in agreed.requirements] == [Grade.ATTESTED, Grade.ATTESTED]
+    disputed = judge(aside, Facts(objected=[Objected(Finding(what="it asks for shoes", requirement="text-1"))]))
+    lifted = approved(
+        verdict.model_copy(update={"requirements": (disputed,)}), [Approval(requirement="*", who="ann", why="fine")]
+    )
+    assert lifted.requirements[0].grade is Grade.UNPROVEN
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+def test_who_proposes_to_supersede_a_test_is_unproven_and_only_the_bases_own_suite_looks_away() -> None:
+    proposer = Requirement(id="r", text="it works", checks=(EXAMPLES,), proposed=("tests/test_a.py::test_old",))
+    found = judge(proposer, facts_of(EXAMPLES, {"case 1": (RED, (P, P))}))
+    assert (found.grade, found.lacks) == (Grade.UNPROVEN, "approve")
+    story = {"tests/test_a.py::test_old": (GREEN, (F, F)), "tests/test_a.py::test_new": (GREEN, (P, P))}
+    everything = TestsCheck()
+    terms: dict[str, Any] = {"proposed": ["tests/test_a.py::test_old"], "guards": frozenset({check_hash(everything)})}
+    assert judged(everything, story, keep=True, suite=True, **terms).grade is not Grade.REFUTED
+    assert judged(everything, story, keep=True, **terms).grade is Grade.REFUTED  # the user asked for these tests
+    assert judged(TESTS, story, proposed=["tests/test_a.py::test_old"]).grade is Grade.REFUTED  # another's own

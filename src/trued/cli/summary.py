@@ -172,6 +172,10 @@ def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
         yield Text("  kept: guards of the base decide")
     if one.supersedes:
         yield Text(f"  supersedes {line(', '.join(one.supersedes))}")
+    if one.proposed:
+        yield Text(f"  an agent proposes that it supersedes {line(', '.join(one.proposed))}: unproven, until you agree")
+    if one.aside:
+        yield Text(f"  {line(one.aside)}: unproven, until you agree")
     if one.parts:
         yield Text(f"  as good as the worst of {line(', '.join(one.parts))}")
     if not one.checks and not one.parts:

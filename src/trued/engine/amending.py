@@ -136,7 +136,9 @@ def _plan(inputs: Inputs) -> Plan | None:
 def _one(one: Requirement, change: Change) -> Requirement:
     more = change.supersedes.get(one.id, ())
     keep = one.keep or one.id in change.keep
-    return one.model_copy(update={"keep": keep, "supersedes": tuple(dict.fromkeys((*one.supersedes, *more)))})
+    superseded = tuple(dict.fromkeys((*one.supersedes, *more)))
+    proposed = tuple(name for name in one.proposed if name not in superseded)
+    return one.model_copy(update={"keep": keep, "supersedes": superseded, "proposed": proposed})
 
 
 async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:

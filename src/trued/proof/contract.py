@@ -57,6 +57,11 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
         return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *judged.why)})
+    if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts:
+        why = f"accepted with the contract by {contract.who}{_because(contract)}"
+        return judged.model_copy(
+            update={"grade": Grade.ATTESTED, "lacks": "", "holds": True, "why": (why, *judged.why)}
+        )
     settled = judged.grade is Grade.REFUTED or judged.grade.rank >= Grade.ATTESTED.rank
     if settled or own is None or own.stale or not own.who:
         return judged

@@ -12,8 +12,10 @@ from trued.types import (
     Check,
     CommandCheck,
     Evidence,
+    ExamplesCheck,
     Finding,
     Grade,
+    HttpCase,
     Judged,
     ManualCheck,
     Outcomes,
@@ -61,6 +63,8 @@ class Facts:
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # … and a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
+    proposed: Sequence[str] = ()  # … that agents propose to: not held against others by the base's own suite
+    suite: bool = False  # the requirement is the base's own suite, and nobody's wish
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
@@ -88,7 +92,7 @@ class _Count:
 def judge(requirement: Requirement, facts: Facts) -> Judged:
     """The grade, why, what the implementer may know, and what only a person can give."""
     counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
-    grade, why, lacks = _graded(requirement, counts, facts)
+    grade, why, lacks = _as_if_agreed(requirement, *_graded(requirement, counts, facts))
     disputed = [one for one in facts.objected if not one.closed]
     if disputed:
         refuting = [one for one in disputed if one.refutes]
@@ -112,6 +116,16 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         parts=requirement.parts,
         rests_on=_rests_on(requirement, facts),
     )
+
+
+def _as_if_agreed(
+    requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: str
+) -> tuple[Grade, tuple[str, ...], str]:
+    """Whoever proposes to supersede tests is unproven until a person agrees: only then do they not count elsewhere."""
+    if not requirement.proposed or grade.rank <= Grade.UNPROVEN.rank:
+        return grade, why, lacks
+    words = f"as if agreed: an agent proposes that it supersedes {', '.join(requirement.proposed)}"
+    return Grade.UNPROVEN, (words, *why), "approve" if grade.rank >= Grade.EXAMINED.rank else "attest"
 
 
 def _disputed(finding: Finding) -> str:
@@ -192,6 +206,9 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if any(superseded(case, one) for one in facts.superseded):
             count.said.append(f"{case} is superseded: not counted")
             continue
+        if facts.suite and any(superseded(case, one) for one in facts.proposed):
+            count.said.append(f"{case} is superseded, if a person agrees: not counted")
+            continue
         own = name not in facts.guards and own_case(requirement, check, case)
         if name in facts.guards and stood is not Base.GUARD:
             continue  # it was not green on the base, so that it guards nothing
@@ -201,11 +218,22 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             always = "fails in another order on the base, too" if stood is Base.GUARD else "hangs on the date"
             count.said.append(f"{case} {always}: not counted")
             continue
-        _place(count, case, stood, on_head(case, head, lacks), must=own)
+        placed = _Count() if _sets_up(check, case) else count
+        _place(placed, case, stood, on_head(case, head, lacks), must=own)
+        if placed is not count:  # what only prepares others may fail, and shows nothing by itself
+            count.failed += placed.failed
+            count.unjudged += placed.unjudged
+            continue
         if isinstance(check, DATA) and _only_once(case, head):
             count.said.append(f"{case} {ONLY_ONCE}")
     _whole(count, base)
     return count
+
+
+def _sets_up(check: Check, case: str) -> bool:
+    number = case.removeprefix("case ")
+    one = check.cases[int(number) - 1] if isinstance(check, ExamplesCheck) and number.isdigit() else None
+    return isinstance(one, HttpCase) and one.setup
 
 
 def _only_once(case: str, head: Sequence[Evidence]) -> bool:
@@ -289,6 +317,8 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
         steps = "; ".join(step for check in manual for step in check.steps)
         return Grade.UNPROVEN, (f"only a person can judge this: {steps}",), "attest"
+    if not requirement.checks and requirement.aside:
+        return Grade.UNPROVEN, (f"{requirement.aside}: approve the contract to agree",), "approve"
     if not requirement.checks:
         return Grade.UNPROVEN, (NO_CHECK,), "attest"
     return _positive(requirement, counts, facts)

@@ -347,6 +347,8 @@ class _Trial:
             left_out=sorted(one for one in self.unseen if is_test(one)),
             self_tested=self.self_tested.get(requirement.id, 0),
             superseded=[name for one in contract.requirements for name in one.supersedes],
+            proposed=[name for one in contract.requirements for name in one.proposed],
+            suite=requirement in contract.suites,
             own_modules=self.own_modules,
             awaited=self._awaited(evidence),
             order_bound=self.order_bound,

@@ -19,8 +19,10 @@ class Source(Value):
         return f"{self.file}:{self.line}" if self.file else ""
 
 
-class Requirement(Value):
+class Requirement(Grown):
     """One thing that must hold when the goal is met: the user's words, verbatim."""
+
+    later: ClassVar[tuple[str, ...]] = ("proposed", "aside")
 
     id: str
     text: str
@@ -30,6 +32,8 @@ class Requirement(Value):
     keep: bool = False
     checks: tuple[Check, ...] = ()
     parts: tuple[str, ...] = ()  # requirements that it is made of: it is as good as the worst of them
+    proposed: tuple[str, ...] = ()  # tests of the base that an agent would have it supersede: nobody agreed yet
+    aside: str = ""  # why an agent says that it asks for nothing: unproven, until a person approves the contract
 
 
 class Ready(Value):

@@ -75,6 +75,7 @@ class HttpCase(_AsGiven):
     headers: dict[str, str] = {}  # a subset of the answer's
     within_s: float = 10.0
     quotes: str = ""
+    setup: bool = False  # later exchanges build on it: it is run, must answer as it says, and proves nothing itself
 
 
 Case: TypeAlias = CallCase | RunCase | HttpCase

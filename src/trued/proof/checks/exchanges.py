@@ -58,7 +58,7 @@ def request_flaw(case: HttpCase) -> str:
             return f"{name[:50]!a} is no header that can be sent"
     if re.search("[\ud800-\udfff]", f"{asked.path}{asked.body}{case.body or ''}"):
         return "it holds half of a character (a lone surrogate)"
-    if not case.model_fields_set & {"status", "json_", "body", "headers"}:
+    if not case.setup and not case.model_fields_set & {"status", "json_", "body", "headers"}:
         return "it expects nothing"
     if why := flaw(case.json_):
         return f"json: {why}"
