@@ -209,3 +209,48 @@ def test_a_page_that_a_covered_criterion_names_is_looked_at_beside_the_users_own
     assert {each.id: each.checks for each in found.requirements if each.checks} == {holder: (page,)}
     listed = with_visible(Requirements(requirements=(whole, brought.model_copy(update={"checks": ()}))), [brought])
     assert {each.id: each.checks for each in listed.requirements if each.checks} == {"ship-1": (page,)}
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("name", ["text-1", "text-2", "base-tests", "plan", "goal", "ship-1", "AC-1-rest"])
+def test_an_agents_criterion_has_no_name_of_the_users_words_nor_of_the_engines_rows(name: str) -> None:
+    words = (Criterion(text="It doubles.", kind="text"), Criterion(text="It triples.", kind="text"))
+    theirs = Requirement(id=name, text="something is done", covers=("T1",))
+    tasks = (Task(id="T1", title="all"),)
+    plan = Plan(tasks=tasks, unread=words, requirements=(theirs,), author="spec", source=Source(file="request.md"))
+    found = account(plan, Goal(text="It doubles. It triples."), None)
+    assert {one.id: one.text for one in found} == {
+        f"spec.{name}": "something is done",
+        "text-1": "It doubles.",
+        "text-2": "It triples.",
+        "plan": "the whole of request.md",
+    }
+    assert found[0].covers == ("T1", name)  # who speaks of it under its own name still reaches it
+    seen = with_visible(users(*found), [theirs.model_copy(update={"checks": (BrowserCheck(page="/", sees=("x",)),)})])
+    assert [one.id for one in seen.requirements if one.checks] == [f"spec.{name}"]
+
+
+@pytest.mark.spec("LAW-12")
+@pytest.mark.parametrize("author", ["spec", "pm", "initializer"])
+def test_agents_that_merge_rephrase_or_drop_take_no_words_from_the_user(author: str) -> None:
+    words = tuple(Criterion(text=text, kind="text") for text in ("It doubles.", "It triples.", "It is fast."))
+    goals = (Criterion(text="numbers stay exact", kind="constraint"),)
+    merged = Requirement(id="AC-1", text="It doubles and triples.", covers=("T1", "It doubles.", "It triples."))
+    plan = Plan(
+        tasks=(Task(id="T1", title="all"),),
+        criteria=goals,
+        unread=words,
+        requirements=(merged,),
+        author=author,
+        source=Source(file="request.md"),
+    )
+    found = {one.id: one for one in account(plan, Goal(text="It doubles. It triples. It is fast."), None)}
+    assert [one.text for one in found.values()] == [
+        "It doubles and triples.",
+        "numbers stay exact",
+        "It doubles.",
+        "It triples.",
+        "It is fast.",
+        "the whole of request.md",
+    ]
+    assert set(found["plan"].parts) == set(found) - {"plan"}

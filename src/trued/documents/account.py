@@ -1,6 +1,7 @@
 """The account of the user's words: every one of them is a requirement, or is covered by one of the user's own."""
 
 import difflib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
@@ -22,6 +23,8 @@ from .patterns import quoted_command
 from .sentences import sentences
 
 PREFIXES = ("ship", "goal", "constraint", "text")
+# Names that only the engine gives: to the user's own words, to what nobody quotes of them, and to the base's suite.
+_ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|base-tests.*|.*-rest(?:-\d+)?")
 
 
 def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
@@ -58,7 +61,7 @@ def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Require
     """
     brought = tuple(brought)
     checks = {(one.id, one.text): one.checks for one in brought}
-    listed = {(one.id, one.text) for one in asked.requirements}
+    listed = {(name, one.text) for one in asked.requirements for name in (one.id, *one.covers)}
     pages: dict[str, tuple[Check, ...]] = {}
     for one in brought:
         if (one.id, one.text) not in listed and (holder := _covering(one, asked.requirements)):
@@ -67,7 +70,8 @@ def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Require
     made = tuple(
         one.model_copy(update={"checks": (*(each for each in more if each not in one.checks), *one.checks)})
         for one in asked.requirements
-        for more in [checks.get((one.id, one.text), ()) + pages.get(one.id, ())]
+        for own in [next((checks[name, one.text] for name in (one.id, *one.covers) if (name, one.text) in checks), ())]
+        for more in [own + pages.get(one.id, ())]
     )
     return asked.model_copy(update={"requirements": made})
 
@@ -172,16 +176,23 @@ class _Words:
         """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
         brought = {one.id: one for one in self.plan.requirements}
         agents = brought or self.plan.author  # then the tasks are an agent's way there, and nothing that was asked for
+        users = {*taken, *(name for name, _ in self.words)}
         for task in self.plan.tasks:
             if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
                 own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
-                yield _by_hand_alone(brought.get(task.id, own))
+                yield self._apart(_by_hand_alone(brought.get(task.id, own)), users)
         for one in brought.values() if not self._speaks_for_all() else ():
             if one.covers and one.id not in self.tasks.values() and one.id not in taken:
-                yield _by_hand_alone(one)
+                yield self._apart(_by_hand_alone(one), users)
         for name, criterion in self.words:
             if name not in self.met:
                 yield Requirement(id=name, text=criterion.text, source=criterion.source)
+
+    def _apart(self, one: Requirement, users: set[str]) -> Requirement:
+        """Under a name that neither the user's words nor the engine's own rows can have, if an agent wrote it."""
+        if not self.plan.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
+            return one
+        return one.model_copy(update={"id": f"{self.plan.author}.{one.id}", "covers": (*one.covers, one.id)})
 
     def _speaks_for_all(self) -> bool:
         """The user's own requirements stand for every word: what an agent makes of these words adds nothing to them."""
