@@ -12,7 +12,7 @@ from tests.workflows.conftest import Ground, Script, built, events
 from trued.engine import Engine
 from trued.protocols import Capabilities
 from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
-from trued.types import Grade, RunRecord
+from trued.types import ExamplesCheck, Grade, HttpCase, RunRecord
 from trued.wire import Order
 
 GOAL = "`double(x)` returns twice its argument. `triple(x)` returns three times its argument."
@@ -179,18 +179,23 @@ async def test_words_that_no_case_quotes_stand_beside_it_unproven(ground: Ground
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-11", "LAW-12")
-async def test_background_caps_the_source_until_a_person_agrees(ground: Ground) -> None:
+async def test_background_is_unproven_and_so_is_the_source_until_a_person_agrees(ground: Ground) -> None:
     goal = f"We sell shoes online. {GOAL}"
     cases = [
         {**one, "requirement": one["requirement"].replace("2", "3").replace("1", "2")} for one in EXAMINED["cases"]
     ]
     aside = {"requirement": "text-1", "quote": "We sell shoes online.", "why": "it asks for nothing"}
     engine, record, _ = await solo(ground, playing({**EXAMINED, "cases": cases, "background": [aside]}), goal)
-    assert (record.code, record.grade) == (3, Grade.EXAMINED)
-    contract = engine.contract(record.id)
-    assert contract
-    assert "background" in contract.caps["goal"][0]
-    assert engine.approve(record.id, None, who="ann", why="so it is").grade is Grade.PROVEN
+    assert (record.code, record.grade) == (3, Grade.UNPROVEN)
+    found = grades(engine, record)
+    assert (found["text-1"], found["text-2"], found["goal"]) == (Grade.UNPROVEN, Grade.EXAMINED, Grade.UNPROVEN)
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert verdict.requirements[0].why[0] == "the examiner calls it background: approve the contract to agree"
+    after = engine.approve(record.id, None, who="ann", why="so it is")
+    assert (after.state, after.code, after.grade) == ("done", 0, Grade.ATTESTED)
+    found = grades(engine, after)
+    assert (found["text-1"], found["text-2"], found["goal"]) == (Grade.ATTESTED, Grade.PROVEN, Grade.ATTESTED)
 
 
 # -- the second examiner -----------------------------------------------------------------------------------------------
@@ -290,6 +295,82 @@ async def test_a_case_that_is_answered_otherwise_is_withdrawn_and_new_ones_are_w
     assert contract
     assert any("withdrawn" in one for one in contract.undecided)
     assert "returns=11" not in str(contract.requirements)
+
+
+SHOP = "POST /items adds an item, and GET /items lists all of them."
+APP = """
+import http.server, json, os
+
+ITEMS = []
+
+
+class Shop(http.server.BaseHTTPRequestHandler):
+    def answer(self, status, data):
+        self.send_response(status)
+        self.end_headers()
+        self.wfile.write(json.dumps(data).encode())
+
+    def do_GET(self):
+        self.answer(200, {"/items": ITEMS}.get(self.path, {}))
+
+    def do_POST(self):
+        ITEMS.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+        self.answer(201, {"number": len(ITEMS)})
+
+    def log_message(self, *words):
+        pass
+
+
+http.server.HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Shop).serve_forever()
+"""
+
+
+def shop(order: Order) -> dict[str, Any]:
+    """Three exchanges that show little, and five that tell something; of one of these a second reader is not sure."""
+
+    def ask(method: str, sent: str = "", **more: Any) -> dict[str, Any]:
+        return {"http": {"method": method, "path": "/items", "body": sent}, "quotes": SHOP, **more}
+
+    if order.role == "second-examiner":
+        answers: list[dict[str, Any]] = [{"number": n, "status": 201} for n in (1, 4)]
+        answers += [{"number": 2, "body_json": ["nail"]}, {"number": 3, "body_json": {"number": 2}}]
+        answers += [{"number": 5, "unsure": "twice?"}, {"number": 6, "body_json": {"number": 4}}]
+        return {"answers": [*answers, {"number": 7, "body_json": ["nail", "screw", "screw", "bolt"]}]}
+    if order.role != "examiner":
+        (Path(order.folder) / "app.py").write_text(APP)
+        return {"implemented": ["all"], "files": []}
+    story = [
+        ask("POST", '"nail"', status=201),
+        ask("GET", json=["nail"]),
+        ask("POST", '"screw"', status=201, json={"number": 2}),
+        ask("POST", '"screw"', status=201),
+        ask("GET", json=["nail", "screw", "screw"]),
+        ask("POST", '"bolt"', json={"number": 4}),
+        ask("GET", json=["nail", "screw", "screw", "bolt"]),
+        ask("GET", status=200),
+    ]
+    serve = {"command": ["python", "app.py"], "ready": {"path": "/items"}}
+    found = {"interface": ["POST /items", "GET /items"], "serve": serve}
+    return {**found, "cases": [{"requirement": "goal", "cases": story}]}
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-7", "LAW-8", "LAW-11")
+@pytest.mark.parametrize(("agents", "ends"), [({"*": "scripted:acme"}, (3, Grade.EXAMINED)), (TWO, (0, Grade.PROVEN))])
+async def test_a_service_ends_no_worse_with_two_vendors_than_with_one(
+    ground: Ground, agents: dict[str, str], ends: tuple[int, Grade]
+) -> None:
+    runtime = ScriptedRuntime(shop)
+    engine = Vendors(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}, runtime=runtime)
+    ground.stack.enter_context(closing(engine))
+    record = await ground.run(engine, SHOP, required=False, workflow="solo", agents=agents)
+    assert (record.code, record.grade) == ends, record.why
+    contract = engine.contract(record.id)
+    assert contract
+    (check,) = contract.requirements[0].checks
+    assert isinstance(check, ExamplesCheck)
+    prepare = [isinstance(one, HttpCase) and one.setup for one in check.cases]
+    assert prepare == [True, *[False] * 2, True, len(agents) == 2, *[False] * 2]
 
 
 # -- while the work goes on --------------------------------------------------------------------------------------------

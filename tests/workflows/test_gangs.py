@@ -40,6 +40,16 @@ GANGS: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "a constant": (ONE, cases(call([2], returns=4), call(["ab"], returns=4)), "def double(x):\n    return 4\n"),
     "an echo": (ONE, cases(call([2], returns=2), call([3], returns=3)), "def double(x):\n    return x\n"),
+    "a constant in other clothes": (
+        ONE,
+        cases(call([2], returns=[4]), call([3], returns={"$tuple": [4]})),
+        "def double(x):\n    return (4,)\n",
+    ),
+    "an echo in a tuple": (
+        ONE,
+        cases(call([[2, 1]], returns={"$tuple": [2, 1]}), call([[3]], returns={"$tuple": [3]})),
+        "def double(x):\n    return tuple(x)\n",
+    ),
     "nothing": (ONE, cases(call([2], returns=None), call([0], returns=[])), "def double(x):\n    pass\n"),
     "python -c": (
         ONE,
@@ -47,6 +57,15 @@ GANGS: dict[str, tuple[str, dict[str, Any], str]] = {
             {"run": ["python", "-c", "print(open('DONE').read())"], "stdout": "4\n\n"},
             {"run": ["python", "-c", "print(open('DONE').read(1) * 2)"], "stdout": "44\n"},
             interface=("python -c <code>",),
+        ),
+        "",
+    ),
+    "python -Ic": (
+        ONE,
+        cases(
+            {"run": ["python", "-Ic", "print(open('DONE').read())"], "stdout": "4\n\n"},
+            {"run": ["python", "-Ic", "print(open('DONE').read(1) * 2)"], "stdout": "44\n"},
+            interface=("python -Ic <code>",),
         ),
         "",
     ),
@@ -116,6 +135,83 @@ async def test_a_contract_that_a_gang_wrote_proves_nothing(
     assert contract
     assert contract.undecided  # what was refused is said
     assert [order.role for order in orders].count("examiner") >= 1
+
+
+HALF = f"{ONE} `triple(x)` returns three times its argument."
+DONE = "def double(x):\n    return 2 * x\n"
+HONEST = {
+    "interface": ["tiny:double(x)"],
+    "cases": [
+        {"requirement": "text-1", "cases": [{"call": "tiny:double", "args": [x], "returns": 2 * x, "quotes": ONE}]}
+        for x in (3, 5)
+    ],
+}
+
+
+@pytest.mark.spec("LAW-8", "LAW-12")
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"proposals": [{"what": "keep", "requirement": "text-2", "why": "nothing changes"}]},
+        {"proposals": [{"what": "remove", "requirement": "text-2"}]},
+        {"background": [{"requirement": "text-2", "quote": "`triple(x)` returns three times its argument."}]},
+        pytest.param({"vague": [{"requirement": "text-2", "quote": "three times"}]}, marks=pytest.mark.slow),
+        pytest.param(
+            {"proposals": [{"what": "keep", "requirement": "goal"}, {"what": "remove", "requirement": "base-tests"}]},
+            marks=pytest.mark.slow,
+        ),
+    ],
+    ids=["keep", "remove", "background", "vague", "others"],
+)
+async def test_what_an_examiner_proposes_leaves_no_clause_with_less_than_it_had(
+    ground: Ground, words: dict[str, Any]
+) -> None:
+    """The second sentence is not built; the bar is lowered to examined, and still nobody is done."""
+    with_tests(ground)
+    code = f"def one():\n    return 1\n\n\n{DONE}"
+    engine, record, _ = await solo(ground, playing({**HONEST, **words}, code=code), HALF, accept="examined")
+    assert record.code != 0
+    found = grades(engine, record)
+    assert (found["text-1"], found["text-2"], found["goal"]) == (Grade.EXAMINED, Grade.UNPROVEN, Grade.UNPROVEN)
+    contract = engine.contract(record.id)
+    assert contract
+    assert not any(one.keep or one.supersedes for one in contract.requirements if one.text in HALF)
+    if words.get("proposals", [{}])[0].get("what") == "keep":
+        assert any(f"trued amend {record.id} --keep" in one for one in contract.undecided)
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+@pytest.mark.parametrize("proposes", [False, True])
+async def test_tests_that_an_agent_would_supersede_are_no_verdict_until_a_person_agrees(
+    ground: Ground, *, proposes: bool
+) -> None:
+    """The head breaks a test of the base. Who says that it is meant so is unproven by it; a person may agree."""
+    with_tests(ground)
+    ground.write("tests/test_more.py", "def test_two():\n    assert 1 + 1 == 2\n")
+    ground.commit()
+    proposal = {"what": "supersedes", "requirement": "text-1", "tests": ["tests/test_tiny.py::test_one"]}
+    reply = {**HONEST, "proposals": [proposal] if proposes else []}
+    goal = f"{ONE} It is small."
+    reply["background"] = [{"requirement": "text-2", "quote": "It is small."}]
+    engine, record, _ = await solo(ground, playing(reply, code=DONE), goal, accept="examined")
+    found = grades(engine, record)
+    if not proposes:
+        assert record.code == 1
+        return
+    assert record.code == 3
+    assert found["text-1"] is Grade.UNPROVEN
+    assert engine.approve(record.id, None, who="ann", why="one() goes").code == 0
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-8")
+async def test_a_proposal_takes_no_tests_from_what_the_user_asked_for(ground: Ground) -> None:
+    with_tests(ground)
+    proposal = {"what": "supersedes", "requirement": "text-1", "tests": ["tests/test_tiny.py::test_one"]}
+    goal = f"{ONE} All existing tests still pass."
+    engine, record, _ = await solo(ground, playing({**HONEST, "proposals": [proposal]}, code=DONE), goal)
+    assert record.code == 1
+    assert grades(engine, record)["text-2"] is Grade.REFUTED
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
 """Cases that are disclosed or disputed while the work goes on: replaced by new ones, red on base, or kept."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from .. import proof
@@ -8,7 +8,8 @@ from ..kit import digest
 from ..proof.room.bench import check_hash
 from ..proof.seal import seal
 from ..steps import Steps
-from ..types import Case, Contract, ExamplesCheck, Finding, Outcomes, Requirement, Requirements, Verdict
+from ..types import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
+from .blind import as_setup
 from .examine import Examination, Examining
 from .replies import Examined, Proposed
 
@@ -35,6 +36,8 @@ def failing(contract: Contract, verdict: Verdict) -> list[Failing]:
             number = one.id.removeprefix("case ")
             if one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
+                if getattr(check.cases[place], "setup", False):
+                    continue  # it shows nothing that could be told
                 found[fact.check, place] = Failing(fact.requirement, fact.check, place, check.cases[place])
     return [found[key] for key in sorted(found)]
 
@@ -64,7 +67,7 @@ def _examining(
     one = _of(contract, requirement)
     theirs = [check for check in one.checks if check_hash(check) in contract.authors]
     left = [
-        Proposed(requirement=requirement, cases=tuple(case for case in check.cases if case != without))
+        Proposed(requirement=requirement, cases=tuple(_left(check.cases, without)))
         if isinstance(check, ExamplesCheck)
         else Proposed(requirement=requirement, page=check if check.kind == "browser" else None)
         for check in theirs
@@ -73,6 +76,15 @@ def _examining(
     asked = Requirements(requirements=(bare,), interface=contract.interface, serve=contract.serve)
     before = Examined(cases=tuple(each for each in left if each.cases or each.page))
     return Examining(steps.apart(), asked, before=before, always_second=always_second)
+
+
+def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
+    """Without one; an exchange that is gone still prepares those after it."""
+    for one in cases:
+        if one != gone:
+            yield one
+        elif isinstance(one, HttpCase):
+            yield as_setup(one)
 
 
 async def _amended(steps: Steps, contract: Contract, requirement: str, found: Examination) -> Contract:

@@ -2,9 +2,10 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from ..types import BrowserCheck, CallCase, Case, HttpCase, RunCase
+from ..proof.mutants import PLAIN_HEADERS
+from ..types import BrowserCheck, CallCase, Case, HttpCase, RunCase, Value
 from .replies import Asked, Blind, Proposed
 
 
@@ -17,22 +18,54 @@ def questions(proposed: Sequence[Proposed]) -> list[Asked]:
     ]
 
 
-def alike(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[bool]:
-    """For each proposal: was every case of it answered as its author did?"""
+class Doubt(Value):
+    """What the second examiner holds against one case of a proposal."""
+
+    of: Proposed  # as it was proposed
+    number: int  # of the case in it
+    what: Literal["otherwise", "unsure"]
+    why: str = ""
+
+
+Heard: TypeAlias = Literal["alike", "otherwise", "unsure"]
+
+
+def heard(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[Heard, str]]]:
+    """For each case of each proposal: was it answered as its author did, otherwise, or not at all, and why?"""
     given = {one.number: one for one in answers}
-    found, number = list[bool](), 0
+    found, number = list[list[tuple[Heard, str]]](), 0
     for one in proposed:
-        same = True
+        found.append([])
         for shown in shown_by(one):
             number += 1
-            answer = given.get(number)
-            same = same and answer is not None and not answer.unsure and _same(shown, answer)
-        found.append(same)
+            found[-1].append(_heard(shown, given.get(number)))
     return found
+
+
+def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[Heard, str]:
+    if isinstance(shown, HttpCase) and shown.setup:  # it shows nothing: only its status could be wrong
+        other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
+        return "otherwise" if other else "alike", ""
+    if answer is None:
+        return "unsure", "no answer"
+    if answer.unsure:
+        return "unsure", answer.unsure
+    return "alike" if _same(shown, answer) else "otherwise", ""
 
 
 def shown_by(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
     return (*proposed.cases, *([proposed.page] if proposed.page else []))
+
+
+def proving(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
+    """Those that show something by themselves, with their places; the others only prepare them."""
+    return [(place, one) for place, one in enumerate(shown_by(proposed)) if not getattr(one, "setup", False)]
+
+
+def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
+    """The exchange as one that only prepares others: it must give its status, if it has one, and shows nothing."""
+    kept = {"status": case.status} if status and case.status is not None else {}
+    return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
 
 
 def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
@@ -42,14 +75,19 @@ def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
     if isinstance(shown, CallCase):
         if shown.raises is not None:
             return (answer.raises or "").rpartition(".")[2] == shown.raises.rpartition(".")[2]
-        return "returns" in answer.model_fields_set and answer.raises is None and equal(shown.returns, answer.returns)
+        after = shown.args_after is None or equal(shown.args_after, answer.args_after)
+        returned = "returns" in answer.model_fields_set or shown.args_after is not None
+        return returned and after and answer.raises is None and equal(shown.returns, answer.returns)
     if isinstance(shown, RunCase):
         printed = shown.stdout is None or shown.stdout.rstrip("\n") == (answer.stdout or "").rstrip("\n")
         as_json = shown.stdout_json is None or equal(shown.stdout_json, answer.stdout_json)
         return shown.exit == answer.exit and printed and as_json
     status = shown.status is None or answer.status is None or shown.status == answer.status
     body = shown.body is None or shown.body.strip() == (answer.body or "").strip()
-    return status and body and (shown.json_ is None or equal(shown.json_, answer.body_json))
+    told = {name.lower(): value.strip() for name, value in answer.headers.items()}
+    wanted = {name.lower(): value for name, value in shown.headers.items() if name.lower() not in PLAIN_HEADERS}
+    headers = all(told.get(name) == value for name, value in wanted.items())
+    return status and body and headers and (shown.json_ is None or equal(shown.json_, answer.body_json))
 
 
 def equal(one: Any, two: Any) -> bool:
@@ -70,10 +108,14 @@ def _input(shown: Case | BrowserCheck) -> str:
         return f"open the page {shown.page}: what must a person be able to read there (sees)?"
     if isinstance(shown, CallCase):
         given = f" and {_json(shown.kwargs)} by name" if shown.kwargs else ""
-        return f"call {shown.call} with {_json(list(shown.args))}{given}: what does it return or raise?"
+        after = " And what are its arguments afterwards (args_after)?" if shown.args_after is not None else ""
+        return f"call {shown.call} with {_json(list(shown.args))}{given}: what does it return or raise?{after}"
     if isinstance(shown, HttpCase):
         sent = f" with body {shown.http.body}" if shown.http.body else ""
-        return f"{shown.http.method} {shown.http.path}{sent}, after the exchanges above it: status, body or body_json?"
+        asked = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
+        more = f" And the headers {', '.join(asked)}?" if asked else ""
+        place = f"{shown.http.method} {shown.http.path}{sent}, after the exchanges above it"
+        return f"{place}: status, body or body_json?{more}"
     fed = f", stdin {_json(shown.stdin)}" if shown.stdin else ""
     files = f", with files {_json(shown.files)}" if shown.files else ""
     kind = "stdout_json" if shown.stdout is None and shown.stdout_json is not None else "stdout"

@@ -1,6 +1,7 @@
 """Has cases written for requirements that have none, before anybody works, and another examiner answer them blind."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -10,11 +11,22 @@ from ..proof.room.bench import check_hash
 from ..protocols import Workspace
 from ..session import Session
 from ..steps import Steps
-from ..types import Author, Check, ExamplesCheck, Finding, HttpCase, Requirement, Requirements, Value
-from .blind import alike, questions, shown_by
-from .replies import Answers, Examined, Proposed
+from ..types import (
+    Author,
+    BrowserCheck,
+    Case,
+    Check,
+    ExamplesCheck,
+    Finding,
+    HttpCase,
+    Requirement,
+    Requirements,
+    Value,
+)
+from .blind import Doubt, heard, proving, questions, shown_by
+from .replies import Answers, Examined, Proposal, Proposed
 from .vendors import EXAMINERS, implementers, independent
-from .weigh import Scale, Weighed, is_open, said, settled_rests
+from .weigh import Scale, Weighed, is_open, said_of, settled_rests
 
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all that are looked at for names
@@ -72,7 +84,8 @@ class Examining:
         self.first = Session(steps, EXAMINER, Examined, publishes=False)
         self.second = _second(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
-        self.agreed: list[Proposed] = []
+        self.put: list[Proposed] = []  # to the second examiner, as they were proposed
+        self.alike: list[tuple[Proposed, int]] = []  # which of their cases it answered as their author did
         self.said: list[str] = []
 
     async def done(self) -> Examination:
@@ -94,7 +107,7 @@ class Examining:
             )
         return weighed
 
-    async def _asked_for(self, *gaps: Finding, dropped: Sequence[Proposed] = ()) -> Weighed:
+    async def _asked_for(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> Weighed:
         left = [one for one in self.asked.requirements if is_open(one)]
         wanted = [Wanted(id=one.id, words=one.text, where=str(one.source)) for one in left]
         fixed = "\n".join(self.asked.interface)
@@ -103,47 +116,59 @@ class Examining:
             self.said.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
             self.replies.append(reply)
-        return await self.weighed(dropped)
+        return await self.weighed(doubts)
 
-    async def weighed(self, dropped: Sequence[Proposed]) -> Weighed:
-        data = [one.model_dump(mode="json") for one in (*self.replies, *dropped)]
+    async def weighed(self, doubts: Sequence[Doubt]) -> Weighed:
+        data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
 
         async def step() -> str:
             base = await base_texts(self.kit.workspace)
-            return Scale(self.asked, self.kit.goal.text, base).weigh(self.replies, dropped).model_dump_json()
+            return Scale(self.asked, self.kit.goal.text, base).weigh(self.replies, doubts).model_dump_json()
 
         return Weighed.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 
     async def answered(self, weighed: Weighed) -> Weighed:
-        """Alike: it stands. Not alike: withdrawn and said; new ones are written for that clause, and answered, too."""
-        withdrawn = await self._withdrawn(weighed, weighed.kept)
-        if not withdrawn:
-            return weighed
+        """Alike: it stands. Otherwise: withdrawn and said; new ones are written for that clause, and answered, too.
+        Not sure: it stands on its author's word alone, unless the others show as much without it."""
+        doubts = await self._doubts(weighed)
+        otherwise = [one for one in doubts if one.what == "otherwise"]
+        if not otherwise:
+            return await self.weighed(doubts) if doubts else weighed
+        quotes = dict.fromkeys(shown_by(one.of)[one.number].quotes for one in otherwise)
         gaps = [
-            Finding(what=f"another reading of the words gives another result: write other cases for “{shown.quotes}”")
-            for one in withdrawn
-            for shown in shown_by(one)
+            Finding(what=f"another reading of the words gives another result: write other cases for “{quote}”")
+            for quote in quotes
         ]
-        again = await self._asked_for(*dict.fromkeys(gaps), dropped=withdrawn)
-        fresh = [one for one in again.kept if one not in self.agreed]
-        withdrawn += await self._withdrawn(again, fresh) if fresh else []
-        return await self.weighed(withdrawn)
+        again = await self._asked_for(*gaps, doubts=doubts)
+        return await self.weighed((*doubts, *await self._doubts(again)))
 
-    async def _withdrawn(self, weighed: Weighed, proposed: Sequence[Proposed]) -> list[Proposed]:
+    async def _doubts(self, weighed: Weighed) -> list[Doubt]:
+        """The second examiner's, about all that it was not asked before."""
         assert self.second is not None  # noqa: S101  (looked at by the caller)
-        inputs = questions(proposed)
-        fixed = "\n".join(weighed.interface)
-        reply = await self.second.attempt(self.kit.goal, inputs=inputs, interface=fixed)
+        fresh = [(one, run) for one, run in zip(weighed.origins, weighed.kept, strict=True) if one not in self.put]
+        if not fresh:
+            return []
+        inputs = questions([run for _, run in fresh])
+        reply = await self.second.attempt(self.kit.goal, inputs=inputs, interface="\n".join(weighed.interface))
         if reply is None:
             self.said.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
-        same = alike(proposed, reply.answers)
-        self.agreed += [one for one, is_so in zip(proposed, same, strict=True) if is_so]
-        gone = [one for one, is_so in zip(proposed, same, strict=True) if not is_so]
-        self.said += [f"{one.requirement}: withdrawn, a second examiner answers {said(one)} otherwise" for one in gone]
-        return gone
+        doubts: list[Doubt] = []
+        for (one, run), answers in zip(fresh, heard([run for _, run in fresh], reply.answers), strict=True):
+            self.put.append(one)
+            self.alike += [(one, place) for place, (what, _) in enumerate(answers) if what == "alike"]
+            for place, (what, why) in enumerate(answers):
+                if what == "alike":
+                    continue
+                doubts.append(Doubt(of=one, number=place, what=what, why=why))
+                self.said.append(_doubted(one, shown_by(run)[place], what, why))
+        return doubts
+
+    def _agreed(self, origin: Proposed, run: Proposed) -> bool:
+        """Was everything that it shows answered alike?"""
+        return all((origin, place) in self.alike for place, _ in proving(run))
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
@@ -156,16 +181,18 @@ class Examining:
         authors: dict[str, Author] = {}
         asides = {one.requirement for one in weighed.background}
         made: list[Requirement] = []
+        taken = {one.id for one in self.asked.requirements}
         for one in self.asked.requirements:
-            if one.id in asides:
-                continue
-            checks = self._checks([each for each in weighed.kept if each.requirement == one.id], authors)
-            proposals = [each for each in weighed.proposals if each.requirement == one.id]
-            superseded = tuple(name for each in proposals if each.what == "supersedes" for name in each.tests)
-            keep = one.keep or (not checks and any(each.what == "keep" for each in proposals) and not one.checks)
-            more = {"checks": (*one.checks, *checks), "keep": keep, "supersedes": (*one.supersedes, *superseded)}
+            checks = self._checks(weighed, one.id, authors)
+            proposals = [each for each in weighed.proposals if each.requirement == one.id and is_open(one)]
+            tests = [name for each in proposals if each.what == "supersedes" for name in each.tests]
+            more = {
+                "checks": (*one.checks, *checks),
+                "proposed": tuple(name for name in dict.fromkeys(tests) if name not in one.supersedes),
+                "aside": "the examiner calls it background" if one.id in asides else one.aside,
+            }
             made.append(one.model_copy(update=more))
-            made += settled_rests(one, weighed.rests.get(one.id, ()))
+            made += settled_rests(one, weighed.rests.get(one.id, ()), taken)
         ids = tuple(one.id for one in made if not one.parts)
         whole = [one.model_copy(update={"parts": ids}) if one.parts else one for one in made]
         asked = self.asked.model_copy(
@@ -173,19 +200,24 @@ class Examining:
         )
         sessions: list[Session[Examined] | Session[Answers]] = [self.first]
         sessions += [self.second] if self.second else []
-        return Examination(asked, authors, self._caps(weighed, made), self._undecided(weighed), tuple(sessions))
+        return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
 
-    def _checks(self, kept: Sequence[Proposed], authors: dict[str, Author]) -> list[Check]:
+    def _checks(self, weighed: Weighed, name: str, authors: dict[str, Author]) -> list[Check]:
         """Calls and command lines of one standing together; exchanges and pages each by themselves."""
-        together: dict[object, list[Proposed]] = {}
-        for number, one in enumerate(kept):
+        together: dict[str, list[Proposed]] = {}
+        agreed: dict[str, bool] = {}
+        for number, (origin, one) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
+            if one.requirement != name:
+                continue
             alone = one.page is not None or any(isinstance(case, HttpCase) for case in one.cases)
-            together.setdefault(number if alone else f"agreed {one in self.agreed}", []).append(one)
+            stands = self._agreed(origin, one)
+            place = f"{number}" if alone else f"agreed {stands}"
+            together.setdefault(place, []).append(one)
+            agreed[place] = stands
         checks: list[Check] = []
-        for every in together.values():
-            page = every[0].page
-            check = page or ExamplesCheck(cases=tuple(case for one in every for case in one.cases))
-            authors[check_hash(check)] = self._author(agreed=every[0] in self.agreed)
+        for place, every in together.items():
+            check = every[0].page or ExamplesCheck(cases=tuple(case for one in every for case in one.cases))
+            authors[check_hash(check)] = self._author(agreed=agreed[place])
             checks.append(check)
         return checks
 
@@ -195,29 +227,32 @@ class Examining:
         author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
         return author.model_copy(update={"independent": independent(self.kit, author, implementers(self.kit))})
 
-    def _caps(self, weighed: Weighed, made: Sequence[Requirement]) -> dict[str, tuple[str, ...]]:
-        caps = {name: tuple(why) for name, why in weighed.caps.items()}
-
-        def add(name: str, why: str) -> None:
-            caps[name] = (*caps.get(name, ()), why)
-
-        for one in made:
-            if one.parts:
-                for aside in weighed.background:
-                    add(one.id, f"the examiner calls this background: “{aside.quote}”")
-        for each in weighed.proposals:
-            if each.what != "remove":
-                add(each.requirement, f"as if agreed: the examiner proposes {each.what} of {each.requirement}")
-        return caps
-
     def _undecided(self, weighed: Weighed) -> tuple[str, ...]:
         words = [f"{one.requirement}: {one.what}" if one.requirement else one.what for one in weighed.faults]
         words += [f"{one.requirement}: called background: “{one.quote}”" for one in weighed.background]
         words += [f"{one.requirement}: called vague: “{one.quote}” {one.why}".rstrip() for one in weighed.vague]
-        for each in weighed.proposals:
-            tests = f" {', '.join(each.tests)}" if each.tests else ""
-            words.append(f"{each.requirement}: proposed for a person to decide: {each.what}{tests} {each.why}".rstrip())
+        words += weighed.unsure
+        words += [self._parked(one) for one in weighed.proposals]
         return tuple(dict.fromkeys((*self.said, *words)))
+
+    def _parked(self, one: Proposal) -> str:
+        """What only the user may set, with the command that sets it; until then it changes nothing for the better."""
+        if not any(each.id == one.requirement and is_open(each) for each in self.asked.requirements):
+            return f"{one.requirement}: the examiner proposes {one.what}, and there is no such open requirement"
+        given = {
+            "keep": f"--keep {shlex.quote(one.requirement)}",
+            "remove": f"--remove {shlex.quote(one.requirement)}",
+            "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
+        }[one.what]
+        why = f" ({one.why})" if one.why else ""
+        command = f"trued amend {self.kit.run} {given}"
+        return f"{one.requirement}: the examiner proposes {one.what}{why}; if you agree: {command}"
+
+
+def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
+    if what == "otherwise":
+        return f"{one.requirement}: withdrawn, a second examiner answers {said_of(shown)} otherwise"
+    return f"{one.requirement}: a second examiner is not sure of {said_of(shown)}: {why}"
 
 
 def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:

@@ -63,6 +63,7 @@ class Blind(Value):
 
     number: int
     returns: Any = None
+    args_after: tuple[Any, ...] | None = Field(default=None, description="the arguments after the call, if asked for")
     raises: str | None = None
     stdout: str | None = None
     stdout_json: Any = None
@@ -70,6 +71,7 @@ class Blind(Value):
     status: int | None = None
     body: str | None = None
     body_json: Any = None
+    headers: dict[str, str] = Field(default={}, description="of an answer: those that are asked for")
     sees: tuple[str, ...] = ()
     unsure: str = Field(default="", description="why the words do not decide it, if they do not")
 

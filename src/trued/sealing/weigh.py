@@ -1,13 +1,17 @@
 """Weighs what an examiner proposes: what counts, what is refused and why, what of the words is left unshown. Pure."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from ..documents.clauses import clauses, plain, unquoted
 from ..documents.patterns import recognised
+from ..nouns import counted
 from ..proof.checks.examples import bounded, malformed
-from ..proof.hollow import Known, Shown, foreign, hollow, refused, side_door
-from ..types import BrowserCheck, HttpCase, Requirement, Requirements, Serve, Value
-from .blind import shown_by
+from ..proof.hollow import door, side_door, strange, untold, weak
+from ..proof.launch import Known, serves
+from ..proof.mutants import CONSTANT, ECHO, STUB, Shown
+from ..types import BrowserCheck, Case, HttpCase, Requirement, Requirements, Serve, Value
+from .blind import Doubt, as_setup, proving, shown_by
 from .replies import Aside, Examined, Proposal, Proposed
 
 LONGEST_LINE = 200
@@ -31,6 +35,7 @@ class Weighed(Value):
     """What is left of an examiner's proposals by the rules."""
 
     kept: tuple[Proposed, ...] = ()
+    origins: tuple[Proposed, ...] = ()  # the same, as they were proposed
     faults: tuple[Fault, ...] = ()  # told to the examiner once, then said
     interface: tuple[str, ...] = ()
     serve: Serve | None = None
@@ -39,6 +44,15 @@ class Weighed(Value):
     background: tuple[Aside, ...] = ()
     vague: tuple[Aside, ...] = ()
     proposals: tuple[Proposal, ...] = ()
+    unsure: tuple[str, ...] = ()  # clauses that rest on cases of which a second examiner is not sure
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A proposal as it was made, and what is left of it to be run."""
+
+    origin: Proposed
+    run: Proposed
 
 
 class Scale:
@@ -55,33 +69,69 @@ class Scale:
         one = self.open[name]
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
-    def weigh(self, replies: Sequence[Examined], dropped: Iterable[Proposed] = ()) -> Weighed:
-        """All replies of one examiner together, less what was withdrawn."""
-        gone = list(dropped)
-        proposed = [each for reply in replies for one in reply.cases for each in _apart(one) if each not in gone]
+    def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> Weighed:
+        """All replies of one examiner together, less what a second one answers otherwise."""
+        proposed = [each for reply in replies for one in reply.cases for each in _apart(one)]
         proposed = list({one.model_dump_json(): one for one in proposed}.values())
         lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
-        strange = {line: why for line in lines if (why := self._no_name(line, proposed))}
-        interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in strange))))
+        unfit = {line: why for line in lines if (why := self._no_name(line, proposed))}
+        interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in unfit))))
         serve = self.asked.serve or next((reply.serve for reply in reversed(replies) if reply.serve), None)
-        faults = [Fault(requirement="", what=f"interface {line!r}: {why}") for line, why in strange.items()]
-        if serve and not self.asked.serve and (why := foreign(serve.command)):
+        faults = [Fault(requirement="", what=f"interface {line!r}: {why}") for line, why in unfit.items()]
+        if serve and not self.asked.serve and (why := serves(serve.command, self.known)):
             faults, serve = [*faults, Fault(requirement="", what=f"serve: {why}")], None
-        kept: dict[str, list[Proposed]] = {}
+        sound: dict[str, list[_Item]] = {}
         for one in proposed:
-            if why := self._refused(one, interface, serve):
-                faults.append(Fault(requirement=one.requirement, what=f"{said(one)}: {why}"))
-            else:
-                kept.setdefault(one.requirement, []).append(_bounded(one))
-        for name in list(kept):
-            if why := hollow([shown for one in kept[name] for shown in shown_by(one)]):
-                faults.append(Fault(requirement=name, what=f"all its cases are refused: {why}"))
-                del kept[name]
-        return self._settled(kept, faults, replies, interface, serve)
+            left, more = self._sound(one, interface, serve)
+            faults += more
+            if left and (left := _answered(one, left, doubts, "otherwise")):
+                sound.setdefault(one.requirement, []).append(_Item(one, _bounded(left)))
+        kept: dict[str, list[_Item]] = {}
+        unsure: list[str] = []
+        for name, items in sound.items():
+            told, more = self._told(name, items, interface)
+            firm, _ = self._told(name, _firm(items, doubts), interface)
+            lost = self._shows(name, told, interface) - self._shows(name, firm, interface)
+            faults += more
+            if told and firm != told and lost:
+                unsure += [f"{name}: a second examiner is not sure of any case of “{self._quoted(name, firm, told)}”"]
+            if told:
+                kept[name] = told if lost else firm
+        return self._settled(kept, faults, replies, interface, serve).model_copy(update={"unsure": tuple(unsure)})
+
+    def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
+        """The entry points that its cases tell something of, and the clauses that they quote."""
+        doors = {door(one, interface) for item in items for _, one in proving(item.run)}
+        rest = self._rest(name, items)
+        return doors | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
+
+    def _quoted(self, name: str, firm: Sequence[_Item], told: Sequence[_Item]) -> str:
+        """What only unsure cases show."""
+        sure = {one.quotes for item in firm for _, one in proving(item.run)}
+        quotes = dict.fromkeys(one.quotes for item in told for _, one in proving(item.run) if one.quotes not in sure)
+        return "; ".join(quotes) or plain(self.open[name].text)
+
+    def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
+        """Without what a hollow program passes: exchanges stay if others build on them, all else goes."""
+        places = [(item, place, one) for item in items for place, one in proving(item.run)]
+        why = untold([one for _, _, one in places], interface)
+        hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
+        kept = [left for item in items if (left := _without(item, {at for of, at in hollow if of == item.origin}))]
+        if items and not kept:
+            whole = next((one for one in (CONSTANT, ECHO, STUB) if one in why), STUB)
+            return [], [Fault(requirement=name, what=f"all its cases are refused: {whole}")]
+        faults = [
+            Fault(
+                requirement=name, what=f"{door(one, interface)}: its cases show nothing, {said_so.rpartition(': ')[2]}"
+            )
+            for (_, _, one), said_so in zip(places, why, strict=True)
+            if said_so and not isinstance(one, HttpCase)
+        ]
+        return kept, list(dict.fromkeys(faults))
 
     def _settled(
         self,
-        kept: Mapping[str, list[Proposed]],
+        kept: Mapping[str, list[_Item]],
         faults: list[Fault],
         replies: Sequence[Examined],
         interface: tuple[str, ...],
@@ -95,7 +145,8 @@ class Scale:
         bare = [one for name, one in self.open.items() if name not in kept and name not in asides and not one.parts]
         faults += [Fault(requirement=one.id, what="it has no case") for one in bare]
         return Weighed(
-            kept=tuple(one for every in kept.values() for one in every),
+            kept=tuple(one.run for every in kept.values() for one in every),
+            origins=tuple(one.origin for every in kept.values() for one in every),
             faults=tuple(dict.fromkeys(faults)),
             interface=interface,
             serve=serve,
@@ -106,37 +157,65 @@ class Scale:
             proposals=tuple(dict.fromkeys(one for reply in replies for one in reply.proposals)),
         )
 
-    def _refused(self, one: Proposed, interface: Sequence[str], serve: Serve | None) -> str:
+    def _sound(
+        self, one: Proposed, interface: Sequence[str], serve: Serve | None
+    ) -> tuple[Proposed | None, list[Fault]]:
+        """What of a proposal can be run, and why the rest cannot. Each exchange is judged by itself: one that shows
+        little prepares the others; one that cannot be run takes those along that may build on it, and no other."""
+
+        def fault(what: str) -> list[Fault]:
+            return [Fault(requirement=one.requirement, what=what)]
+
         if one.requirement not in self.open:
-            return f"there is no open requirement {one.requirement!r}"
+            return None, fault(f"{said(one)}: there is no open requirement {one.requirement!r}")
         if not shown_by(one):
-            return "it has neither cases nor a page"
-        for shown in shown_by(one):
-            if not isinstance(shown, BrowserCheck) and (why := malformed(shown)):
-                return f"it is broken: {why}"
-            if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
-                return "it is broken: nothing says how the server is started"
-            if why := refused(shown, self.text_of(one.requirement), interface, self.known):
-                return why
-        return ""
+            return None, fault("a proposal: it has neither cases nor a page")
+        cases: list[Case] = []
+        text = self.text_of(one.requirement)
+        for place, shown in enumerate(shown_by(one)):
+            unfit = self._unfit(shown, interface, serve)
+            if unfit:
+                after = len(one.cases) - place - 1
+                more = f", and {counted(after, 'exchange')} after it with it" if after > 0 else ""
+                return (_trimmed(one, cases) if cases else None), fault(f"{said_of(shown)}: {unfit}{more}")
+            shows_little = weak(shown, text, self.known)
+            if isinstance(shown, HttpCase):
+                cases.append(as_setup(shown) if shown.setup or shows_little else shown)
+            elif shows_little:
+                return None, fault(f"{said_of(shown)}: {shows_little}")
+        left = _trimmed(one, cases) if cases else one
+        if left is None:
+            little = [weak(shown, text, self.known) or "it only prepares others" for shown in shown_by(one)]
+            return None, fault(
+                "; ".join(f"{said_of(each)}: {why}" for each, why in zip(one.cases, little, strict=True))
+            )
+        return left, []
+
+    def _unfit(self, shown: Shown, interface: Sequence[str], serve: Serve | None) -> str:
+        """Why it cannot be run at all, or starts what nobody will build."""
+        if not isinstance(shown, BrowserCheck) and (why := malformed(shown)):
+            return f"it is broken: {why}"
+        if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
+            return "it is broken: nothing says how the server is started"
+        return strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
         """A sentence by itself, of a source that stays a requirement as a whole."""
         whole = any(aside.requirement in one.parts for one in self.open.values())
         return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
 
-    def _rest(self, name: str, kept: Sequence[Proposed]) -> tuple[str, ...]:
+    def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
         """Words that no quotation reaches; or all of them, where one case is to show many clauses."""
         one = self.open[name]
         if one.parts:
             return ()
-        shown = [each for every in kept for each in shown_by(every)]
+        shown = [each for every in kept for _, each in proving(every.run)]
         if rest := unquoted(one.text, [each.quotes for each in shown]):
             return rest
         return (plain(one.text),) if len(shown) < len(clauses(one.text)) else ()
 
-    def _side_doors(self, kept: Sequence[Proposed], interface: Sequence[str]) -> tuple[str, ...]:
-        doors = [side_door(shown, interface, self.known) for one in kept for shown in shown_by(one)]
+    def _side_doors(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
+        doors = [side_door(shown, interface, self.known) for one in kept for shown in shown_by(one.run)]
         return tuple(
             f"{door} is named neither by the user's words nor by the base"
             for door in dict.fromkeys(filter(None, doors))
@@ -168,6 +247,44 @@ def _apart(one: Proposed) -> Iterator[Proposed]:
         yield one
 
 
+def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
+    """With these exchanges, up to the last that shows something: what nothing follows prepares nothing."""
+    last = max((place for place, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
+    return one.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
+
+
+def _answered(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
+    """Without the cases that a second examiner answers so; exchanges are left to prepare others, if there are any."""
+    places = {one.number for one in doubts if one.of == origin and one.what == what}
+    if not places or not run.cases:
+        return None if places else run
+    if not isinstance(run.cases[0], HttpCase):
+        return None
+    cases = [
+        as_setup(one, status=what == "unsure") if place in places and isinstance(one, HttpCase) else one
+        for place, one in enumerate(run.cases)
+    ]
+    return _trimmed(run, cases)
+
+
+def _firm(items: Sequence[_Item], doubts: Sequence[Doubt]) -> list[_Item]:
+    left = [(item, _answered(item.origin, item.run, doubts, "unsure")) for item in items]
+    return [_Item(item.origin, run) for item, run in left if run]
+
+
+def _without(item: _Item, places: set[int]) -> _Item | None:
+    if not places:
+        return item
+    if not item.run.cases or not isinstance(item.run.cases[0], HttpCase):
+        return None
+    cases = [
+        as_setup(one) if place in places and isinstance(one, HttpCase) else one
+        for place, one in enumerate(item.run.cases)
+    ]
+    left = _trimmed(item.run, cases)
+    return _Item(item.origin, left) if left else None
+
+
 def _bounded(one: Proposed) -> Proposed:
     return one.model_copy(update={"cases": tuple(map(bounded, one.cases))})
 
@@ -191,9 +308,12 @@ def _results(shown: Shown) -> Iterator[str]:
 
 def said(one: Proposed) -> str:
     """A proposal in a few words."""
-    shown = next(iter(shown_by(one)), None)
-    if shown is None:
-        return "a proposal"
+    shown = next((each for _, each in proving(one)), None) or next(iter(shown_by(one)), None)
+    return said_of(shown) if shown else "a proposal"
+
+
+def said_of(shown: Shown) -> str:
+    """A case in a few words."""
     if isinstance(shown, BrowserCheck):
         return f"page {shown.page}"
     if isinstance(shown, HttpCase):
@@ -201,8 +321,14 @@ def said(one: Proposed) -> str:
     return str(getattr(shown, "call", "")) or " ".join(getattr(shown, "run", ()))[:80]
 
 
-def settled_rests(one: Requirement, rests: Sequence[str]) -> Iterator[Requirement]:
-    """Words that no case shows stand as requirements of their own: unproven, until a person looks at them."""
-    for number, rest in enumerate(rests, 1):
-        name = f"{one.id}-rest" if number == 1 else f"{one.id}-rest-{number}"
+def settled_rests(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
+    """Words that no case shows stand as requirements of their own: unproven, until a person looks at them.
+
+    `taken`: the names that others have; those of the new ones are added.
+    """
+    for rest in rests:
+        name, number = f"{one.id}-rest", 2
+        while name in taken:
+            name, number = f"{one.id}-rest-{number}", number + 1
+        taken.add(name)
         yield Requirement(id=name, text=rest, source=one.source, covers=(*one.covers, one.id, one.text))

@@ -165,7 +165,7 @@ def _called(
         return Outcomes.FAILED, "returned", f"answers with {Unfit('large').said}"
     if answer is None:
         return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and no single answer"
-    return _compared(case, bench, answer)
+    return compared(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
 
 
 def _files(answer: dict[str, Any] | None) -> list[str]:
@@ -189,11 +189,12 @@ def _parsed(text: str) -> dict[str, Any] | None:
         return None
 
 
-def _compared(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
+def compared(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
+    """What the script's record shows of the case. `foreign`: the third-party module that the call's import lacks."""
     if "missing" in answer:
         return Outcomes.MISSING, "missing", str(answer["missing"])
     if "raised" in answer:
-        return _raised(case, bench, answer)
+        return _raised(case, answer, foreign)
     if case.raises is not None:
         return Outcomes.FAILED, "did not raise", f"returned {shown(answer.get('returned'))}"
     if "returned" not in answer:
@@ -203,10 +204,9 @@ def _compared(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Out
     return _left_alone(case, answer)
 
 
-def _raised(case: CallCase, bench: Bench, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
+def _raised(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outcomes, str, str]:
     lineage = [str(one) for one in answer["raised"]]
     expected = case.raises is not None and answer.get("stage") != "import" and _is_one(case, lineage)
-    foreign = _foreign(case, bench, str(answer.get("module", "")))
     if foreign and not expected:
         return Outcomes.UNJUDGED, f"module {foreign}", f"module {foreign} is not installed"
     what = f"raised {lineage[0] if lineage else '?'}: {answer.get('text', '')}"

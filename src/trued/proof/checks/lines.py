@@ -78,13 +78,17 @@ def _outcome(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]
     # Also where another code than 0 is expected: what is not there cannot have met it.
     if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
         return why
-    if ran.exit_code != case.exit:
-        return Outcomes.FAILED, "exit", seen
-    if case.stdout is not None and ran.stdout != case.stdout.encode():
-        return Outcomes.FAILED, "stdout", seen
-    if "stdout_json" in case.model_fields_set and not _same_json(case.stdout_json, ran.stdout):
-        return Outcomes.FAILED, "stdout", seen
-    return Outcomes.PASSED, "", ""
+    kind = otherwise(case, ran.exit_code, ran.stdout)
+    return (Outcomes.FAILED, kind, seen) if kind else (Outcomes.PASSED, "", "")
+
+
+def otherwise(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
+    """What of a program's end is not as the case says, or ""."""
+    if exit_code != case.exit:
+        return "exit"
+    if case.stdout is not None and stdout != case.stdout.encode():
+        return "stdout"
+    return "stdout" if "stdout_json" in case.model_fields_set and not _same_json(case.stdout_json, stdout) else ""
 
 
 def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:

@@ -1,0 +1,235 @@
+"""Programs that know nothing of a requirement, tried against its cases with the engine's own comparison. Pure.
+
+A hollow program is given more than any real one could know: when an error, nothing, or which status is expected, and
+how the result is to be wrapped. Beyond that it gives back what it was given, or always the same. What such a program
+passes tells nothing apart, however it is written down. A table of all answers is no mutant: it needs the held-out data.
+"""
+
+import builtins
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from trued.types import BrowserCheck, CallCase, Case, HttpCase, Outcomes, RunCase, is_node
+
+from .checks import calls, exchanges, lines
+from .launch import launched
+
+Shown: TypeAlias = Case | BrowserCheck
+
+CONSTANT = "no entry point is asked for two different results: a constant passes them"
+ECHO = "every result is an input: an echo passes them"
+STUB = "nothing is asked for: a stub passes them"
+NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
+SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag → as it is rendered
+JOINED = (" ", "", ",", ", ", "\n")
+LONGEST = 20_000  # characters of a result that is wrapped in other ways, too
+_EVERY_ANSWER_HAS = "content-type content-length date server connection keep-alive transfer-encoding"
+PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
+
+
+def hollow(cases: Sequence[Shown]) -> str:
+    """Which hollow program passes all cases of one entry point, or "": then they tell it from something that works."""
+    left, echoed = list[Case](), False
+    for one in cases:
+        if isinstance(one, BrowserCheck):
+            if any(word.strip() and word not in unquote(one.page) for word in (*one.sees, *one.tree)):
+                return ""  # what a page shows is compared with what a person would read there
+        elif _passes(one, NOTHING):
+            continue
+        elif _passes(one, _inputs(one)):
+            echoed = True
+        else:
+            left.append(one)
+    if not left:
+        return ECHO if echoed else STUB
+    return CONSTANT if any(all(_passes(one, _result(other), like=other) for one in left) for other in left) else ""
+
+
+# -- one hollow answer, and the engine's own comparison ----------------------------------------------------------------
+
+
+def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
+    """Does a program pass that gives one of these, in any wrapping? `like`: it does all else as this case asks."""
+    if isinstance(case, CallCase):
+        return any(_called(case, record) for record in _records(case, values, like))
+    every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
+    if isinstance(case, RunCase):
+        return any(not lines.otherwise(case, case.exit, one) for one in every)
+    return any(_sent(case, headers, one) for headers in _headers(case, like) for one in every)
+
+
+def _called(case: CallCase, record: dict[str, Any]) -> bool:
+    return calls.compared(case, record)[0] is Outcomes.PASSED
+
+
+def _sent(case: HttpCase, headers: dict[str, str], body: bytes) -> bool:
+    answer = exchanges.Answer(case.status or 200, tuple(headers.items()), body)
+    return exchanges.compared(case, answer)[0] is Outcomes.PASSED
+
+
+def _records(case: CallCase, values: Iterable[Any], like: Case | None) -> Iterator[dict[str, Any]]:
+    """What the script in the sandbox would write of such a call."""
+    other = like.args_after if isinstance(like, CallCase) else None
+    left = [list(case.args), *([] if other is None else [list(other)])]
+    for after in left:
+        rest = {"args": _node(after), "kwargs": _node(dict(case.kwargs))}
+        if case.raises is not None:
+            yield {"raised": [_lineage(case)], "stage": "call", "text": "", **rest}
+            continue
+        for value in values:
+            yield from ({"returned": one, **rest} for one in _nodes(_json(value), 2 if like else 1))
+
+
+def _lineage(case: CallCase) -> str:
+    name = (case.raises or "").replace(":", ".")
+    if "." in name or is_node(case.call):
+        return name
+    return f"builtins.{name}" if isinstance(getattr(builtins, name, None), type) else f"project.{name}"
+
+
+def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
+    """Those that every answer has are given for nothing; others are an input, or those of another case."""
+    telling = [name for name in case.headers if name.lower() not in PLAIN_HEADERS]
+    plain = {name: value for name, value in case.headers.items() if name not in telling}
+    yield plain
+    if telling:
+        yield from ({**plain, **dict.fromkeys(telling, text)} for text in _sent_texts(case))
+        if isinstance(like, HttpCase):
+            yield {**plain, **like.headers}
+
+
+# -- what a hollow program has to give ---------------------------------------------------------------------------------
+
+
+def _result(case: Case) -> list[Any]:
+    """What must come of the case, as a value; nothing, where only an error, a code or a status is asked for."""
+    if isinstance(case, CallCase):
+        return [case.returns]
+    if isinstance(case, RunCase):
+        return [case.stdout_json if case.stdout is None else case.stdout]
+    return [case.json_ if case.body is None else case.body]
+
+
+def _inputs(case: Case) -> list[Any]:
+    """All that a program could give back without having done anything."""
+    if isinstance(case, CallCase):
+        given = [*case.args, *case.kwargs.values()]
+        return [*given, given, dict(case.kwargs), *_joined(given)]
+    if isinstance(case, RunCase):
+        words = list(case.run[launched(case.run).words :])
+        rests = [words[place:] for place in range(len(words))]
+        texts = [*words, *case.run, case.stdin, *case.files.values(), *case.files]
+        return [*texts, *rests, *(text for rest in rests for text in _joined(rest)), *_parsed(texts)]
+    texts = _sent_texts(case)
+    pairs = parse_qsl(urlsplit(case.http.path).query, keep_blank_values=True)
+    values = [value for _, value in pairs]
+    return [*texts, dict(pairs), values, *_joined(values), *_parsed(texts)]
+
+
+def _sent_texts(case: HttpCase) -> list[str]:
+    url = urlsplit(case.http.path)
+    pairs = [part for pair in parse_qsl(url.query, keep_blank_values=True) for part in pair]
+    parts = [unquote(one) for one in url.path.split("/") if one]
+    whole = [case.http.body, url.query, unquote(url.query), case.http.path, url.path, unquote(url.path)]
+    fields = [part for pair in parse_qsl(case.http.body) for part in pair]
+    return [*whole, *pairs, *parts, *fields, *_members(case.http.body)]
+
+
+def _members(body: str) -> list[str]:
+    """The texts in a JSON body."""
+    found = [one for one in _parsed([body]) if isinstance(one, dict)]
+    return [value for one in found for value in one.values() if isinstance(value, str)]
+
+
+def _joined(values: Sequence[Any]) -> list[str]:
+    texts = [one if isinstance(one, str) else _json(one) for one in values]
+    return [between.join(texts) for between in JOINED] if len(texts) > 1 else []
+
+
+def _parsed(texts: Iterable[str]) -> list[Any]:
+    found: list[Any] = []
+    for text in texts:
+        try:
+            found.append(json.loads(text))
+        except (ValueError, RecursionError):
+            continue
+    return found
+
+
+# -- the same value in other wrappings ---------------------------------------------------------------------------------
+
+
+def _wrapped(value: Any, times: int) -> list[Any]:
+    """The value itself, in a list or tuple, taken out of one, and printed; up to so many times."""
+    found, waiting = {_json(value): value}, [value]
+    for _ in range(times):
+        fresh = {_json(again): again for one in waiting for again in _around(one)}
+        waiting = [one for name, one in fresh.items() if name not in found]
+        found |= fresh
+    return list(found.values())
+
+
+def _around(value: Any) -> Iterator[Any]:
+    text = value if isinstance(value, str) else _json(value)
+    if len(text) > LONGEST:
+        return
+    inner = _members_of(value)
+    if inner is not None:
+        yield from (inner, *({tag: inner} for tag in SEQUENCES), *(inner if len(inner) == 1 else ()))
+    elif isinstance(value, str):
+        yield from (f"{value}\n", value.rstrip("\n"), {"$bytes": value}, *_parsed([value]))
+    elif isinstance(value, dict) and value.keys() == {"$bytes"}:
+        yield value["$bytes"]
+    yield from ([value], text, str(value), f"{text}\n")
+
+
+def _members_of(value: Any) -> list[Any] | None:
+    if isinstance(value, list | tuple):
+        return list(value)
+    tag = next(iter(value)) if isinstance(value, dict) and len(value) == 1 else ""
+    return list(value[tag]) if tag in SEQUENCES else None
+
+
+@lru_cache(maxsize=4096)  # the same arguments and results come again and again
+def _texts(value: str, times: int) -> tuple[bytes, ...]:
+    """A value, given as JSON, as a program would print or send it."""
+    found: dict[str, None] = {}
+    for one in _wrapped(json.loads(value), times):
+        text, data = one if isinstance(one, str) else _json(one), _json(one)
+        found |= dict.fromkeys((text, f"{text}\n", text.rstrip("\n"), data, f"{data}\n"))
+    return tuple(one.encode("utf-8", "surrogatepass") for one in found)
+
+
+@lru_cache(maxsize=4096)
+def _nodes(value: str, times: int) -> tuple[Any, ...]:
+    """A value, given as JSON, as a call would return it."""
+    return tuple(map(_node, _wrapped(json.loads(value), times)))
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+def _node(value: Any) -> Any:
+    """As the script in the sandbox writes it."""
+    if value is None or isinstance(value, bool | str):
+        return value
+    if isinstance(value, int):
+        return ["i", f"{value:x}"]
+    if isinstance(value, float):
+        return ["f", repr(value)]
+    if isinstance(value, list | tuple):
+        return ["l", *map(_node, value)]
+    tag, inner = next(iter(value.items())) if len(value) == 1 else ("", "")
+    if tag in SEQUENCES:
+        return [SEQUENCES[tag], *map(_node, inner)]
+    if tag == "$bytes":
+        return ["b", str(inner).encode("utf-8", "surrogatepass").hex()]
+    if tag == "$float":
+        return ["f", repr(float(inner))]
+    if tag == "$object":
+        return ["o", inner]
+    return ["d", *([key, _node(one)] for key, one in value.items())]
