@@ -191,6 +191,9 @@ def test_lines_of_the_interface_leave_places_open() -> None:
     assert outside([], WORDS) != ""
 
 
+BASE = ("kit/__init__.py", "kit/json.py", "kit/.hidden", "src/shop/__main__.py")
+
+
 @pytest.mark.spec("LAW-5")
 @pytest.mark.parametrize(
     ("line", "ours"),
@@ -202,6 +205,8 @@ def test_lines_of_the_interface_leave_places_open() -> None:
         ("python -m kit.new", True),
         ("python -m fresh", True),  # nobody has it yet: the implementer makes it
         ("python -m click", False),
+        ("python -m json.tool DONE", False),  # kit/json.py is another module
+        ("python -m shop", True),  # below src
         ("python -m pip list", False),
         ("python -m", False),
         ("python -m 'kit;x'", False),
@@ -234,7 +239,7 @@ def test_lines_of_the_interface_leave_places_open() -> None:
 )
 def test_what_a_command_line_starts_is_the_projects_own_or_it_is_refused(line: str, ours: bool) -> None:
     manifest = '[project]\nname = "kit"\ndependencies = ["click"]\n[project.scripts]\nkit-tool = "kit:main"\n'
-    known = Known("slugger, or cat, makes slugs", {"kit/a.py": "", "kit/.hidden": "", "pyproject.toml": manifest})
+    known = Known("slugger, or cat, makes slugs", dict.fromkeys(BASE, "") | {"pyproject.toml": manifest})
     assert (outside(shlex.split(line), known) == "") is ours
 
 

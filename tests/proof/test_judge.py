@@ -495,7 +495,7 @@ def test_an_exchange_that_prepares_others_may_refute_and_proves_nothing(
     prepares: tuple[Turns, Turns], shows: tuple[Turns, Turns], grade: Grade
 ) -> None:
     request = HttpRequest(path="/items")
-    check = ExamplesCheck(cases=(HttpCase(http=request, status=201, setup=True), HttpCase(http=request, json=[1])))
+    check = ExamplesCheck(cases=(HttpCase(http=request, status=201, setup=True), HttpCase(http=request, json_=[1])))
     found = judged(check, {"case 1": prepares, "case 2": shows}, users_own=grade is Grade.PROVEN)
     assert found.grade is grade
 
@@ -521,7 +521,10 @@ def test_who_proposes_to_supersede_a_test_is_unproven_and_only_the_bases_own_sui
     proposer = Requirement(id="r", text="it works", checks=(EXAMPLES,), proposed=("tests/test_a.py::test_old",))
     found = judge(proposer, facts_of(EXAMPLES, {"case 1": (RED, (P, P))}))
     assert (found.grade, found.lacks) == (Grade.UNPROVEN, "approve")
-    story = {"tests/test_a.py::test_old": (GREEN, (F, F)), "tests/test_a.py::test_new": (GREEN, (P, P))}
+    story: dict[str, tuple[Turns, Turns]] = {
+        "tests/test_a.py::test_old": (GREEN, (F, F)),
+        "tests/test_a.py::test_new": (GREEN, (P, P)),
+    }
     everything = TestsCheck()
     terms: dict[str, Any] = {"proposed": ["tests/test_a.py::test_old"], "guards": frozenset({check_hash(everything)})}
     assert judged(everything, story, keep=True, suite=True, **terms).grade is not Grade.REFUTED

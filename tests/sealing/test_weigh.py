@@ -127,7 +127,11 @@ def test_of_calls_only_those_answered_otherwise_go_and_unsure_ones_only_where_no
 
     every = [call(3, 6), call(5, 10), call("a", "aa"), call(4, 9)]
     found = weighed(*every, text=words)
-    answers = [{"number": 1, "returns": 6}, {"number": 2, "returns": 10}, {"number": 3, "unsure": "text?"}]
+    answers: list[dict[str, Any]] = [
+        {"number": 1, "returns": 6},
+        {"number": 2, "returns": 10},
+        {"number": 3, "unsure": "text?"},
+    ]
     after = weighed(*every, text=words, doubts=doubts(found, *answers, {"number": 4, "returns": 8}))
     assert [one.cases[0].args for one in after.kept] == [(3,), (5,)]  # type: ignore[union-attr]
     unsure = [{"number": n, "unsure": "?"} for n in (1, 2, 3)]

@@ -32,6 +32,7 @@ _OTHERS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "
 _CARGO = ("cargo", "run")
 _MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
 _SCRIPTS = ("setup.py", "setup.cfg")
+_ROOTS = ("src", "lib", "python")  # folders that modules are imported from, beside the root
 _INSTALLED = ("site-packages", "dist-packages")
 
 
@@ -164,13 +165,23 @@ def _npm(line: Sequence[str]) -> bool:
 def outside_module(name: str, known: Known) -> str:
     """Why a Python module is none of the project's, or "". One that is not there yet must be missing everywhere."""
     top = name.split(".")[0]
-    if any(top == part or f"{top}.py" == part for path in known.base for part in PurePosixPath(path).parts):
+    if any(_holds(path, top, known.base) for path in known.base):
         return ""
     if top in sys.stdlib_module_names:
         return f"{name} is Python's own, and nothing of the project"
     if top in _dependencies(known.base) or _installed(top):
         return f"{name} is somebody else's package, and nothing of the project"
     return ""
+
+
+def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
+    """Is this file of the base the module, or one of it? One inside another package is no module of that name."""
+    parts = PurePosixPath(path).parts
+    for at, part in enumerate(parts):
+        if part == f"{top}.py" or (part == top and at + 1 < len(parts)):
+            root = "/".join(parts[:at])
+            return root in ("", *_ROOTS) or (top not in sys.stdlib_module_names and f"{root}/__init__.py" not in base)
+    return False
 
 
 def outside_path(name: str, known: Known) -> str:
