@@ -46,6 +46,15 @@ def test_what_nobody_quotes_is_told_verbatim() -> None:
 
 
 @pytest.mark.spec("LAW-12")
+def test_a_clause_that_no_quotation_touches_is_told_however_short_it_is() -> None:
+    text = "`double(x)` doubles and `triple(x)` triples."
+    assert unquoted(text, ["`double(x)` doubles"]) == ("`triple(x)` triples",)
+    assert unquoted(text, ["`double(x)` doubles", "triples"]) == ()
+    assert unquoted("It lists all, in the end.", ["It lists all"]) == ("in the end",)
+    assert unquoted("It lists all, and so on.", ["It lists all"]) == ()
+
+
+@pytest.mark.spec("LAW-12")
 @pytest.mark.parametrize(
     ("sentence", "kind"),
     [

@@ -1,6 +1,7 @@
 """Clauses of the user's words: which of them are quoted, and what of a text nobody quotes. Pure."""
 
 import re
+from collections.abc import Iterator
 
 SHORTEST = 2  # words; less is an item of an enumeration, and belongs to the clause before it
 TELLING = 2  # words of an unquoted rest that make it a clause of its own
@@ -34,7 +35,10 @@ def clauses(text: str) -> list[str]:
 
 
 def unquoted(text: str, quotes: list[str]) -> tuple[str, ...]:
-    """What of the text no quotation reaches, verbatim; single words that only join are left out."""
+    """What of the text no quotation reaches, verbatim; single words that only join are left out.
+
+    A clause that no quotation touches at all is never left out, however short it is.
+    """
     flat = plain(text)
     open_ = [True] * len(flat)
     for quote in filter(None, map(plain, quotes)):
@@ -43,12 +47,26 @@ def unquoted(text: str, quotes: list[str]) -> tuple[str, ...]:
             open_[at : at + len(quote)] = [False] * len(quote)
             at = flat.find(quote, at + 1)
     rests = "".join(char if free else "\0" for char, free in zip(flat, open_, strict=True)).split("\0")
-    return tuple(rest.strip(" ,;.:–-") for rest in rests if _tells(rest))
+    told = [rest for rest in rests if _tells(rest)]
+    told += [one for one in _untouched(flat, open_) if not any(one in rest for rest in told)]
+    return tuple(rest.strip(" ,;.:–-") for rest in sorted(told, key=flat.find))
+
+
+def _untouched(flat: str, open_: list[bool]) -> Iterator[str]:
+    at = 0
+    for clause in clauses(flat):
+        at = flat.find(clause, at)
+        if all(open_[at : at + len(clause)]) and ("`" in clause or _telling(clause)):
+            yield clause
+        at += len(clause)
 
 
 def _tells(rest: str) -> bool:
-    words = [word for word in _LETTERS.findall(re.sub(r"`[^`]*`", " ", rest)) if word.lower() not in _SMALL]
-    return len(words) >= TELLING
+    return len(_telling(re.sub(r"`[^`]*`", " ", rest))) >= TELLING
+
+
+def _telling(text: str) -> list[str]:
+    return [word for word in _LETTERS.findall(text) if word.lower() not in _SMALL]
 
 
 def plain(text: str) -> str:
