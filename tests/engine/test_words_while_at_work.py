@@ -10,8 +10,8 @@ import pytest
 
 from tests.workflows.conftest import Ground, built, events
 from trued.engine import Engine
-from trued.engine.records import Change
 from trued.engine.landing import Wanted
+from trued.engine.records import Change
 from trued.errors import BadInput
 from trued.types import RunRecord
 from trued.wire import Order

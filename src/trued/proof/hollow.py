@@ -35,7 +35,7 @@ def weak(shown: Shown, text: str, known: Known) -> str:
 
 def strange(shown: Shown, interface: Sequence[str], known: Known) -> str:
     """Why it starts something that nobody will build, or ""."""
-    if why := _not_the_projects(shown, known):
+    if why := not_the_projects(shown, known):
         return why
     declared = any(declares(line, shown) for line in interface)
     return "" if declared else f"{entry(shown)} is no entry point of the interface"
@@ -56,7 +56,7 @@ def _says_nothing(shown: Shown, known: Known) -> str:
     return ""
 
 
-def _not_the_projects(shown: Shown, known: Known) -> str:
+def not_the_projects(shown: Shown, known: Known) -> str:
     if isinstance(shown, RunCase):
         return outside(shown.run, known)
     if not isinstance(shown, CallCase):

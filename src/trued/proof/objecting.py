@@ -1,12 +1,12 @@
 """Which objections the engine runs, and how many of them: it answers about entry points and requirements, no more."""
 
-import sys
 from collections.abc import Sequence
 
 from trued.protocols import Workspace
-from trued.types import CallCase, Case, Contract, ExamplesCheck, Finding, RunCase, is_node
+from trued.types import Case, Contract, ExamplesCheck, Finding
 
-from .hollow import Known, declares, entry, foreign, side_door
+from .hollow import declares, entry, not_the_projects, side_door
+from .launch import Known
 from .room.bench import check_hash
 from .texts import texts
 
@@ -78,12 +78,8 @@ async def sifted(
 def inadmissible(case: Case, contract: Contract, known: Known) -> str:
     """Why the engine does not run it, or "". A case is about an entry point that interface, user's words or base name,
     and brings no code of its own: a head's back door is asked nothing."""
-    if isinstance(case, RunCase) and (why := foreign(case.run)):
+    if why := not_the_projects(case, known):
         return why
-    if isinstance(case, CallCase) and not is_node(case.call):
-        top = case.call.partition(":")[0].partition(".")[0]
-        if top in sys.stdlib_module_names:
-            return f"{case.call} is Python's own, and nothing of the project"
     if any(declares(line, case) for line in contract.interface) or not side_door(case, contract.interface, known):
         return ""
     return f"{entry(case)} is no entry point that interface, words or base name"
