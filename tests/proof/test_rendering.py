@@ -228,7 +228,8 @@ def test_a_value_that_contains_itself_is_told_and_equals_nothing() -> None:
         node = answered(value)
         assert node == Unfit("cycle")
         assert "contains itself" in shown(node)
-        assert not any(equal(one, node) for one in (None, [], [[]], {"$object": "cycle"}))
+        others: tuple[Any, ...] = (None, [], [[]], {"$object": "cycle"})
+        assert not any(equal(one, node) for one in others)
 
 
 def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
