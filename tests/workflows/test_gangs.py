@@ -16,6 +16,7 @@ from trued.wire import Order
 ONE = "`double(x)` returns twice its argument."
 FIVE = "The kit doubles numbers, triples numbers, halves numbers, squares numbers, and negates numbers."
 DOUBLED = ("tiny:double(x)",)
+PRINT = "import sys; print(open('DONE').read(1) * int(sys.argv[1]))"
 
 
 def cases(*wanted: dict[str, Any], interface: tuple[str, ...] = DOUBLED, requirement: str = "goal") -> dict[str, Any]:
@@ -63,8 +64,8 @@ GANGS: dict[str, tuple[str, dict[str, Any], str]] = {
     "python -Ic": (
         ONE,
         cases(
-            {"run": ["python", "-Ic", "print(open('DONE').read())"], "stdout": "4\n\n"},
-            {"run": ["python", "-Ic", "print(open('DONE').read(1) * 2)"], "stdout": "44\n"},
+            {"run": ["python", "-Ic", PRINT, "2"], "stdout": "44\n"},
+            {"run": ["python", "-Ic", PRINT, "3"], "stdout": "444\n"},
             interface=("python -Ic <code>",),
         ),
         "",
