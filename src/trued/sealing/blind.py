@@ -27,6 +27,7 @@ class Doubt(Value):
     why: str = ""
 
 
+STATUS = "another status"  # of an exchange that only prepares others: nobody is held to one, and nothing is asked anew
 Heard: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
@@ -45,7 +46,7 @@ def heard(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[t
 def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[Heard, str]:
     if isinstance(shown, HttpCase) and shown.setup:  # it shows nothing: only its status could be wrong
         other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
-        return "otherwise" if other else "alike", ""
+        return ("otherwise", STATUS) if other else ("alike", "")
     if answer is None:
         return "unsure", "no answer"
     if answer.unsure:

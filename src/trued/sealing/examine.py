@@ -23,7 +23,7 @@ from ..types import (
     Requirements,
     Value,
 )
-from .blind import Doubt, heard, proving, questions, shown_by
+from .blind import STATUS, Doubt, heard, proving, questions, shown_by
 from .replies import Answers, Examined, Proposal, Proposed
 from .vendors import EXAMINERS, implementers, independent
 from .weigh import Scale, Weighed, is_open, said_of, settled_rests
@@ -133,7 +133,7 @@ class Examining:
         """Alike: it stands. Otherwise: withdrawn and said; new ones are written for that clause, and answered, too.
         Not sure: it stands on its author's word alone, unless the others show as much without it."""
         doubts = await self._doubts(weighed)
-        otherwise = [one for one in doubts if one.what == "otherwise"]
+        otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
         if not otherwise:
             return await self.weighed(doubts) if doubts else weighed
         quotes = dict.fromkeys(shown_by(one.of)[one.number].quotes for one in otherwise)
@@ -250,6 +250,8 @@ class Examining:
 
 
 def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
+    if why == STATUS:
+        return f"{one.requirement}: a second examiner expects {STATUS} of {said_of(shown)}: it is held to none"
     if what == "otherwise":
         return f"{one.requirement}: withdrawn, a second examiner answers {said_of(shown)} otherwise"
     return f"{one.requirement}: a second examiner is not sure of {said_of(shown)}: {why}"
