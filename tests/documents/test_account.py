@@ -225,6 +225,7 @@ def test_an_agents_criterion_has_no_name_of_the_users_words_nor_of_the_engines_r
         "text-2": "It triples.",
         "plan": "the whole of request.md",
     }
+    assert [one.author for one in found] == ["spec", "", "", ""]
     assert found[0].covers == ("T1", name)  # who speaks of it under its own name still reaches it
     seen = with_visible(users(*found), [theirs.model_copy(update={"checks": (BrowserCheck(page="/", sees=("x",)),)})])
     assert [one.id for one in seen.requirements if one.checks] == [f"spec.{name}"]

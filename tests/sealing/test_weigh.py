@@ -173,3 +173,21 @@ def test_what_is_asked_of_a_second_examiner_is_all_that_the_case_expects() -> No
     for answers, expected in ((right, "alike"), (wrong, "otherwise")):
         said = heard(proposed, [Blind.model_validate(one) for one in answers])
         assert [every[0][0] for every in said] == [expected, expected]
+
+
+@pytest.mark.spec("LAW-5", "LAW-11")
+@pytest.mark.parametrize(("author", "capped"), [("spec", True), ("", False)])
+def test_what_an_agents_criterion_names_is_not_named_by_the_user(author: str, capped: bool) -> None:
+    words = "`trapdoor(x)` returns a letter"
+    asked = Requirements(requirements=(Requirement(id="AC-1", text=words, author=author),))
+    cases = [
+        {
+            "requirement": "AC-1",
+            "cases": [{"call": "tiny:trapdoor", "args": [x], "returns": y, "quotes": words}],
+        }
+        for x, y in ((1, "p"), (2, "q"))
+    ]
+    reply = Examined.model_validate({"cases": cases, "interface": ["tiny:trapdoor(x)"]})
+    found = Scale(asked, "Make letters.", {}).weigh([reply])
+    assert len(found.kept) == 2
+    assert ("AC-1" in found.caps) is capped

@@ -190,9 +190,10 @@ class _Words:
 
     def _apart(self, one: Requirement, users: set[str]) -> Requirement:
         """Under a name that neither the user's words nor the engine's own rows can have, if an agent wrote it."""
-        if not self.plan.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
+        one = one.model_copy(update={"author": self.plan.author})
+        if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
             return one
-        return one.model_copy(update={"id": f"{self.plan.author}.{one.id}", "covers": (*one.covers, one.id)})
+        return one.model_copy(update={"id": f"{one.author}.{one.id}", "covers": (*one.covers, one.id)})
 
     def _speaks_for_all(self) -> bool:
         """The user's own requirements stand for every word: what an agent makes of these words adds nothing to them."""

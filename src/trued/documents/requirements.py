@@ -103,8 +103,9 @@ def schema() -> dict[str, Any]:
     whole["title"], whole["description"] = "Requirements", "A requirements file of trued."
     whole["properties"].pop("file")
     requirement = whole["$defs"]["Requirement"]
-    requirement["properties"].pop("source")
-    requirement["properties"].pop("parts")
+    for name in ("source", "parts", "proposed", "author", "aside"):  # the engine's own to set
+        requirement["properties"].pop(name)
+    whole["$defs"]["HttpCase"]["properties"].pop("setup")
     requirement["properties"]["checks"]["minItems"] = 1
     whole["properties"]["requirements"]["minItems"] = 1
     whole["$defs"].pop("Source")

@@ -61,7 +61,8 @@ class Scale:
     def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
         self.asked, self.words = asked, words
         self.open = {one.id: one for one in asked.requirements if is_open(one)}
-        every = "\n".join((words, *(one.text for one in asked.requirements), *asked.interface))
+        users = [one.text for one in asked.requirements if not one.author]
+        every = "\n".join((words, *users, *asked.interface))
         self.known = Known(every, base)
 
     def text_of(self, name: str) -> str:
@@ -331,4 +332,5 @@ def settled_rests(one: Requirement, rests: Sequence[str], taken: set[str]) -> It
         while name in taken:
             name, number = f"{one.id}-rest-{number}", number + 1
         taken.add(name)
-        yield Requirement(id=name, text=rest, source=one.source, covers=(*one.covers, one.id, one.text))
+        covers = (*one.covers, one.id, one.text)
+        yield Requirement(id=name, text=rest, source=one.source, covers=covers, author=one.author)

@@ -22,7 +22,7 @@ class Source(Value):
 class Requirement(Grown):
     """One thing that must hold when the goal is met: the user's words, verbatim."""
 
-    later: ClassVar[tuple[str, ...]] = ("proposed", "aside")
+    later: ClassVar[tuple[str, ...]] = ("proposed", "aside", "author")
 
     id: str
     text: str
@@ -33,6 +33,7 @@ class Requirement(Grown):
     checks: tuple[Check, ...] = ()
     parts: tuple[str, ...] = ()  # requirements that it is made of: it is as good as the worst of them
     proposed: tuple[str, ...] = ()  # tests of the base that an agent would have it supersede: nobody agreed yet
+    author: str = ""  # the role that wrote it; "": these are the user's own words
     aside: str = ""  # why an agent says that it asks for nothing: unproven, until a person approves the contract
 
 
