@@ -11,6 +11,7 @@ import pytest
 from tests.cli.conftest import Each, Trued, git
 from trued.cli import COMMANDS
 from trued.types import RunRecord
+from trued.workspaces import sandbox, scope
 
 NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why", "reject",
@@ -286,11 +287,24 @@ def test_roles_are_listed_with_their_origin_and_printed_whole(trued: Trued, proj
 def test_doctor_tries_and_makes_nothing(trued: Trued, home: Path) -> None:
     done = trued("doctor", "--json")
     found = {one["name"]: one for one in json.loads(done.stdout)}
-    machine = {"python", "git", "bubblewrap", "landlock", "state", "disk", "chromium"}
+    machine = {"python", "git", "bubblewrap", "landlock", "session", "state", "disk", "chromium"}
     assert machine | {"roles", "login", "network"} <= found.keys()
     assert done.returncode == (6 if any(one["state"] == "broken" for one in found.values()) else 0)
     assert all(one["fix"] for one in found.values() if one["state"] == "broken")
     assert not home.exists()
+
+
+@pytest.mark.spec("LAW-7", "USE-7")
+@pytest.mark.parametrize(("level", "reached"), [("bubblewrap", []), ("landlock", ["unix sockets by path"])])
+def test_doctor_tries_whether_agents_could_speak_for_the_person(trued: Trued, level: str, reached: list[str]) -> None:
+    if not sandbox.state(level).works:
+        pytest.skip(sandbox.state(level).why)
+    done = trued("doctor", "--json", variables={"TRUED_SANDBOX": level})
+    (found,) = [one for one in json.loads(done.stdout) if one["name"] == "session"]
+    scopes = [] if scope.can_scope() else ["abstract unix sockets"]
+    assert sorted(found["facts"]["reached"]) == sorted([*reached, *scopes])
+    assert found["state"] == ("missing" if found["facts"]["reached"] else "ok")
+    assert ("could speak for you" in found["says"]) is bool(found["fix"]) is bool(found["facts"]["reached"])
 
 
 @pytest.mark.spec("USE-9")

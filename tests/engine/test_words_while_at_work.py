@@ -121,3 +121,11 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
         assert asked
         assert kept_back == []
         assert [one.who for one in engine.approvals(record.id)] == ["ann"]
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize("name", ["DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "TMUX"])
+async def test_no_variable_shows_agents_the_way_to_the_persons_session(ground: Ground, name: str) -> None:
+    engine, _ = ground.engine()
+    with pytest.raises(BadInput, match=f"the way to your own session: {name}"):
+        await ground.run(engine, variables=("LANG", name))

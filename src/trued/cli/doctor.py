@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from ..documents.kind import STEPS
 from ..engine import agents, lent_left, sandboxes, within_reach
+from ..errors import BadInput
 from ..types import Settings
 from .kind import kind_here
 
@@ -118,7 +119,10 @@ def _sandbox() -> Iterator[Found]:
 
 def _session(settings: Settings) -> Found:
     """Tried by listening here and connecting from the sandbox: could an agent at work type for the person?"""
-    level, reached = within_reach(settings)
+    try:
+        level, reached = within_reach(settings)
+    except BadInput as error:  # a level that is asked for and does not work: said above, with its fix
+        return Found("session", "missing", f"not tried: {error.what}")
     facts = {"level": level, "reached": list(reached)}
     if not reached:
         says = "agents reach no window, bus, terminal or key agent of yours: your word is taken while they work, too"

@@ -125,7 +125,7 @@ def reach(sight: Confinement) -> tuple[str, ...]:
     """What a process so confined can connect to of the person's own session (windows, buses, terminals, key agents),
     and so speak for them; nothing: (). Found out by listening, and by letting the canary try."""
     if sight.level == NONE:
-        return ("everything that you can",)
+        return ("everything",)
     try:
         with ExitStack() as stack:
             found = _tried(sight, stack)
