@@ -14,6 +14,7 @@ from trued.engine.landing import Wanted
 from trued.engine.records import Change
 from trued.errors import BadInput
 from trued.types import RunRecord
+from trued.views.progress import Progress
 from trued.wire import Order
 from trued.workspaces import sandbox, scope
 
@@ -117,6 +118,8 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
         assert kept_back
         assert "it could speak for you" in str(kept_back[0].data["why"])
         assert (record.state, record.code) == ("waiting", 3)
+        rows = Progress(engine.journal.events(record.id)).rows
+        assert any("not asked at this terminal" in str(one) for one in rows.values())
     else:
         assert asked
         assert kept_back == []

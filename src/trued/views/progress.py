@@ -362,6 +362,7 @@ _FOLDS: dict[str, Callable[[Progress, Event], None]] = {
     "rejected": spoken.approved,
     "parked": spoken.parked,
     "left open": spoken.left_open,
+    "not asked": spoken.not_asked,
     "said too late": spoken.too_late,
     "landed": _landed,
     **features.FOLDS,

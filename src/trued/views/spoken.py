@@ -25,6 +25,11 @@ def left_open(seen: "Progress", event: Event) -> None:
     seen.question = None
 
 
+def not_asked(seen: "Progress", event: Event) -> None:
+    seen.question = None
+    seen.remark(event, f"not asked at this terminal: {event.data.get('why')}")
+
+
 def too_late(seen: "Progress", event: Event) -> None:
     data = event.data
     seen.question = None
