@@ -185,7 +185,8 @@ def _evidence(found: Any) -> tuple[Evidence, ...]:
 def _base_name(contract: Contract, tree: str, level: str) -> str:
     """All that decides what a check shows on the base; not whose words they are, or who may read them."""
     data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
-    return _name([tree, level, sorted(_checks(contract.every)), data])
+    alone = ["each check finds its own files alone"] if contract.carried else []  # facts from before that do not fit
+    return _name([tree, level, sorted(_checks(contract.every)), data, *alone])
 
 
 def _head_name(contract: Contract, tree: str, level: str) -> str:
