@@ -138,7 +138,8 @@ class Workspace(Protocol):
 
     base: str
     start: str  # where clones begin: the base, or the head of a branch that the run goes on from
-    kept: Path | None  # where facts and environments outlive the run; None: they do not
+    kept: Path | None  # where facts outlive the run; None: they do not
+    environments: Path | None  # where environments are built and outlive the run; None: none are built
 
     async def begin(self) -> None:
         """Once a process: the base is there, and what a killed process left half done is gone."""

@@ -127,7 +127,7 @@ async def test_what_cannot_be_built_is_said_and_the_callers_interpreter_used(tmp
     asked = calls({"call": "m:f", "args": [3], "returns": 6}, {"call": "n:g", "returns": 1})
     needing = {"n.py": "import no_such_package\n\n\ndef g():\n    return 1\n", "pyproject.toml": manifest}
     trial = Trial(tmp_path / "t", {**BASE, **needing}, asked)
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     assert any("none could be built: no-such-package-anywhere>=3" in one for one in contract.undecided)
     verdict = await trial.prove(contract, await trial.head(HONEST))
@@ -141,7 +141,7 @@ async def test_what_cannot_be_built_is_said_and_the_callers_interpreter_used(tmp
 async def test_an_interpreter_that_has_what_is_declared_is_used_as_it_is(tmp_path: Path) -> None:
     lists = {"requirements.txt": "# nothing\n-r other.txt\npywin32; sys_platform == 'win32'\n./local\n"}
     trial = Trial(tmp_path, {**BASE, **lists, "requirements-dev.txt": "pytest\nruff==0.1\n"}, [])
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     await trial.workspace.begin()
     found = await environment(trial.workspace, trial.workspace.base)
     assert found.said == ()
@@ -152,7 +152,7 @@ async def test_an_interpreter_that_has_what_is_declared_is_used_as_it_is(tmp_pat
 async def test_nothing_is_built_for_what_no_check_needs(tmp_path: Path) -> None:
     declared = {"requirements.txt": "no-such-package-anywhere\n"}
     trial = Trial(tmp_path / "t", {**BASE, **declared}, calls({"call": "m:f", "args": [3], "returns": 6}))
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     assert contract.undecided == ()
     assert not (tmp_path / "kept" / "environments").exists()
@@ -202,7 +202,7 @@ async def test_an_environment_is_built_once_from_the_bases_lock_and_is_read_only
     base = {"m.py": code, "pyproject.toml": manifest, "uv.lock": lock}
     monkeypatch.setenv("VIRTUAL_ENV", str(bare_interpreter(tmp_path / "bare")))
     trial = Trial(tmp_path / "t", base, calls({"call": "m:f", "args": [3], "returns": 6}))
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     (built,) = [one for one in (tmp_path / "kept" / "environments").iterdir() if one.is_dir()]
     assert f"environment {built.name[:12]}" in contract.interpreter

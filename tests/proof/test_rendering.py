@@ -5,6 +5,7 @@ import enum
 import itertools
 import json
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -240,7 +241,8 @@ def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
 
 
 def test_what_has_no_end_is_told_and_equals_nothing() -> None:
-    node = answered(one for one in itertools.count())
+    numbers: Iterator[int] = itertools.count()
+    node = answered(one for one in numbers)
     assert node == Unfit("endless")
     assert f"{MOST_DRAWN:,}" in shown(node)
     branches: Any = 0

@@ -75,7 +75,7 @@ async def test_the_real_vitest_is_counted(tmp_path: Path) -> None:
     base["package.json"] = json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "^3"}})
     base["package-lock.json"] = lock
     trial = Trial(tmp_path / "trial", base, requirement("npm test"))
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     assert stands(contract) == {
         "test/core.test.ts::doubles": Base.RED,
@@ -160,7 +160,7 @@ async def test_the_real_jest_and_mocha_are_counted(tmp_path: Path, runner: str) 
     base["package-lock.json"] = locked(tmp_path / "lock", {runner: PLAIN_VERSIONS[runner]})
     base["package.json"] = (tmp_path / "lock" / "package.json").read_text()
     trial = Trial(tmp_path / "trial", base, requirement(PLAIN_COMMANDS[runner]))
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     contract = await trial.seal()
     assert stands(contract) == {
         "test/core.test.js::both > doubles": Base.RED,

@@ -350,7 +350,7 @@ class Engine:
         )
         workspace = GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
         workspace.start = inputs.start or record.base
-        workspace.kept = self.home
+        workspace.kept = workspace.environments = self.home
         return workspace
 
     def _of(self, record: RunRecord) -> RunJournal:

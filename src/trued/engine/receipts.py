@@ -9,7 +9,7 @@ from typing import Any
 from .. import durable, proof
 from ..documents.requirements import parse_requirements
 from ..errors import BadInput, StateFailed
-from ..proof.prove import prove
+from ..proof.prove import prove, recorded_versions
 from ..proof.receipts import bundle as bundles
 from ..proof.receipts import signing
 from ..proof.receipts.bundle import Bundle, blobs
@@ -109,7 +109,7 @@ async def again(
     base, head = [await sides.side(one, repository.absolute()) for one in (request.base, request.head)]
     contract = await _seen(sealed, base, head)
     async with visiting(request, home, base, head) as workspace:
-        workspace.kept = None  # no fact that was taken before, not even by ourselves
+        workspace.kept = None  # no fact that was taken before, not even by ourselves; environments may be there
         fresh = await seal(workspace, requirements_of(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await prove(
@@ -148,7 +148,13 @@ def _cases_of(sealed: Bundle) -> set[str]:
 
 
 def _sealing(contract: Contract) -> proof.Sealing:
-    return proof.Sealing(contract.held_out, contract.held_out_why, authors=contract.authors, guards=contract.guards)
+    return proof.Sealing(
+        contract.held_out,
+        contract.held_out_why,
+        authors=contract.authors,
+        guards=contract.guards,
+        recorded=recorded_versions(contract),
+    )
 
 
 # -- what is said of one -----------------------------------------------------------------------------------------------

@@ -173,7 +173,7 @@ async def visiting(request: VerifyRequest, home: Path, base: Side, *others: Side
     async with _place(home) as place:
         sight = Confinement(level=level, hidden=tuple(hidden))
         workspace = GitWorkspace(base.root or base.git, place, SUBJECT, "", base.commit, sight)
-        workspace.kept = home.resolve()
+        workspace.kept = workspace.environments = home.resolve()
         if unlike := [one for one in others if len(one.commit) != len(base.commit)]:
             what = f"{base.place} and {unlike[0].place} name their objects in different ways (sha1 and sha256)"
             raise BadInput(what, then="compare two repositories of one kind")

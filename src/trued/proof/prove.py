@@ -135,11 +135,17 @@ async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "
     return kept
 
 
+def recorded_versions(contract: Contract) -> dict[str, str]:
+    """All that was installed when red was taken, by name, and the version of Python itself."""
+    return next((dict(one.versions) for one in contract.base_facts if one.turn == 1 and "python" in one.versions), {})
+
+
 async def same_interpreter(workspace: Workspace, contract: Contract) -> Interpreter:
     interpreter = await trusted()
     if contract.interpreter not in ("", interpreter.identity):
-        interpreter = (await environment(workspace, contract.base, contract.environment.packages)).interpreter
-    if contract.interpreter and contract.interpreter != interpreter.identity:
+        packages, recorded = contract.environment.packages, recorded_versions(contract)
+        interpreter = (await environment(workspace, contract.base, packages, recorded)).interpreter
+    if contract.interpreter and not interpreter.is_like(contract.interpreter):
         raise CannotJudge(
             f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "
             "activate the same environment and resume, or start a new run"

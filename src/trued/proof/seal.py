@@ -21,7 +21,7 @@ from .baseline import Baseline, kept_names
 from .judge import superseded
 from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
 from .room.cleanroom import clean_room
-from .room.environment import at_hand, environment, wanting
+from .room.environment import as_recorded, at_hand, environment, wanting
 from .room.frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
 from .room.interpreter import Interpreter
 from .standing import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
@@ -41,6 +41,7 @@ class Sealing:
     guards: Sequence[str] = ()
     caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     undecided: Sequence[str] = ()
+    recorded: Mapping[str, str] = field(default_factory=dict)  # what was installed when it was proven before
     known: Sequence[Evidence] = ()  # red that was taken already, of checks that are still the same
 
 
@@ -150,9 +151,7 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         caps=dict(sealing.caps),
         undecided=(*sealing.undecided, *([PREPARED] if asked.environment.prepare else [])),
     )
-    contract, facts = (
-        await _taken(workspace, contract, tell, sealing.known) if distinct(requirements) else (contract, ())
-    )
+    contract, facts = await _taken(workspace, contract, tell, sealing) if distinct(requirements) else (contract, ())
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     judging = dict(sorted((contract.frozen | collected(ids, blobs)).items()))
     return contract.model_copy(update={"base_facts": facts, "frozen": judging})
@@ -180,17 +179,20 @@ async def _plugins(
 
 
 async def _taken(
-    workspace: Workspace, contract: Contract, tell: Tell, known: Sequence[Evidence]
+    workspace: Workspace, contract: Contract, tell: Tell, sealing: Sealing
 ) -> tuple[Contract, tuple[Evidence, ...]]:
     """With the caller's interpreter; if something is missing there, with one that has what the base declares."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
+    known, recorded = sealing.known, sealing.recorded
     caller = await at_hand(packages)
+    if caller and recorded and not await as_recorded(workspace, contract.base, packages, caller, recorded):
+        caller = None
     if caller and not any(one.interpreter != caller.said for one in known):
         contract = contract.model_copy(update={"interpreter": caller.identity})
         facts = await _kept(workspace, contract, caller, tell, known)
         if not wanting(facts):
             return contract, facts
-    found = await environment(workspace, contract.base, packages)
+    found = await environment(workspace, contract.base, packages, recorded)
     if found.said:
         tell("environment", said=list(found.said), why=found.why)
     update = {"undecided": (*contract.undecided, *found.said), "interpreter": found.interpreter.identity}

@@ -52,6 +52,7 @@ class GitWorkspace:
         self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
         self.start = base  # where clones begin: another commit for a run that goes on from a branch
         self.kept: Path | None = None
+        self.environments: Path | None = None
         self._lacking: dict[str, tuple[str, ...]] = {}
         self.folder = self.home / "runs" / run
         self.store = Store(repo, self.home, run)

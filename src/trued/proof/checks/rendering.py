@@ -139,8 +139,8 @@ def _hint(expected: Any, depth: int = 0) -> Any:
     if isinstance(expected, list | tuple):
         return _hints("q", expected, depth, _hint)
     if isinstance(expected, dict):
-        only: tuple[str, Any] = next(iter(expected.items())) if len(expected) == 1 else ("", [])
-        tag, inner = only
+        tag = next(iter(expected)) if len(expected) == 1 else ""
+        inner: Any = expected.get(tag)
         if tag == "$float":
             return _hint(float(inner))
         return _hints("q", inner, depth, _hint) if tag in _TAGS else ""

@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +16,7 @@ from pathlib import Path
 from packaging.utils import canonicalize_name
 
 from trued import durable
-from trued.errors import StateFailed
+from trued.errors import CannotJudge, StateFailed
 from trued.protocols import Command, Workspace
 from trued.types import Evidence, Outcomes
 
@@ -49,6 +49,7 @@ class Recipe:
     requirements: tuple[str, ...]
     locked: tuple[str, ...] = ()
     pinned: tuple[str, ...] = ()
+    exact: bool = False  # other versions than these would be another environment
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,21 +75,37 @@ def wanting(facts: Iterable[Evidence]) -> bool:
     )
 
 
-async def environment(workspace: Workspace, base: str, packages: tuple[str, ...] = ()) -> Found:
-    """For checks on both sides: from the base's manifests and the contract's packages, never from the head."""
+async def as_recorded(
+    workspace: Workspace, base: str, packages: tuple[str, ...], caller: Interpreter, recorded: Mapping[str, str]
+) -> bool:
+    """Has the caller what the base declares in the versions in which it was used before?"""
+    wanted = (await declarations(workspace, base)).requirements
+    return not _otherwise((*wanted, *packages), caller, recorded)
+
+
+async def environment(
+    workspace: Workspace, base: str, packages: tuple[str, ...] = (), recorded: Mapping[str, str] | None = None
+) -> Found:
+    """For checks on both sides: from the base's manifests and the contract's packages, never from the head.
+
+    `recorded`: what was installed when red was taken before (name → version, and `python`); it is built again.
+    """
     caller = await trusted()
     wanted = await declarations(workspace, base)
     requirements = (*wanted.requirements, *packages)
     lacking = missing(requirements, caller.versions, caller.version)
+    lacking += tuple(one for one in _otherwise(requirements, caller, recorded or {}) if one not in lacking)
     needed = [one for one in lacking if one in packages or not _is_tool(one)]
     if not needed:
         return Found(caller)
     same = [one for one in wanted.requirements if one not in lacking]
     names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
-    if workspace.kept is None:
+    if workspace.environments is None:
         return Found(caller, (f"the interpreter lacks what the base declares: {names}",))
     recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
-    built, why = await _built(workspace, caller, recipe, workspace.kept)
+    if recorded:
+        recipe = await _again(caller, recipe, workspace.environments, recorded)
+    built, why = await _built(workspace, caller, recipe, workspace.environments)
     if built is None:
         said = f"the interpreter lacks what the base declares, and none could be built: {names}"
         return Found(caller, (said,), why)
@@ -111,6 +128,38 @@ def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[s
     names = {str(canonicalize_name(one.name)) for one in map(parsed, requirements) if one} | {"pytest"}
     versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in caller.versions.items()}
     return tuple(f"{name}=={versions[name]}" for name in sorted(names - fixed) if name in versions)
+
+
+def _otherwise(requirements: Iterable[str], caller: Interpreter, recorded: Mapping[str, str]) -> list[str]:
+    """Those that were used before in another version than the caller has now."""
+    here = _versions(caller.versions)
+    before = _versions(recorded)
+    named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parsed(one))]
+    return [one for one, name in named if name in before and here.get(name) != before[name]]
+
+
+def _versions(installed: Mapping[str, str]) -> dict[str, str]:
+    """Of what an installer put there; what the engine itself supplied comes with the engine."""
+    return {str(canonicalize_name(name)): version for name, version in installed.items() if " " not in version}
+
+
+async def _again(caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapping[str, str]) -> Recipe:
+    """The recipe for what was recorded: the same as before while what it made is there, else by version."""
+    python = recorded.get("python", "").split(".")[:2]
+    if python != [""] and python != [str(part) for part in caller.version[:2]]:
+        needs, has = ".".join(python), ".".join(map(str, caller.version[:2]))
+        raise CannotJudge(
+            f"it was proven with Python {needs} and packages that are not installed here, and this is Python {has}: "
+            f"activate a Python {needs} and try again"
+        )
+    folder = _folder(caller, recipe, home)
+    if (folder / DONE).is_file():
+        there = await at(str(folder / "bin" / "python"))
+        if _versions(there.versions).items() <= _versions(recorded).items():
+            return recipe
+    fixed = {one.split("==")[0] for one in recipe.locked}
+    pins = [f"{name}=={version}" for name, version in sorted(_versions(recorded).items()) if name not in fixed]
+    return replace(recipe, pinned=tuple(one for one in pins if parsed(one)), exact=True)
 
 
 def _is_tool(requirement: str) -> bool:
@@ -155,24 +204,29 @@ async def _built(
     workspace: Workspace, caller: Interpreter, recipe: Recipe, home: Path
 ) -> tuple[Interpreter | None, str]:
     """The environment by the hash of all that goes into it, or why there is none. Built once, read-only afterwards."""
-    parts = [caller.base, list(caller.version), recipe.requirements, recipe.locked, recipe.pinned]
-    name = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
-    folder = home / FOLDER / name
+    folder = _folder(caller, recipe, home)
     async with alone(folder):
         if not (folder / DONE).is_file():
             if why := failed_lately(folder):
                 return None, why
             await asyncio.to_thread(remove, folder)
             why = await _build(workspace, caller, recipe, folder)
-            if _CONFLICT.search(why) and recipe.pinned:  # what the caller has may not go with what is missing
+            if (
+                _CONFLICT.search(why) and recipe.pinned and not recipe.exact
+            ):  # what the caller has may not go with what is missing
                 await asyncio.to_thread(remove, folder)
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
                 await asyncio.to_thread(remove, folder)
                 durable.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
-    origin = f"environment {name[:12]}"
+    origin = f"environment {folder.name[:12]}"
     return replace(await at(str(folder / "bin" / "python")), origin=origin), ""
+
+
+def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:
+    parts = [caller.base, list(caller.version), recipe.requirements, recipe.locked, recipe.pinned]
+    return home / FOLDER / hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:24]
 
 
 async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, folder: Path) -> str:

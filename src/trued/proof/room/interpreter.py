@@ -63,6 +63,13 @@ class Interpreter:
         installed = json.dumps(dict(self.versions), sort_keys=True)
         return f"{self.path} → {self.said}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
+    def is_like(self, identity: str) -> bool:
+        """Is it that one, or one that the engine built with the same Python and the same packages?"""
+        made = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
+        version = f"(Python {'.'.join(map(str, self.version))},"
+        packages = self.identity.rpartition(", packages ")[2]
+        return identity == self.identity or (made and version in identity and identity.endswith(packages))
+
     @property
     def said(self) -> str:
         origin = f", {self.origin}" if self.origin else ""
