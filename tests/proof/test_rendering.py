@@ -5,7 +5,6 @@ import enum
 import itertools
 import json
 import math
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -229,8 +228,8 @@ def test_a_value_that_contains_itself_is_told_and_equals_nothing() -> None:
         node = answered(value)
         assert node == Unfit("cycle")
         assert "contains itself" in shown(node)
-        others: tuple[Any, ...] = (None, [], [[]], {"$object": "cycle"})
-        assert not any(equal(one, node) for one in others)
+        wishes: list[Any] = [None, [], [[]], {"$object": "cycle"}]
+        assert not any(equal(one, node) for one in wishes)
 
 
 def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
@@ -241,8 +240,7 @@ def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
 
 
 def test_what_has_no_end_is_told_and_equals_nothing() -> None:
-    numbers: Iterator[int] = itertools.count()
-    node = answered(one for one in numbers)
+    node = answered(map(abs, itertools.count()))
     assert node == Unfit("endless")
     assert f"{MOST_DRAWN:,}" in shown(node)
     branches: Any = 0
