@@ -1,5 +1,7 @@
 """Proves a commit against a sealed contract: every check twice, in one clean room, judged by nobody's word."""
 
+import base64
+import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -188,7 +190,8 @@ class _Trial:
         runs = sorted(sittings(self.due, known, carried), key=self._place)
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
-            self.undecided += [*_said(graft), *self.declares.said]
+            here = await workspace.blobs(commit)
+            self.undecided += [*_said(graft, carried, here), *self.declares.said]
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, self.turns + 1):
@@ -420,15 +423,26 @@ def _held_already(judged: Sequence[Judged]) -> bool:
     return bool(judged) and all(one.grade is Grade.PROVEN or one.why[0].startswith(HELD_ALREADY) for one in judged)
 
 
-def _said(graft: Graft) -> list[str]:
+def _said(graft: Graft, carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
+    """Whose files were used, where it was not the head's. `carried`: the contract's own, which go before the base's."""
+    theirs = [path for path in carried if path in here and here[path] not in _blobs(carried[path])]
     made_up = [f"{path}: only a build writes it; a made-up version stood in for it" for path in graft.made_up]
-    said = [f"{path}: the base's version was used, the head changed or removed it" for path in graft.restored]
-    said += [f"{path}: added by the head, taken out" for path in graft.removed]
+    said = [f"{path}: the contract's version was used, the head's is another" for path in theirs]
+    based = [path for path in graft.restored if path not in carried]
+    said += [f"{path}: the base's version was used, the head changed or removed it" for path in based]
+    said += [f"{path}: added by the head, taken out" for path in graft.removed if path not in carried]
     said += [
         f"{path}: scripts and settings of test runners are the base's, the rest the head's" for path in graft.merged
     ]
     said += [f"{path}: added by the head, left out of evidence" for path in graft.added]
     return [*said, *made_up, *graft.lacking]
+
+
+def _blobs(carried: str) -> tuple[str, str]:
+    """What git calls a file of the contract, in repositories of either kind."""
+    data = base64.b64decode(carried)
+    whole = b"blob %d\0%s" % (len(data), data)
+    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()
 
 
 async def _texts(workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, str]:

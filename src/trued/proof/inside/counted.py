@@ -127,8 +127,10 @@ class Counting:
 
     def include(self, config: Any, named: str) -> None:
         """A file that the check names is collected whatever it is called. Arguments that overlap are avoided:
-        some versions of pytest then forget the rest of the folder."""
+        some versions of pytest then forget the rest of the folder. Data beside the tests is frozen, and no test."""
         file = pathlib.Path(self.order["room"], named)
+        if file.is_file() and file.suffix != ".py":
+            return
         patterns = config.getini("python_files")
         if file.is_file() and not any(fnmatch.fnmatch(file.name, pattern) for pattern in patterns):
             patterns.append(file.name)
