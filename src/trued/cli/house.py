@@ -5,22 +5,25 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ..engine import Engine
-from ..engine.approving import untaken
 from ..errors import BadInput
 from ..types import RunRecord
 from ..views import OVER, state_of
 from .terminal import home
 
+if TYPE_CHECKING:  # loaded when a run is looked at: help needs none of it
+    from ..engine import Engine
+
 SHOWN = 200  # completions; nobody reads more
 
 
 @contextmanager
-def opened() -> Iterator[Engine]:
+def opened() -> "Iterator[Engine]":
+    from ..engine import Engine
+
     engine = Engine(home(), os.environ)
     try:
         yield engine
@@ -38,7 +41,7 @@ def top_of(folder: Path) -> Path | None:
     return Path(os.fsdecode(done.stdout.removesuffix(b"\n"))).resolve() if done.returncode == 0 else None
 
 
-def chosen(engine: Engine, name: str | None) -> RunRecord:
+def chosen(engine: "Engine", name: str | None) -> RunRecord:
     """The run that is named, or the newest of this repository, or the only one there is."""
     if name == "":  # a variable of a script that is not set: the newest is not what it means
         raise BadInput("the name of the run is empty", then="`trued ls` lists the runs")
@@ -88,8 +91,10 @@ def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes]
         return None
 
 
-def is_over(engine: Engine, record: RunRecord) -> bool:
+def is_over(engine: "Engine", record: RunRecord) -> bool:
     """No agent will be asked again, so nothing needs to be kept from anybody."""
+    from ..engine.approving import untaken
+
     ended = record.state == "waiting" and engine.final(record.id) is not None
     return record.state in OVER or (ended and not untaken(engine, record.id))
 

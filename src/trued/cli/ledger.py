@@ -1,24 +1,25 @@
 """Commands that say what is proven, and on what: ledger, why."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
 
 from .. import proof
-from ..engine import Engine
-from ..engine.kept import Kept, last
 from ..errors import BadInput
 from ..types import Approval, RunRecord
 from ..views import HELD_BACK, state_of
 from ..views import ledger as ledger_of
 from ..views.verdict import Verification, data
 from .house import AsJson, RunName, chosen, is_over, opened, top_of
-from .summary import check_lines, ledger_lines
 from .terminal import home, out, print_json
 from .words import GRADES, duration, line
+
+if TYPE_CHECKING:  # loaded when somebody looks: help needs none of it
+    from ..engine import Engine
+    from ..engine.kept import Kept
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -28,6 +29,8 @@ CASES = 20  # of one check run that are listed one by one
 @app.command()
 def ledger(run: RunName = None, as_json: AsJson = False) -> None:
     """Every requirement with its grade and reasons."""
+    from .summary import ledger_lines
+
     with opened() as engine:
         record = chosen(engine, run)
         found = _found(engine, record)
@@ -61,6 +64,8 @@ def why(
 
 def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
     """One requirement of a verification, with all evidence."""
+    from .summary import check_lines
+
     found = data(one)
     row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
@@ -71,8 +76,10 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
         out().print(Text(f"  again: {one.reproduce}", "dim"), soft_wrap=True)
 
 
-def _verified_last() -> Kept | None:
+def _verified_last() -> "Kept | None":
     """The last verification, if it is of this repository (or of none that we are in) and newer than its last run."""
+    from ..engine.kept import last
+
     kept, here = last(home()), top_of(Path.cwd())
     if kept is None or (here and str(here) not in kept.places):
         return None
@@ -103,7 +110,7 @@ def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_js
         before = one
 
 
-def _found(engine: Engine, record: RunRecord) -> dict[str, Any]:
+def _found(engine: "Engine", record: RunRecord) -> dict[str, Any]:
     return ledger_of(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
 
 
@@ -118,7 +125,7 @@ def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
     )
 
 
-def _word(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
+def _word(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
     """Who stands behind the checks."""
     contract, inputs = engine.contract(record.id), engine.inputs(record.id)
     own = (
@@ -137,8 +144,10 @@ def _did(word: Approval) -> str:
     return f"{'rejected' if word.rejected else 'accepted'} it{where}"
 
 
-def _cases(engine: Engine, record: RunRecord, requirement: str) -> list[str]:
+def _cases(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
     """The checks in words; cases only when no agent can learn of them any more."""
+    from .summary import check_lines
+
     contract = engine.contract(record.id)
     checks = [
         check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from ..engine import Engine
-from ..engine.waits import waits
 from ..errors import BadInput
 from ..redact import plain
 from ..types import RunRecord
@@ -22,6 +20,7 @@ from .terminal import err, hint, out, print_json
 from .words import GRADES, STATES, ago, clock, counted, line, told
 
 if TYPE_CHECKING:
+    from ..engine import Engine
     from ..views import Progress
 
 app = typer.Typer(rich_markup_mode=None)
@@ -36,6 +35,8 @@ def ls(
     as_json: AsJson = False,
 ) -> None:
     """The runs of this repository, newest first; of all repositories outside of any."""
+    from ..engine.waits import waits
+
     here = None if every else top_of(Path.cwd())
     with opened() as engine:
         runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
@@ -139,7 +140,7 @@ def logs(
             print(one_line(one) if as_json else plain(text), flush=follow)
 
 
-def _events(engine: Engine, record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     last = 0
     while True:
         driven = engine.journal.driver(record.id)  # looked at first, so that the last words are not missed
@@ -151,7 +152,7 @@ def _events(engine: Engine, record: RunRecord, follow: bool) -> Iterator[tuple[d
         time.sleep(POLL_S)
 
 
-def _transcript(engine: Engine, record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     from ..kit import folder_name
     from ..spool import events as spooled
 
@@ -170,7 +171,7 @@ def _transcript(engine: Engine, record: RunRecord, given: str, follow: bool) -> 
         time.sleep(POLL_S)
 
 
-def _call_named(engine: Engine, record: RunRecord, given: str) -> str:
+def _call_named(engine: "Engine", record: RunRecord, given: str) -> str:
     """The key of the one call that has this name, or this in its name."""
     keys = list(dict.fromkeys(event.key for event in engine.journal.events(record.id) if event.kind == "asked"))
     fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
