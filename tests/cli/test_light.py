@@ -1,0 +1,42 @@
+"""Commands that only look load nothing that works: what is not loaded takes no time."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+WORKING = (
+    *("trued.run", "trued.session", "trued.kit", "trued.proof.prove", "trued.proof.room.cleanroom", "trued.runtimes"),
+    *("trued.sealing.examine", "trued.workspaces.git", "trued.documents.markdown"),
+    *("jinja2", "markdown_it", "jsonschema", "ruamel", "asyncio"),
+)
+SAY = """
+import atexit, sys
+atexit.register(lambda: sys.stderr.write("\\nloaded " + " ".join(sys.modules)))
+sys.argv[0] = "trued"
+from trued.cli import main
+main()
+"""
+
+
+def loaded(folder: Path, *words: str) -> set[str]:
+    variables = {"HOME": str(folder), "TRUED_HOME": str(folder / "state"), "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(
+        [sys.executable, "-c", SAY, *words], cwd=folder, env=variables, capture_output=True, text=True, check=False
+    )
+    return set(done.stderr.rpartition("\nloaded ")[2].split())
+
+
+@pytest.mark.parametrize("words", ["ls", "show none", "ledger none", "logs none", "why it none", "report --help"])
+def test_looking_at_runs_loads_nothing_that_works_on_them(tmp_path: Path, words: str) -> None:
+    found = loaded(tmp_path, *words.split())
+    assert "trued.cli.house" in found
+    assert found.isdisjoint(WORKING)
+
+
+@pytest.mark.parametrize("command", ["verify", "ls", "ledger"])
+def test_help_loads_no_more(tmp_path: Path, command: str) -> None:
+    found = loaded(tmp_path, command, "--help")
+    assert "trued.cli.house" in found
+    assert found.isdisjoint({*WORKING, "trued.engine.verify"} - {"asyncio"})
