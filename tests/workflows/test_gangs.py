@@ -289,7 +289,10 @@ async def test_guards_of_the_base_are_neither_boiled_away_task_by_task_nor_forge
     engine, _ = ground.engine(script)
     record = await ground.run(engine, required=False, rounds=1)
     assert record.code == 1
-    assert grades(engine, record)["base-tests"] is Grade.REFUTED
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert [one.grade for one in verdict.suites] == [Grade.REFUTED]
+    assert set(grades(engine, record).values()) == {Grade.REFUTED}
 
 
 @pytest.mark.slow
@@ -323,7 +326,10 @@ async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(groun
     request = {"goal": ONE, "repository": ground.repository, "workflow": "purple", "trust": digest}
     record = await engine.start(Request(**request, flags={"yes": True, "rounds": 1, "agents": {"*": "scripted:x"}}))
     assert record.code == 1
-    assert grades(engine, record)["base-tests"] is Grade.REFUTED
+    verdict = engine.verdict(record.id)
+    assert verdict
+    assert [one.grade for one in verdict.suites] == [Grade.REFUTED]
+    assert set(grades(engine, record).values()) == {Grade.REFUTED}
     sealed = engine.contract(record.id)
     assert sealed
     assert sealed.base == ground.git("rev-parse", "main")

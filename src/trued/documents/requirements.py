@@ -110,7 +110,8 @@ def schema() -> dict[str, Any]:
     whole["properties"]["requirements"]["minItems"] = 1
     whole["$defs"].pop("Source")
     whole["$defs"]["CallCase"]["oneOf"] = [{"required": ["returns"]}, {"required": ["raises"]}]
-    whole["properties"].pop("carried")
+    for name in ("carried", "suites", "unguarded"):
+        whole["properties"].pop(name)
     for name in ("TestsCheck", "ExamplesCheck", "BrowserCheck", "CommandCheck", "ManualCheck"):
         whole["$defs"][name].setdefault("required", []).insert(0, "kind")
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **whole}
