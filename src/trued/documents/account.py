@@ -8,6 +8,7 @@ from pathlib import PurePosixPath
 
 from ..errors import BadInput
 from ..types import (
+    EXISTING_TESTS,
     BrowserCheck,
     Check,
     CommandCheck,
@@ -23,8 +24,8 @@ from .patterns import quoted_command
 from .sentences import sentences
 
 PREFIXES = ("ship", "goal", "constraint", "text")
-# Names that only the engine gives: to the user's own words, to what nobody quotes of them, and to the base's suite.
-_ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|base-tests.*|.*-rest(?:-\d+)?")
+# Names that only the engine gives: to the user's own words, to what nobody quotes of them, and to the base's tests.
+_ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
 
 
 def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
