@@ -36,6 +36,8 @@ LIARS: dict[str, dict[str, str | None]] = {
     "the build file": {"Makefile": "lint:\n\t@true\n"},
     "another build file": {"GNUmakefile": "lint:\n\t@true\n"},
     "what the build file includes": {"rules.mk": "SHELL = /bin/true\n"},
+    "a module that stands before another": {"tools/pathlib.py": "raise SystemExit(0)\n"},
+    "a folder in the script's place": {"tools/lint.py": None, "tools/lint.py/__main__.py": ""},
     "script and setting": {"tools/lint.py": "", "lint.cfg": "longest = 9999\n"},
 }
 

@@ -25,6 +25,7 @@ STUB = "nothing is asked for: a stub passes them"
 NOTHING: tuple[Any, ...] = (None, "", [], {}, {"$set": []}, {"$frozenset": []}, {"$iterator": []}, {"$bytes": ""})
 SEQUENCES = {"$tuple": "t", "$set": "s", "$frozenset": "z", "$iterator": "g"}  # tag → as it is rendered
 JOINED = (" ", "", ",", ", ", "\n")
+BRACKETS = "()[]{}'\","
 LONGEST = 20_000  # characters of a result that is wrapped in other ways, too
 _EVERY_ANSWER_HAS = "content-type content-length date server connection keep-alive transfer-encoding"
 PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
@@ -39,7 +40,7 @@ def hollow(cases: Sequence[Shown]) -> str:
                 return ""  # what a page shows is compared with what a person would read there
         elif _passes(one, NOTHING):
             continue
-        elif _passes(one, _inputs(one)):
+        elif _passes(one, _inputs(one)) or _only_wraps(one):
             echoed = True
         else:
             left.append(one)
@@ -157,6 +158,36 @@ def _parsed(texts: Iterable[str]) -> list[Any]:
         except (ValueError, RecursionError):
             continue
     return found
+
+
+def _only_wraps(case: Case) -> bool:
+    """Is the result what was given, in its order, and nothing but brackets, keys and quotes around it?"""
+    if isinstance(case, CallCase):
+        given = [*case.args, *case.kwargs.values()]
+        return case.raises is None and _leaves(case.returns) in [_leaves(given), *map(_leaves, given)]
+    if isinstance(case, RunCase):
+        result = case.stdout if case.stdout is not None else _json(case.stdout_json)
+        words = case.run[launched(case.run).words :]
+        texts = [*("".join(words[place:]) for place in range(len(words))), case.stdin, *case.files.values()]
+        return _bare(result) in {_bare(text) for text in texts}
+    pairs = parse_qsl(urlsplit(case.http.path).query, keep_blank_values=True)
+    bodies = [_leaves(one) for one in _parsed([case.http.body])]
+    values = [[value for _, value in pairs], *([text] for text in _sent_texts(case)), *bodies]
+    return case.json_ is not None and _leaves(case.json_) in values
+
+
+def _leaves(value: Any) -> list[str]:
+    """What is in a value, without the lists, tuples and tables that it is in."""
+    inner = _members_of(value)
+    if inner is not None:
+        return [leaf for one in inner for leaf in _leaves(one)]
+    if isinstance(value, dict):
+        return [leaf for one in value.values() for leaf in _leaves(one)]
+    return [value if isinstance(value, str) else _json(value)]
+
+
+def _bare(text: str) -> str:
+    return "".join(char for char in text if char not in BRACKETS and not char.isspace())
 
 
 # -- the same value in other wrappings ---------------------------------------------------------------------------------

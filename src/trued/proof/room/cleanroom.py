@@ -220,7 +220,7 @@ def _real_folder(room: Path, parts: Iterable[str]) -> Path:
     return folder
 
 
-def _clear(place: Path) -> None:
+def clear(place: Path) -> None:
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:
@@ -230,14 +230,14 @@ def _clear(place: Path) -> None:
 def copy_into(original: Path, room: Path, path: str) -> None:
     pure = PurePosixPath(path)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
-    _clear(place)
+    clear(place)
     shutil.copy2(original / path, place, follow_symlinks=False)
 
 
 def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
     """A file that is none of the commit's, over whatever is there."""
     place = _place(room, path)
-    _clear(place)
+    clear(place)
     place.write_bytes(base64.b64decode(carried[path]))
 
 
@@ -380,7 +380,7 @@ def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> N
     try:
         for path, kept in moved.items():
             place = _place(room, path)
-            _clear(place)
+            clear(place)
             _move(kept, place)
         for folder in made:
             with contextlib.suppress(OSError):  # something else was left in it

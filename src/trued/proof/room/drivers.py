@@ -7,17 +7,16 @@ head that changed them: as the head has it, and with these files as the base has
 import ast
 import re
 import shutil
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from tempfile import TemporaryDirectory
 
 from trued.protocols import Workspace
 
 from ..checks.runners.commands import scripts_named
-from .bench import Bench
-from .cleanroom import copy_into, digest, unlink_in
+from .bench import Bench, nonce
+from .cleanroom import clear, copy_into, digest
 from .frozen import DRIVERS, SHELLS, simple_commands
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them that is read
@@ -32,12 +31,23 @@ NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
 SHELL = ("", ".mk", ".sh", ".bash")  # what consists of command lines
 
 
+def _shadows(path: str, base: "Drivers") -> bool:
+    """Would a script of the base import this new file in place of what it means: `configparser.py` beside it?"""
+    pure = PurePosixPath(path)
+    for folder, names in base.imports.items():
+        inner = pure.relative_to(folder).parts if pure.is_relative_to(folder) else ()
+        if inner and (inner[0].split(".")[0] in names or inner[0] == "node_modules"):
+            return True
+    return False
+
+
 @dataclass(slots=True)
 class Drivers:
     """What drives a command on one commit: what it runs, and what may be settings or may be what it looks at."""
 
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
+    imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
     words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
 
     def settle(self, path: str) -> bool:
@@ -56,6 +66,8 @@ async def drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
     while waiting and len(seen) < MOST_FILES:
         place, text = waiting.pop()
         found.words |= set(_TOOL.findall(text.lower()))
+        if place.endswith(CODE):
+            found.imports.setdefault(PurePosixPath(place).parent, set()).update(_modules(text))
         runs, settings = _named(place, text, blobs)
         for path in sorted((runs | settings) - seen):
             seen.add(path)
@@ -116,20 +128,30 @@ def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[
 
 def _imported(text: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
     """Modules beside a script: what it imports from elsewhere is the product, or installed."""
+    for name in _modules(text, whole=True):
+        inside = name.replace(".", "/")
+        for one in (f"{inside}.py", f"{inside}/__init__.py"):
+            path = str(folder / one)
+            if path in blobs:
+                yield path
+
+
+def _modules(text: str, *, whole: bool = False) -> set[str]:
+    """What a script of Python imports: the first parts of the names, or the whole of them."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+        return set()
+    found: set[str] = set()
     for node in ast.walk(tree):
-        names = [one.name for one in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
-        if isinstance(node, ast.ImportFrom):
-            names = [node.module or "", *(f"{node.module}.{one}" if node.module else one for one in names)]
-        for name in names:
-            inside = name.replace(".", "/")
-            for one in (f"{inside}.py", f"{inside}/__init__.py"):
-                path = str(folder / one)
-                if path in blobs:
-                    yield path
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {
+                node.module or "",
+                *(f"{node.module}.{one.name}" if node.module else one.name for one in node.names),
+            }
+    return found - {""} if whole else {name.split(".")[0] for name in found - {""}}
 
 
 # -- the base's, for as long as a command runs -------------------------------------------------------------------------
@@ -141,7 +163,10 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
     here = await drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     families = {name for one in DRIVERS.values() for name in one}
-    added = {path for path in now if path not in known and (path in here.settings or path in here.runs & families)}
+    shadows = {path for path in now if path not in known and _shadows(path, base)}
+    added = shadows | {
+        path for path in now if path not in known and (path in here.settings or path in here.runs & families)
+    }
     every = {path for path in (*base.runs, *base.settings) if now.get(path) != known.get(path)} | added
     every -= {path for path in every if bench.frozen.get(path) and digest(bench.room / path) == bench.frozen[path]}
     return frozenset(every), frozenset(every - base.runs)
@@ -149,27 +174,37 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
 
 @asynccontextmanager
 async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
-    """These files as the base has them, and afterwards as they were."""
+    """These files as the base has them, and afterwards as they were: whatever the head has in their place."""
     known = await bench.workspace.blobs(bench.base)
-    with TemporaryDirectory(prefix="trued-drivers-") as name:
-        aside = Path(name)
-        _move(paths, bench.room, aside)
-        try:
-            async with bench.workspace.room(bench.base) as original:
-                for path in paths:
-                    unlink_in(bench.room, path)
-                    if path in known:
-                        copy_into(original, bench.room, path)
-            yield
-        finally:
+    aside = bench.room.parent / f"drivers-{nonce()[:12]}"
+    aside.mkdir(mode=0o700)
+    moved = {place: aside / str(number) for number, place in enumerate(sorted(_in_the_way(bench.room, paths)))}
+    try:
+        for place, kept in moved.items():
+            place.rename(kept)
+        async with bench.workspace.room(bench.base) as original:
             for path in paths:
-                unlink_in(bench.room, path)
-            _move(paths, aside, bench.room)
+                if path in known:
+                    copy_into(original, bench.room, path)
+        yield
+    finally:
+        for path in paths:
+            clear(bench.room / path)
+        for place, kept in moved.items():
+            clear(place)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            kept.rename(place)
+        shutil.rmtree(aside, ignore_errors=True)
 
 
-def _move(paths: Iterable[str], source: Path, target: Path) -> None:
+def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
+    """What the head has at these places, or above them: a link or a file where the base has a folder."""
+    found: set[Path] = set()
     for path in paths:
-        place = source / path
-        if place.is_symlink() or place.is_file():
-            (target / path).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(place, target / path, follow_symlinks=False)
+        place = room
+        for part in PurePosixPath(path).parts:
+            place = place / part
+            if place.is_symlink() or place.is_file() or (place.exists() and place == room / path):
+                found.add(place)
+                break
+    return found
