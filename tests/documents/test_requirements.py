@@ -367,3 +367,22 @@ def test_what_no_process_can_be_given_is_refused_with_its_line(
     with pytest.raises(BadInput, match=sentence) as caught:
         parse_requirements(text, "r.json")
     assert caught.value.where == f"r.json:{line}"
+
+
+@pytest.mark.spec("USE-7")
+def test_a_file_may_hold_ten_megabytes_of_data_and_no_endless_depth(tmp_path: Path) -> None:
+    def file(value: str) -> Path:
+        case = f'{{"call": "m:f", "args": [{value}], "returns": 1}}'
+        check = f'{{"kind": "examples", "cases": [{case}]}}'
+        (tmp_path / "r.json").write_text(f'{{"requirements": [{{"id": "a", "text": "b", "checks": [{check}]}}]}}')
+        return tmp_path / "r.json"
+
+    numbers, text = list(range(250_000)), "x" * 10_000_000
+    (check,) = load_requirements(file(f'{json.dumps(numbers)}, "{text}"')).requirements[0].checks
+    assert isinstance(check, ExamplesCheck)
+    (case,) = check.cases
+    assert isinstance(case, CallCase)
+    assert case.args == (numbers, text)
+    for depth in (90, 10_000):
+        with pytest.raises(BadInput, match=r"nested too deeply|recursion"):
+            load_requirements(file("[" * depth + "]" * depth))

@@ -7,7 +7,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from ..errors import BadInput
-from .spots import DEPTH_LIMIT, NODE_LIMIT, Spot
+from .spots import DEPTH_LIMIT, YAML_NODE_LIMIT, Spot
 
 PREFIX = "tag:yaml.org,2002:"
 SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
@@ -41,8 +41,10 @@ class _Yaml:
         line = node.start_mark.line + self.first
         self.lines.setdefault(spot, line)
         self.count += 1
-        if self.count > NODE_LIMIT or len(spot) > DEPTH_LIMIT:
-            raise BadInput("anchors or nesting make this file too large", f"{self.file}:{line}", "write it out plainly")
+        if self.count > YAML_NODE_LIMIT or len(spot) > DEPTH_LIMIT:
+            raise BadInput(
+                "anchors or nesting make this file too large", f"{self.file}:{line}", "write it out plainly, or as JSON"
+            )
         kind = self._kind(node, line)
         if isinstance(node, MappingNode):
             return self._mapping(node, spot)
