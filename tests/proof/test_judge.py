@@ -250,6 +250,7 @@ SEVERAL_WAYS = [
     (("time", "time", "time"), Grade.UNJUDGED),
     (("memory", "memory", "memory"), Grade.UNJUDGED),
     (("missing", "missing", "time"), Grade.UNJUDGED),  # twice can be two chances
+    (("missing", "time", "missing", "missing"), Grade.PROVEN),  # … and three are three, however slow one more was
     (("returned", "memory", "returned"), Grade.UNJUDGED),
     (("returned", "returned", "environment"), Grade.UNJUDGED),
     (("start", "returned", "returned"), Grade.UNJUDGED),

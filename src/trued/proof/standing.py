@@ -60,8 +60,11 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
     kinds = {kind for _, kind in times}
     if Outcomes.BROKEN in outcomes:
         return Base.BROKEN
-    if Outcomes.UNJUDGED in outcomes or kinds & set(NOT_OUR_FAILURE):
+    if Outcomes.UNJUDGED in outcomes:
         return Base.UNJUDGED
+    if kinds & set(NOT_OUR_FAILURE):  # red by time alone is no red; three other failures are
+        solid = [one for one in times if one[1] not in NOT_OUR_FAILURE]
+        return _base(solid) if len(solid) >= RED_TURNS else Base.UNJUDGED
     if outcomes == {Outcomes.PASSED}:
         return Base.GUARD
     if outcomes <= {Outcomes.SKIPPED}:
