@@ -98,8 +98,9 @@ async def test_a_heads_own_words_do_not_make_it_unjudged(tmp_path: Path) -> None
     check = {"kind": "command", "command": "sh check.sh", "files": ["check.sh"]}
     assert await grade(tmp_path / "b", base, {"m.sh": "exit 127\n"}, check) is Grade.REFUTED
     trial = Trial(tmp_path / "c", BASE, required(EXAMPLES))
-    lacking = {"kit/slug.py": GOOD + "\n\ndef twice(t):\n    import numpy_that_nobody_has\n"}
-    objection = Finding(what="twice", requirement="slug", case=CallCase(call="kit.slug:twice", args=("a",), returns=1))
+    needs = "def slug(t):\n    if t == 'zz':\n        import numpy_that_nobody_has\n    return good(t)\n"
+    lacking = {"kit/slug.py": f"{GOOD}\n\ngood = slug\n\n\n{needs}"}
+    objection = Finding(what="zz", requirement="slug", case=CallCase(call="kit.slug:slug", args=("zz",), returns="zz"))
     verdict = await trial.prove(await trial.seal(), await trial.head(lacking), objection)
     assert only(verdict).grade is Grade.REFUTED
 
