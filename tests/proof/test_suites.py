@@ -10,7 +10,7 @@ from tests.proof.test_runners_real import locked
 from tests.proof.trial import Trial, only, quiet
 from trued.proof.seal import Sealing, seal
 from trued.sealing import guarded
-from trued.types import EXISTING_TESTS, Contract, Grade, TestsCheck
+from trued.types import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
 
 PYTHON = "def test_it():\n    assert True\n"
 SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"
@@ -45,7 +45,8 @@ async def sealed(trial: Trial) -> Contract:
         ({"package.json": manifest(devDependencies={"mocha": "^11"}), "a.test.js": SCRIPT}, ["npx mocha"], 0),
         ({"go.mod": "module a\n", "a_test.go": "package a\n"}, ["go test ./..."], 0),
         ({"test_a.py": PYTHON, "a.test.mjs": SCRIPT}, ["python -m pytest -q", "node --test"], 0),
-        ({"package.json": manifest(scripts={"test": "ava"}), "a.test.js": SCRIPT}, ["node --test"], 1),
+        ({"package.json": manifest(scripts={"test": "ava"}), "a.test.js": SCRIPT}, ["npm test", "node --test"], 0),
+        ({"Makefile": "all:\n\tcc a.c\n\ntest: all\n\t./a.out\n", "a.c": ""}, ["make test"], 0),
         ({"Cargo.toml": "[package]\n", "tests/a.rs": "#[test]\nfn it() {}\n"}, [], 1),
         ({"web/package.json": manifest(scripts={"test": "jest"}), "web/a.test.js": SCRIPT}, ["node --test"], 1),
         ({"package.json": manifest(scripts={"test": 'echo "Error: no test specified" && exit 1'})}, [], 0),
@@ -59,7 +60,7 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
     await trial.workspace.begin()
     made, _ = await guarded(trial.workspace, trial.asked)
     checks = [check for one in made.suites for check in one.checks]
-    assert [check.command for check in checks if isinstance(check, TestsCheck)] == commands
+    assert [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)] == commands
     assert len(made.unguarded) == unguarded, made.unguarded
     assert [one.id for one in made.requirements] == ["three"]
 
@@ -67,7 +68,8 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
 @pytest.mark.spec("LAW-6", "LAW-11")
 async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_is_above_tested(tmp_path: Path) -> None:
     base = {
-        "package.json": manifest(scripts={"test": "ava"}),
+        "Cargo.toml": "[package]\n",
+        "tests/all.rs": "#[test]\nfn it() {}\n",
         "kit.py": "def two():\n    return 2\n",
         "far.py": "def far():\n    return 1\n",
     }
@@ -76,10 +78,23 @@ async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_
     work = {"kit.py": "def two():\n    return 2\n\n\ndef three():\n    return 3\n"}
     near = await trial.prove(contract, await trial.head(work))
     assert only(near).grade is Grade.PROVEN, only(near).why
-    assert near.undecided[0].startswith("not guarded by npm test (`ava`)")
+    assert near.undecided[0].startswith("not guarded by tests by cargo test")
     far = await trial.prove(contract, await trial.head({**work, "far.py": "def far():\n    return 0\n"}))
     assert (only(far).grade, only(far).lacks) == (Grade.TESTED, "attest"), only(far).why
     assert "far.py" in only(far).why[0]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path) -> None:
+    base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}
+    two = "def two():\n    return 2\n"
+    trial = Trial(tmp_path, {**base, "kit.py": two}, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    honest = await trial.prove(contract, await trial.head({"kit.py": f"{two}{three}"}))
+    assert only(honest).grade is Grade.PROVEN, only(honest).why
+    broken = await trial.prove(contract, await trial.head({"kit.py": f"{two.replace('2', '1')}{three}"}))
+    assert only(broken).grade is Grade.REFUTED
 
 
 @pytest.mark.slow

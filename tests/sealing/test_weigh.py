@@ -158,6 +158,15 @@ def test_cases_of_an_entry_point_that_a_constant_passes_show_no_clause() -> None
     assert not weighed(*every, more, text=words).rests
 
 
+@pytest.mark.spec("LAW-5", "LAW-12")
+def test_a_quotation_of_both_clauses_shows_none_whose_function_no_case_starts() -> None:
+    words = "`double(x)` returns twice its argument, and `triple(x)` returns three times its argument."
+    cases = [{"call": "tiny:double", "args": [x], "returns": 2 * x, "quotes": words} for x in (3, 5, 7)]
+    assert weighed(*([one] for one in cases), text=words).rests["r"] == (words.split(", and ")[1].rstrip("."),)
+    more = [{"call": "tiny:triple", "args": [x], "returns": 3 * x, "quotes": words} for x in (3, 5)]
+    assert not weighed(*([one] for one in (*cases, *more)), text=words).rests
+
+
 @pytest.mark.spec("LAW-7")
 def test_what_is_asked_of_a_second_examiner_is_all_that_the_case_expects() -> None:
     case = {"call": "tiny:double", "args": [[2, 1]], "returns": None, "args_after": [[1, 2]], "quotes": "x"}

@@ -18,6 +18,7 @@ MOST_READ = 40  # test files that are looked into before it is said that there i
 COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
 MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
+TEST_TARGETS = ("test", "tests", "check")
 # How a suite of another language is known. None of these can be counted here: that is said, and never passed over.
 FOREIGN = {
     "Cargo.toml": "cargo test",
@@ -123,14 +124,16 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         suites.append(TestsCheck(command=command))
     else:
         if "test" in manifest.scripts and not manifest.is_placeholder:
-            unguarded.append(f"npm test (`{manifest.scripts['test']}`): no runner whose results can be counted")
+            suites.append(CommandCheck(command="npm test"))  # nothing can be counted: its exit code guards
         if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
     unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
-    found |= {"tests": tuple(suites)} if suites else {}
     makefile = next((name for name in MAKEFILES if name in blobs), "")
     text = (await workspace.read(base, makefile) or b"").decode("utf-8", "replace") if makefile else ""
     targets = {line.split(":")[0].strip() for line in text.splitlines() if ":" in line and line[:1].isalpha()}
+    if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
+        suites.append(CommandCheck(command=f"make {target}"))
+    found |= {"tests": tuple(suites)} if suites else {}
     for kind, names in TARGETS.items():
         if target := next((name for name in names if name in targets), ""):
             found[kind] = (CommandCheck(command=f"make {target}"),)

@@ -1,5 +1,6 @@
 """Weighs what an examiner proposes: what counts, what is refused and why, what of the words is left unshown. Pure."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from .blind import Doubt, as_setup, proving, shown_by
 from .replies import Aside, Examined, Proposal, Proposed
 
 LONGEST_LINE = 200
+_FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
 MOST_CASES = 60  # of one requirement: what is more is no examination but a flood
 BACKGROUND = "text-"  # sentences by themselves; scopes and criteria of a plan are never background
 
@@ -211,7 +213,11 @@ class Scale:
         if one.parts:
             return ()
         shown = [each for every in kept for _, each in proving(every.run)]
-        if rest := unquoted(one.text, [each.quotes for each in shown]):
+        rest = unquoted(one.text, [each.quotes for each in shown])
+        started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
+        every = [clause.rstrip(" .") for clause in clauses(one.text)]
+        silent = [clause for clause in every if not all(Known(started).said(name) for name in _called(clause))]
+        if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
             return rest
         return (plain(one.text),) if len(shown) < len(clauses(one.text)) else ()
 
@@ -288,6 +294,11 @@ def _without(item: _Item, places: set[int]) -> _Item | None:
 
 def _bounded(one: Proposed) -> Proposed:
     return one.model_copy(update={"cases": tuple(map(bounded, one.cases))})
+
+
+def _called(clause: str) -> list[str]:
+    """Functions that a clause names: a case that starts none of them shows nothing of it, whatever it quotes."""
+    return [name.rpartition(".")[2] for name in _FUNCTION.findall(clause)]
 
 
 def _results(shown: Shown) -> Iterator[str]:
