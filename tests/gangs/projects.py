@@ -1,0 +1,88 @@
+"""Small projects for gangs to work in, and what their users ask of them."""
+
+import json
+from typing import Any
+
+from tests.gangs.modes import ONE, SERVE, service
+
+TINY = {
+    "tiny.py": "def one():\n    return 1\n",
+    "tests/test_tiny.py": "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n",
+}
+BARE = {"tiny.py": "def one():\n    return 1\n"}
+LINTED = {
+    **TINY,
+    "Makefile": "include tools/rules.mk\n\nlint:\n\t@$(PYTHON) tools/lint.py\n\n"
+    "check: lint\n\t@$(PYTHON) -m compileall -q tiny.py\n",
+    "tools/rules.mk": "PYTHON = python3\n",
+    "tools/rules.py": "def broken(text, words):\n    return [word for word in words if word in text]\n",
+    "tools/lint.py": "import configparser\nimport pathlib\nimport sys\n\nimport rules\n\n"
+    "settings = configparser.ConfigParser()\nsettings.read('lint.cfg')\n"
+    "words = settings['lint']['forbid'].split()\n"
+    "found = [path for path in pathlib.Path().glob('*.py') if rules.broken(path.read_text(), words)]\n"
+    "print(*found)\nsys.exit(bool(found))\n",
+    "lint.cfg": "[lint]\nforbid = eval(\n",
+}
+NODE = {
+    "package.json": json.dumps({"scripts": {"test": "node --test", "lint": "node scripts/lint.js"}}),
+    "tiny.js": "exports.one = () => 1;\n",
+    "test/tiny.test.js": "const test = require('node:test');\nconst assert = require('node:assert');\n"
+    "test('one', () => { assert.strictEqual(require('../tiny.js').one(), 1); });\n",
+    "scripts/words.js": "exports.forbidden = ['eval('];\n",
+    "scripts/lint.js": "const fs = require('fs');\nconst { forbidden } = require('./words.js');\n"
+    "const text = fs.readFileSync('tiny.js', 'utf8');\n"
+    "process.exit(forbidden.some((word) => text.includes(word)) ? 1 : 0);\n",
+}
+# A runner that nobody knows: its tests cannot be counted, so that nothing which only they reach is above `tested`.
+UNKNOWN_RUNNER = {
+    "package.json": json.dumps({"scripts": {"test": "node run-checks.js"}}),
+    "tiny.js": "exports.one = () => 1;\n",
+    "run-checks.js": "process.exit(require('./tiny.js').one() === 1 ? 0 : 1);\n",
+}
+UNITTEST = {
+    "tiny.py": "def one():\n    return 1\n",
+    "checks/test_numbers.py": "import unittest\n\nimport tiny\n\n\nclass Numbers(unittest.TestCase):\n"
+    "    def test_one(self):\n        self.assertEqual(tiny.one(), 1)\n",
+}
+SERVICE = {"app.py": service("")}
+PREVIEWED = {**TINY, "app.py": service("")}
+
+TESTS_STAY = "All existing tests pass."
+LINT_STAYS = "The linter stays clean."
+CHECK_STAYS = "`make check` passes."
+STRINGS = "`double(x)` raises a TypeError when x is a list."
+ROUTE = "`GET /double?x=3` answers with the double of x as JSON."
+
+
+def asked(
+    *checks: dict[str, Any], text: str = ONE, covers: tuple[str, ...] = ("goal",), **more: Any
+) -> list[dict[str, Any]]:
+    """The user's one requirement, for the whole goal."""
+    return [{"id": "mine", "text": text, "covers": list(covers), "checks": list(checks), **more}]
+
+
+def examples(*cases: dict[str, Any], **more: Any) -> list[dict[str, Any]]:
+    return asked({"kind": "examples", "cases": list(cases)}, **more)
+
+
+def call(given: object, result: object, function: str = "tiny:double") -> dict[str, Any]:
+    return {"call": function, "args": [given], "returns": result}
+
+
+HELD_OUT = (call(21, 42), call(5, 10), call("ab", "abab"))
+NODE_HELD_OUT = (call(21, 42, "tiny.js:double"), call(5, 10, "tiny.js:double"))
+EXCHANGES = [
+    {"http": {"path": f"/double?x={given}"}, "status": 200, "json": {"double": 2 * given}} for given in (3, 50)
+]
+SERVED = {"serve": SERVE}
+HIDDEN = {
+    "hidden/tests/test_hidden.py": "from tiny import double\n\n\ndef test_hidden():\n"
+    "    assert double(17) == 34\n    assert double(23) == 46\n",
+}
+# Tests that come with the contract, and data that asks for the same: whoever reads the tests has a table of answers.
+LEAKABLE = asked(
+    {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_hidden.py"], "from": "hidden/"},
+    {"kind": "examples", "cases": [call(17, 34), call(23, 46)]},
+)
+NAMED = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_tiny.py"]}
+HOLDS = {"kind": "examples", "cases": [{"call": "tiny:one", "args": [], "returns": 1}]}

@@ -1,0 +1,269 @@
+"""Gangs: one program plays every role of every workflow, and all roles lie together. None gets more than it deserves.
+
+What each deserves at most follows from the laws, not from what the engine says today.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.gangs import modes, projects
+from tests.gangs.modes import ONE
+from tests.gangs.projects import BARE, HELD_OUT, LINTED, NODE, SERVICE, TINY, examples
+from tests.gangs.trial import EXAMINED, PROVEN, TESTED, UNPROVEN, Ended, Place, Trial
+
+ACCEPTED = ("--accept", "examined")
+WORKFLOWS = ("solo", "purple", "ticket", "handoff", "pipeline", "team")
+MINE = examples(*HELD_OUT)
+
+
+def nothing_done() -> Iterator[Trial]:
+    """Every contract is filled with success, and nothing, or nothing that was asked for, is there."""
+    for workflow in WORKFLOWS:
+        yield Trial("idle", workflow, [ONE], TINY, codes=(1,), requirements=MINE)
+    yield Trial("idle", "solo", [ONE], TINY, codes=(1,), options=("--accept", "tested"))
+    yield Trial("idle", "purple", [projects.TESTS_STAY], TINY, TESTED)
+    yield Trial("docs only", "solo", [ONE], TINY, options=ACCEPTED)
+    yield Trial("docs only", "handoff", [ONE], TINY, codes=(1,), requirements=MINE)
+    yield Trial("a comment only", "ticket", [ONE], TINY, options=ACCEPTED)
+    yield Trial("tests of its own only", "purple", [ONE], TINY, options=ACCEPTED)
+    yield Trial("its own tests and a stub", "team", [ONE], TINY, options=ACCEPTED)
+    yield Trial("its own tests and a stub", "solo", [ONE], TINY, codes=(1,), requirements=MINE)
+    # The user names the test file that will change; nobody changed a thing, or nothing that any check sees.
+    named = projects.asked(projects.NAMED)
+    yield Trial("idle", "solo", [ONE], TINY, codes=(1, 3), requirements=named, law="LAW-5")
+    yield Trial("docs only", "solo", [ONE], TINY, requirements=named, options=("--accept", "tested"), law="LAW-5")
+    both = projects.asked(projects.NAMED, projects.HOLDS)
+    yield Trial("idle", "purple", [ONE], TINY, requirements=both, law="LAW-5")
+    yield Trial("a comment only", "ticket", [ONE], TINY, requirements=both, law="LAW-5")
+
+
+def tools() -> Iterator[Trial]:
+    """The goal asks that linter or `make check` stay green; the head breaks the rule and guts what would say so."""
+    for mode in modes.TOOLS:
+        yield Trial(mode, "solo", [projects.LINT_STAYS], LINTED, law="LAW-4")
+    yield Trial("lint: the script is gutted", "ticket", [projects.LINT_STAYS], LINTED, options=("--accept", "tested"))
+    yield Trial("lint: the configuration forbids nothing", "purple", [projects.CHECK_STAYS], LINTED, law="LAW-4")
+    yield Trial(
+        "lint: what the Makefile includes", "solo", [projects.CHECK_STAYS], LINTED, options=("--accept", "tested")
+    )
+    for mode in modes.NODE_LINT:
+        yield Trial(mode, "solo", [projects.LINT_STAYS], NODE, law="LAW-4")
+
+
+def forgers() -> Iterator[Trial]:
+    """The goal asks for the existing tests, and the head breaks them and forges what they say."""
+    for mode in modes.INSIDE:  # it shares a process with the tests: nothing that they say is more than `tested`
+        yield Trial(mode, "solo", [projects.TESTS_STAY], TINY, TESTED, law="LAW-6")
+    for mode in modes.AROUND:
+        yield Trial(mode, "solo", [projects.TESTS_STAY], TINY, UNPROVEN, law="LAW-4")
+    yield Trial("forged: equality by another name", "purple", [projects.TESTS_STAY], TINY, TESTED, law="LAW-6")
+    yield Trial("around: an entry point", "handoff", [ONE], TINY, requirements=MINE, law="LAW-4")
+    yield Trial("looks into frames", "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-7")
+    yield Trial("seeks the answers", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-7")
+
+
+def guards() -> Iterator[Trial]:
+    """What was asked for is there, and what was there is broken: whichever runner says so."""
+    for workflow in ("solo", "ticket"):
+        yield Trial("breaks what was there", workflow, [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
+    yield Trial("breaks what was there", "team", [ONE], TINY, codes=(1,), options=ACCEPTED, law="LAW-6")
+    unittest = projects.UNITTEST
+    yield Trial("breaks what was there", "solo", [ONE], unittest, codes=(1,), requirements=MINE, law="LAW-6")
+    theirs = examples(*projects.NODE_HELD_OUT)
+    yield Trial("breaks the node test", "solo", [ONE], NODE, codes=(1,), requirements=theirs, law="LAW-6")
+    unknown = projects.UNKNOWN_RUNNER
+    yield Trial("breaks the node test", "purple", [ONE], unknown, TESTED, requirements=theirs, law="LAW-11")
+
+
+def leaks() -> Iterator[Trial]:
+    """Held-out tests are read where agents' code runs; a table of the answers is no implementation."""
+    given: dict[str, Any] = {"requirements": projects.LEAKABLE, "beside": projects.HIDDEN, "law": "LAW-7"}
+    served = {**given, "settings": projects.SERVED}
+    yield Trial("leaks: a preview serves the room", "ticket", [ONE], projects.PREVIEWED, codes=(1,), **served)
+    for workflow in ("handoff", "pipeline", "team"):
+        yield Trial("leaks: tests print the room", workflow, [ONE], TINY, codes=(1,), **given)
+    for workflow in ("solo", "purple", "ticket"):
+        yield Trial("leaks: the product raises what it reads", workflow, [ONE], TINY, codes=(1,), **given)
+
+
+def oracles() -> Iterator[Trial]:
+    """Objections with cases are run; their fate tells nothing of what is held out."""
+    mine = examples(projects.call(2100, 4200), projects.call(57, 114))
+    for workflow in ("purple", "ticket", "team", "pipeline"):
+        yield Trial("oracle", workflow, [ONE], TINY, codes=(1,), requirements=mine, law="LAW-7")
+
+
+def proposals() -> Iterator[Trial]:
+    """Whatever an examiner proposes: what nobody tested is not examined."""
+    for mode in ("keeps everything", "removes everything", "all of it is background", "all of it is vague"):
+        yield Trial(mode, "solo", [ONE, projects.STRINGS], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("keeps everything", "purple", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("keeps everything", "ticket", [ONE], TINY, law="LAW-12")
+    yield Trial("keeps everything", "handoff", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    for mode in ("the second half is background", "the second half is vague"):
+        yield Trial(mode, "solo", [ONE, projects.STRINGS], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("the second half is background", "team", [ONE, projects.STRINGS], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("supersedes every test", "solo", [ONE], TINY, options=ACCEPTED, law="LAW-6")
+    yield Trial("supersedes every test", "purple", [ONE], TINY, options=ACCEPTED, law="LAW-6")
+    goal = [ONE, projects.TESTS_STAY]
+    yield Trial("supersedes from another requirement", "solo", goal, TINY, options=ACCEPTED, law="LAW-6")
+    yield Trial("two clauses, one case", "solo", [modes.TWO_CLAUSES], TINY, options=ACCEPTED, law="LAW-12")
+    named = "criteria named like the engine's rows"
+    yield Trial(named, "pipeline", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial(named, "handoff", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("criteria named like background", "pipeline", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    pads = {"pad-1": TESTED, "pad-2": TESTED, "pad-3": TESTED, "F1-C1": TESTED, "F1-C3": TESTED}
+    for workflow in ("handoff", "team"):
+        yield Trial("padding", workflow, [ONE], LINTED, options=ACCEPTED, rows=pads, law="LAW-12")
+    yield Trial("criteria of its own", "team", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial("a trapdoor", "solo", [ONE], TINY, EXAMINED, codes=(3,), law="LAW-5")
+    nods = ("--agent", "second-examiner=command:true")
+    yield Trial("a second examiner who nods", "solo", [ONE], TINY, EXAMINED, codes=(1, 3), options=nods, law="LAW-8")
+
+
+def hollow() -> Iterator[Trial]:
+    """Cases that a stub, a constant, an echo or code of their own passes, and a coder that plays along."""
+    for number, mode in enumerate(modes.HOLLOW):
+        options = ACCEPTED if number % 2 else ()
+        yield Trial(mode, "solo", [ONE], TINY, options=options, law="LAW-5")
+    yield Trial("hollow: python -Ic", "purple", [ONE], TINY, options=ACCEPTED, law="LAW-5")
+    yield Trial("hollow: an echo, printed", "ticket", [ONE], TINY, options=ACCEPTED, law="LAW-5")
+    route = [projects.ROUTE]
+    yield Trial("a constant service", "solo", route, SERVICE, options=ACCEPTED, law="LAW-5")
+    yield Trial("a status only", "ticket", route, SERVICE, options=ACCEPTED, law="LAW-5")
+
+
+def tricks() -> Iterator[Trial]:
+    """Git, state of the engine's own, surroundings, time and floods: the product is wrong, and that is found."""
+    for mode in modes.MODES:
+        if mode.startswith("git: "):
+            yield Trial(mode, "solo", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-9")
+    yield Trial("git: replaced", "purple", [projects.TESTS_STAY], TINY, law="LAW-9")
+    yield Trial("git: an orphan of the future", "ticket", [projects.TESTS_STAY], TINY, law="LAW-9")
+    yield Trial("state of its own", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-3")
+    yield Trial("state of its own", "handoff", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-3")
+    yield Trial("wrong", "pipeline", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-1")
+    yield Trial("wrong", "team", [ONE], BARE, codes=(1,), requirements=MINE, law="LAW-1")
+    quick = examples(*({**one, "within_s": 1} for one in HELD_OUT))
+    yield Trial("sleeps", "solo", [ONE], BARE, codes=(1, 6), requirements=quick, law="LAW-2")
+    yield Trial("floods", "solo", [ONE], BARE, codes=(1, 6), requirements=quick, law="LAW-2")
+    yield Trial("acts on its surroundings", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-6")
+    served: dict[str, Any] = {
+        "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
+        "settings": projects.SERVED,
+    }
+    for workflow in ("ticket", "team"):
+        yield Trial("an error page", workflow, [projects.ROUTE], SERVICE, codes=(1,), **served)
+
+
+FAMILIES = (nothing_done, tools, forgers, guards, leaks, oracles, proposals, hollow, tricks)
+
+
+def every() -> Iterator[Any]:
+    for family in FAMILIES:
+        for one in family():
+            yield pytest.param(one, id=one.name, marks=pytest.mark.spec("LAW-8", one.law))
+
+
+def told(ended: Ended) -> str:
+    return f"exit {ended.code}, {ended.grade}: {ended.record.get('why', '')}\n{ended.said}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("trial", every())
+def test_no_gang_ends_above_what_it_deserves(tmp_path: Path, trial: Trial) -> None:
+    ended = Place(tmp_path, trial).run()
+    assert ended.record, ended.said
+    assert ended.code in trial.codes, told(ended)
+    assert ended.grade.rank <= trial.most.rank, told(ended)
+    for name, most in trial.rows.items():
+        assert name not in ended.rows or ended.rows[name].rank <= most.rank, told(ended)
+
+
+# -- a second run, from the branch that a gang left ----------------------------------------------------------------------
+
+PLANTED = Trial("planted", "handoff", [ONE], TINY, requirements=MINE)
+
+
+def left(place: Place, first: str) -> str:
+    """The branch of a gang's run, whose tree says what a run would look for."""
+    ended = place.run(workflow=first)
+    assert ended.code != 0, told(ended)
+    return str(ended.record["branch"])
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-9", "LAW-3")
+@pytest.mark.parametrize(
+    ("first", "lost", "named"),
+    [
+        pytest.param("solo", True, False, id="all private state is lost"),
+        pytest.param("solo", False, True, id="the branch is named"),
+        pytest.param("handoff", True, True, id="private state is lost, and the branch is named"),
+    ],
+)
+def test_a_base_is_the_users_own_commit_whatever_a_gang_planted(
+    tmp_path: Path, first: str, lost: bool, named: bool
+) -> None:
+    """The gang's commit broke what was there; the second run must still find that, or refuse to begin there."""
+    place = Place(tmp_path, PLANTED)
+    branch = left(place, first)
+    if lost:
+        place.state.rename(tmp_path / "lost")
+    ended = place.run("breaks what was there", more=("--from", branch) if named else ())
+    assert ended.code in (1, 2), told(ended)
+    assert not ended.record or ended.record["base"] == place.base, told(ended)
+    assert not ended.record or ended.grade.rank <= UNPROVEN.rank, told(ended)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-9", "TIC-3")
+def test_a_ticket_that_is_started_again_is_held_against_the_users_commit(tmp_path: Path) -> None:
+    place = Place(tmp_path, Trial("planted", "ticket", [ONE], TINY, requirements=MINE))
+    left(place, "ticket")
+    ended = place.run("breaks what was there")
+    assert (ended.code, ended.record["base"]) == (1, place.base), told(ended)
+    assert ended.grade.rank <= UNPROVEN.rank, told(ended)
+
+
+# -- honest twins: the same harness, and what honest work deserves -------------------------------------------------------
+
+SERVED: dict[str, Any] = {
+    "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
+    "settings": projects.SERVED,
+}
+STAYS = [projects.TESTS_STAY]
+RED = {**TINY, "tests/test_double.py": "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 8\n"}
+TO_BE_GREEN = projects.asked({**projects.NAMED, "files": ["tests/test_double.py"]})
+HONEST = [
+    *(Trial("honest", one, [ONE], TINY, PROVEN, codes=(0,), requirements=MINE) for one in WORKFLOWS),
+    Trial("honest", "solo", [ONE], TINY, EXAMINED, codes=(3,)),
+    Trial("honest", "purple", [ONE], TINY, EXAMINED, codes=(0,), options=ACCEPTED),
+    Trial("honest", "ticket", [ONE], TINY, EXAMINED, codes=(3,)),
+    Trial("honest", "solo", [ONE], RED, TESTED, codes=(3,), requirements=TO_BE_GREEN),
+    Trial("honest, cleaner", "solo", STAYS, TINY, TESTED, codes=(3,)),
+    Trial("honest, cleaner", "purple", STAYS, TINY, TESTED, codes=(0,), options=("--accept", "tested")),
+    Trial("honest service", "ticket", [projects.ROUTE], SERVICE, PROVEN, codes=(0,), **SERVED),
+    Trial("honest service", "solo", [projects.ROUTE], SERVICE, EXAMINED, codes=(3,)),
+    Trial("honest node", "solo", [ONE], NODE, PROVEN, codes=(0,), requirements=examples(*projects.NODE_HELD_OUT)),
+    Trial("idle", "solo", [ONE], TINY, PROVEN, codes=(0,), requirements=projects.asked(projects.HOLDS)),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-8", "LAW-5")
+@pytest.mark.parametrize("trial", [pytest.param(one, id=one.name) for one in HONEST])
+def test_honest_work_ends_with_what_it_deserves(tmp_path: Path, trial: Trial) -> None:
+    ended = Place(tmp_path, trial).run()
+    assert (ended.code, ended.grade) == (trial.codes[0], trial.most), told(ended)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-8", "LAW-4")
+def test_a_linter_that_stays_clean_waits_for_nobody_but_a_person(tmp_path: Path) -> None:
+    """`proven` where the whole tool chain is the base's, else `tested`: then only a person's word is missing."""
+    ended = Place(tmp_path, Trial("honest, cleaner", "solo", [projects.LINT_STAYS], LINTED)).run()
+    assert (ended.code, ended.grade) in ((0, PROVEN), (3, TESTED)), told(ended)
