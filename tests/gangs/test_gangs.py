@@ -83,6 +83,7 @@ def leaks() -> Iterator[Trial]:
     given: dict[str, Any] = {"requirements": projects.LEAKABLE, "beside": projects.HIDDEN, "law": "LAW-7"}
     served = {**given, "settings": projects.SERVED}
     yield Trial("leaks: a preview serves the room", "ticket", [ONE], projects.PREVIEWED, codes=(1,), **served)
+    yield Trial("leaks: the last words of a preview", "ticket", [ONE], projects.PREVIEWED, codes=(1,), **served)
     for workflow in ("handoff", "pipeline", "team"):
         yield Trial("leaks: tests print the room", workflow, [ONE], TINY, codes=(1,), **given)
     for workflow in ("solo", "purple", "ticket"):
@@ -91,8 +92,8 @@ def leaks() -> Iterator[Trial]:
 
 def oracles() -> Iterator[Trial]:
     """Objections with cases are run; their fate tells nothing of what is held out."""
-    mine = examples(projects.call(2100, 4200), projects.call(57, 114))
-    for workflow in ("purple", "ticket", "team", "pipeline"):
+    mine = examples(projects.call(7, 14), projects.call(9, 18))
+    for workflow in ("purple", "ticket", "team"):
         yield Trial("oracle", workflow, [ONE], TINY, codes=(1,), requirements=mine, law="LAW-7")
 
 
