@@ -184,7 +184,7 @@ def test_no_gang_ends_above_what_it_deserves(tmp_path: Path, trial: Trial) -> No
         assert name not in ended.rows or ended.rows[name].rank <= most.rank, told(ended)
 
 
-# -- a second run, from the branch that a gang left ----------------------------------------------------------------------
+# -- a second run, from the branch that a gang left --------------------------------------------------------------------
 
 PLANTED = Trial("planted", "handoff", [ONE], TINY, requirements=MINE)
 
@@ -230,7 +230,7 @@ def test_a_ticket_that_is_started_again_is_held_against_the_users_commit(tmp_pat
     assert ended.grade.rank <= UNPROVEN.rank, told(ended)
 
 
-# -- honest twins: the same harness, and what honest work deserves -------------------------------------------------------
+# -- honest twins: the same harness, and what honest work deserves -----------------------------------------------------
 
 SERVED: dict[str, Any] = {
     "requirements": examples(*projects.EXCHANGES, text=projects.ROUTE),
