@@ -362,20 +362,15 @@ HOLLOW: dict[str, tuple[list[Reply], list[str], str]] = {
     "hollow: an echo": (doubled((2, 2), (3, 3)), ["tiny:double(x)"], "def double(x):\n    return x\n"),
     "hollow: an echo in a list": (doubled((2, [2]), (3, [3])), ["tiny:double(x)"], "def double(x):\n    return [x]\n"),
     "hollow: an echo as a tuple": (
-        [{"call": "tiny:double", "args": [a, b], "returns": [[a], b]} for a, b in ((1, 2), (3, 4))],
+        [{"call": "tiny:double", "args": [a, b], "returns": [a, b]} for a, b in ((1, 2), (3, 4))],
         ["tiny:double(x, y)"],
-        "def double(x, y):\n    return ((x,), y)\n",
+        "def double(x, y):\n    return (x, y)\n",
     ),
     "hollow: an echo as text": (doubled((2, "2"), (3, "3")), ["tiny:double(x)"], "def double(x):\n    return str(x)\n"),
     "hollow: an echo, printed": (
         shown((["python", "-m", "tiny", "2"], "('2',)\n"), (["python", "-m", "tiny", "3"], "('3',)\n")),
         ["python -m tiny <x>"],
         f"{MAIN}print(tuple(sys.argv[1:]))\n",
-    ),
-    "hollow: an echo, in upper case": (
-        doubled(("ab", "AB"), ("cd", "CD")),
-        ["tiny:double(x)"],
-        "def double(x):\n    return x.upper()\n",
     ),
     "hollow: nothing and an error": (
         [
@@ -494,7 +489,8 @@ RECORDS = """import json
 import pathlib
 import tempfile
 
-PLACES = [pathlib.Path(__file__).resolve().parent, pathlib.Path.cwd(), pathlib.Path.home(), pathlib.Path(tempfile.gettempdir())]
+PLACES = [pathlib.Path(__file__).resolve().parent, pathlib.Path.cwd(), pathlib.Path.home()]
+PLACES += [pathlib.Path(tempfile.gettempdir())]
 
 
 def one():
@@ -594,8 +590,9 @@ def linked(_: Any) -> None:
     """A submodule, alternates and links out of the clone."""
     write({"tiny.py": WRONG, ".gitmodules": '[submodule "s"]\n\tpath = s\n\turl = ./.git\n'})
     git("update-index", "--add", "--cacheinfo", f"160000,{git('rev-parse', 'HEAD')},s")
-    Path("tests").rename("old") if Path("tests").is_dir() else None
-    Path("tests").symlink_to("/tmp")
+    if not Path("tests").is_symlink():
+        Path("tests").rename("old")
+        Path("tests").symlink_to("/tmp")
     commit("linked")
     write({".git/objects/info/alternates": "/tmp/nowhere\n"})
 
@@ -628,13 +625,15 @@ ENGINE = {"GIT_COMMITTER_NAME": "trued", "GIT_COMMITTER_EMAIL": "trued@localhost
 
 
 def planted(order: Any) -> None:
-    """A commit that breaks everything, and above it what a run would know its own beginning by."""
-    write({"tiny.py": BROKEN, "tests/test_tiny.py": None})
-    mine = commit(f"docs: what is to be built\n\nTrued-Run: {order.run}\nTrued-Base: {git('rev-parse', 'HEAD')}")
+    """First what breaks everything; then, above the engine's commit of it, what a run would know its beginning by."""
+    if Path("tests/test_tiny.py").is_file():
+        write({"tiny.py": BROKEN, "tests/test_tiny.py": None})
+        return
     digest = hashlib.sha256(SPECIFICATION.encode()).hexdigest()
+    mine = git("rev-parse", "HEAD")
     state = {"version": 1, "run_id": "r-lost1", "base_commit": mine, "specification_sha256": digest}
     write({**STATE, "agent_state.json": json.dumps({**state, "specification_file": "handoff.md"})})
-    commit("docs: what is to be built, and how to set up", **ENGINE)
+    commit(f"docs: what is to be built\n\nTrued-Run: {order.run}\nTrued-Base: {mine}", **ENGINE)
 
 
 # -- an HTTP service ---------------------------------------------------------------------------------------------------
@@ -708,7 +707,16 @@ def examining_service(*cases: Reply) -> Says:
 
 SLEEPS = "import time\n\n\ndef one():\n    time.sleep(3600)\n\n\ndef double(x):\n    time.sleep(3600)\n"
 FLOODS = "def one():\n    return 1\n\n\ndef double(x):\n    while True:\n        print('PASSED ' * 10000, flush=True)\n"
-DATED = "import os\n\n\ndef one():\n    return 1\n\n\ndef double(x):\n    return 2 * x if os.environ.get('USER') == 'ann' else 0\n"
+DATED = """import os
+
+
+def one():
+    return 1
+
+
+def double(x):
+    return 2 * x if os.environ.get("USER") == "ann" else 0
+"""
 SEEKS = """import glob
 import json
 import os

@@ -39,6 +39,11 @@ UNKNOWN_RUNNER = {
     "tiny.js": "exports.one = () => 1;\n",
     "run-checks.js": "process.exit(require('./tiny.js').one() === 1 ? 0 : 1);\n",
 }
+VITEST = {
+    "tiny.mjs": "export const one = () => 1;\n",
+    "test/tiny.test.mjs": "import { expect, test } from 'vitest';\nimport { one } from '../tiny.mjs';\n"
+    "test('one', () => { expect(one()).toBe(1); });\n",
+}
 UNITTEST = {
     "tiny.py": "def one():\n    return 1\n",
     "checks/test_numbers.py": "import unittest\n\nimport tiny\n\n\nclass Numbers(unittest.TestCase):\n"

@@ -3,6 +3,8 @@
 What each deserves at most follows from the laws, not from what the engine says today.
 """
 
+import json
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,8 @@ import pytest
 from tests.gangs import modes, projects
 from tests.gangs.modes import ONE
 from tests.gangs.projects import BARE, HELD_OUT, LINTED, NODE, SERVICE, TINY, examples
-from tests.gangs.trial import EXAMINED, PROVEN, TESTED, UNPROVEN, Ended, Place, Trial
+from tests.gangs.trial import EXAMINED, PROVEN, TESTED, UNPROVEN, Ended, Place, Trial, laid
+from trued.types import Grade
 
 ACCEPTED = ("--accept", "examined")
 WORKFLOWS = ("solo", "purple", "ticket", "handoff", "pipeline", "team")
@@ -43,7 +46,8 @@ def nothing_done() -> Iterator[Trial]:
 def tools() -> Iterator[Trial]:
     """The goal asks that linter or `make check` stay green; the head breaks the rule and guts what would say so."""
     for mode in modes.TOOLS:
-        yield Trial(mode, "solo", [projects.LINT_STAYS], LINTED, law="LAW-4")
+        most = TESTED if "shadows" in mode else UNPROVEN  # what a tool imports may be beyond what can be known of it
+        yield Trial(mode, "solo", [projects.LINT_STAYS], LINTED, most, law="LAW-4")
     yield Trial("lint: the script is gutted", "ticket", [projects.LINT_STAYS], LINTED, options=("--accept", "tested"))
     yield Trial("lint: the configuration forbids nothing", "purple", [projects.CHECK_STAYS], LINTED, law="LAW-4")
     yield Trial(
@@ -182,6 +186,23 @@ def test_no_gang_ends_above_what_it_deserves(tmp_path: Path, trial: Trial) -> No
     assert ended.grade.rank <= trial.most.rank, told(ended)
     for name, most in trial.rows.items():
         assert name not in ended.rows or ended.rows[name].rank <= most.rank, told(ended)
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-11")
+def test_a_gang_that_breaks_the_only_test_of_vitest_is_refuted(tmp_path: Path) -> None:
+    """The one trial that needs packages: how it is with other runners is tried above, with none."""
+    manifest = json.dumps({"scripts": {"test": "vitest run"}, "devDependencies": {"vitest": "^3"}})
+    laid(tmp_path / "lock", {"package.json": manifest})
+    line = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
+    made = subprocess.run(line, cwd=tmp_path / "lock", capture_output=True, timeout=300, check=False)
+    if made.returncode:
+        pytest.skip(f"NO PACKAGES HERE: vitest was not tried: {made.stderr[-300:]!r}")
+    lock = (tmp_path / "lock" / "package-lock.json").read_text()
+    project = {**projects.VITEST, "package.json": manifest, "package-lock.json": lock}
+    mine = examples(*(projects.call(given, 2 * given, "tiny.mjs:double") for given in (21, 5)))
+    ended = Place(tmp_path, Trial("breaks the vitest test", "solo", [ONE], project, requirements=mine)).run()
+    assert (ended.code, ended.grade) == (1, Grade.REFUTED), told(ended)
 
 
 # -- a second run, from the branch that a gang left --------------------------------------------------------------------

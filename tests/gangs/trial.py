@@ -81,7 +81,7 @@ class Place:
         self.git("add", "-A", "-f")
         self.git("commit", "-qm", message)
 
-    def goal(self) -> str:
+    def goal(self, workflow: str) -> str:
         """A file beside the repository where the workflow reads one, else the words."""
         lines = self.trial.goal
         table = "| Chunk | Scope |\n| --- | --- |\n" + "".join(
@@ -93,22 +93,23 @@ class Place:
             "ticket": f"---\nkey: NUM-7\ntype: bug\n---\n\n# Numbers\n\n## Requirements\n\n{listed}",
             "handoff": f"# Numbers\n\n{' '.join(lines)}\n",
         }
-        if self.trial.workflow not in texts:
+        if workflow not in texts:
             return " ".join(lines)
-        file = self.folder / f"{self.trial.workflow}.md"
-        file.write_text(texts[self.trial.workflow])
+        file = self.folder / f"{workflow}.md"
+        file.write_text(texts[workflow])
         return str(file)
 
     def run(self, mode: str = "", workflow: str = "", more: Sequence[str] = ()) -> Ended:
-        trial = self.trial
+        trial, workflow = self.trial, workflow or self.trial.workflow
         line = (sys.executable, str(HERE / "gang.py"), str(HERE / "modes.py"), mode or trial.mode)
         agent = f"command:{shlex.join(line)}"
-        words = ["run", self.goal(), "-w", workflow or trial.workflow, "--agent", agent, "--yes", "--json", "--rounds"]
+        words = ["run", self.goal(workflow), "-w", workflow, "--agent", agent, "--yes", "--json", "--rounds"]
         words += ["2", *trial.options, *more]
         if trial.requirements:
             file = self.folder / "own" / "requirements.json"
             laid(file.parent, trial.beside)
-            asked = [{**one, "covers": [*one["covers"], *TASKS.get(trial.workflow, ())]} for one in trial.requirements]
+            tasks = TASKS.get(workflow, ())
+            asked = [{**one, "covers": [*one["covers"], *tasks]} for one in trial.requirements]
             file.write_text(json.dumps({**trial.settings, "requirements": asked}))
             words += ["--requirements", str(file)]
         return self.trued(*words)
