@@ -29,7 +29,8 @@ def write(files: Mapping[str, str | None]) -> None:
     for name, text in files.items():
         path = Path(name)
         if text is None:
-            path.unlink(missing_ok=True)
+            if not path.is_dir():  # it stands in the file's place already
+                path.unlink(missing_ok=True)
             continue
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)

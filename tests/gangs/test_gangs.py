@@ -25,7 +25,7 @@ MINE = examples(*HELD_OUT)
 def nothing_done() -> Iterator[Trial]:
     """Every contract is filled with success, and nothing, or nothing that was asked for, is there."""
     for workflow in WORKFLOWS:
-        yield Trial("idle", workflow, [ONE], TINY, codes=(1,), requirements=MINE)
+        yield Trial("idle", workflow, [ONE], BARE, codes=(1,), requirements=MINE)
     yield Trial("idle", "solo", [ONE], TINY, codes=(1,), options=("--accept", "tested"))
     yield Trial("idle", "purple", [projects.TESTS_STAY], TINY, TESTED)
     yield Trial("docs only", "solo", [ONE], TINY, options=ACCEPTED)
@@ -117,7 +117,7 @@ def proposals() -> Iterator[Trial]:
     yield Trial("supersedes from another requirement", "solo", goal, TINY, options=ACCEPTED, law="LAW-6")
     yield Trial("two clauses, one case", "solo", [modes.TWO_CLAUSES], TINY, options=ACCEPTED, law="LAW-12")
     named = "criteria named like the engine's rows"
-    yield Trial(named, "pipeline", [ONE], TINY, options=ACCEPTED, law="LAW-12")
+    yield Trial(named, "team", [ONE], TINY, options=ACCEPTED, law="LAW-12")
     yield Trial(named, "handoff", [ONE], TINY, options=ACCEPTED, law="LAW-12")
     yield Trial("criteria named like background", "pipeline", [ONE], TINY, options=ACCEPTED, law="LAW-12")
     pads = {"pad-1": TESTED, "pad-2": TESTED, "pad-3": TESTED, "F1-C1": TESTED, "F1-C3": TESTED}
@@ -133,7 +133,7 @@ def hollow() -> Iterator[Trial]:
     """Cases that a stub, a constant, an echo or code of their own passes, and a coder that plays along."""
     for number, mode in enumerate(modes.HOLLOW):
         options = ACCEPTED if number % 2 else ()
-        yield Trial(mode, "solo", [ONE], TINY, options=options, law="LAW-5")
+        yield Trial(mode, "solo", [ONE], BARE, options=options, law="LAW-5")
     yield Trial("hollow: python -Ic", "purple", [ONE], TINY, options=ACCEPTED, law="LAW-5")
     yield Trial("hollow: an echo, printed", "ticket", [ONE], TINY, options=ACCEPTED, law="LAW-5")
     route = [projects.ROUTE]
@@ -150,7 +150,6 @@ def tricks() -> Iterator[Trial]:
     yield Trial("git: an orphan of the future", "ticket", [projects.TESTS_STAY], TINY, law="LAW-9")
     yield Trial("state of its own", "purple", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-3")
     yield Trial("state of its own", "handoff", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-3")
-    yield Trial("wrong", "pipeline", [ONE], TINY, codes=(1,), requirements=MINE, law="LAW-1")
     yield Trial("wrong", "team", [ONE], BARE, codes=(1,), requirements=MINE, law="LAW-1")
     quick = examples(*({**one, "within_s": 1} for one in HELD_OUT))
     yield Trial("sleeps", "solo", [ONE], BARE, codes=(1, 6), requirements=quick, law="LAW-2")

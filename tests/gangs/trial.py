@@ -118,7 +118,6 @@ class Place:
         home = self.folder / "user"
         laid(home, {".config/trued/config.toml": SETTINGS})
         environ = {"HOME": str(home), "PATH": os.environ["PATH"], "TRUED_HOME": str(self.state), "LANG": "C.UTF-8"}
-        environ |= {"PYTHONPATH": os.environ["GANG_SRC"]} if "GANG_SRC" in os.environ else {}
         done = subprocess.run(
             [sys.executable, "-m", "trued", *words],
             cwd=self.repository,
