@@ -1,5 +1,6 @@
 """A verification in the terminal: short where all is well, exact where it is not."""
 
+import shlex
 import textwrap
 
 from rich.console import Console
@@ -17,6 +18,7 @@ DETAIL = 240  # characters of one of them
 MANY = 15  # requirements, of which only the unmet ones are told with their evidence
 NAMES = 28  # the widest column of ids
 INDENT = " " * 14
+QUICK = "quick:"
 STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold magenta"}
 
 
@@ -153,7 +155,8 @@ class Progress:
         elif kind in ("sealed", "checked"):
             turn = f", turn {data['turn']}" if data.get("turn") else ""
             void = f": {line(data['void'], 120)}" if data.get("void") else ""
-            self._say(f"{self._side}: {data.get('sort', 'check')} done{turn}{void}")
+            side = f"{self._side}: " if self._side else ""
+            self._say(f"{side}{data.get('sort', 'check')} done{turn}{void}")
 
     def _say(self, words: str) -> None:
         if self._status:
@@ -174,10 +177,21 @@ def advice(one: Verification) -> list[str]:
     unmet = next((row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank), "")
     said = []
     if one.outcome.state == "waiting":
-        lower = max((row.grade for row in one.verdict.requirements), key=lambda grade: -grade.rank)
-        what = "no check can lift it further: look at the work yourself"
-        bar = f", or lower the bar with --accept {lower}" if lower in (Grade.TESTED, Grade.EXAMINED) else ""
-        said.append(f"nothing failed, and only a person's word is missing; {what}{bar}")
+        said.append(f"nothing failed, but something is still missing: {_missing(one)}")
+    if unmet and any(note.startswith(QUICK) for note in one.verdict.undecided):
+        said.append("a quick verdict is tested at most: accept that with --accept tested, or leave out --quick")
     if unmet:
-        said.append(f"trued why {unmet} shows all evidence")
+        said.append(f"`trued why {shlex.quote(unmet)}` shows all evidence")
     return said
+
+
+def _missing(one: Verification) -> str:
+    """What would lift the verdict: a case of the user's own lifts everything but what only a person can judge."""
+    worst = min((row.grade for row in one.verdict.requirements), key=lambda grade: grade.rank)
+    short = {row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank}
+    checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
+    bar = f", or accept less with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""
+    if checks and all(check.kind == "manual" for check in checks):
+        return "a person has to look at the work"
+    lifts = "a held-out example in a requirements file outside the repository would show it"
+    return f"{lifts} (trued verify --requirements FILE){bar}"

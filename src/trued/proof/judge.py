@@ -365,7 +365,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> tuple[Grade, t
     words = ["already met, or its checks prove nothing: all cases are green on the base"]
     if facts.left_out:
         listed = ", ".join(facts.left_out[:MOST_FILES])
-        words.append(f"the head's own tests were left out: {listed}; a contract takes tests with `from:`")
+        words.append(f"the head's own tests were left out: {listed}; a requirements file takes tests with `from:`")
     return Grade.UNPROVEN, tuple(words), "attest"
 
 
@@ -397,7 +397,8 @@ def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, t
         counted(pages, "sight of a page", "sights of pages") if pages else "",
     ]
     parts.append(counted(tests, "test or command", "tests or commands") if tests else "")
-    words = f"{' and '.join(filter(None, parts))} {_turned(data + pages + tests)}; {_stay(guards)}"
+    turned = f"{' and '.join(filter(None, parts))} {_turned(data + pages + tests)}"
+    words = f"{turned}; {_stay(guards)}" if guards else turned
     if not data:
         return Grade.TESTED, (words, "no held-out example shows it"), "attest"
     if not facts.held_out:

@@ -192,7 +192,7 @@ def _parsed(text: str) -> dict[str, Any] | None:
 def compared(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
     """What the script's record shows of the case. `foreign`: the third-party module that the call's import lacks."""
     if "missing" in answer:
-        return Outcomes.MISSING, "missing", str(answer["missing"])
+        return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
     if "raised" in answer:
         return _raised(case, answer, foreign)
     if case.raises is not None:
