@@ -10,6 +10,7 @@ import pytest
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
 from trued.proof import success
+from trued.proof.gaps import AGAIN
 from trued.proof.room.cleanroom import digest, planted
 from trued.proof.room.frozen import frozen
 from trued.proof.room.interpreter import trusted
@@ -82,7 +83,7 @@ async def test_a_visible_test_cannot_print_what_held_out_cases_left_in_the_room(
     book += "        return 'a-b'\n    BOOK.write_text(t)\n"
     verdict = await Trial(tmp_path, BASE, required(EXAMPLES, TESTS)).verdict({"kit/slug.py": book})
     assert only(verdict).grade is Grade.REFUTED
-    assert any("test_a" in one.what for one in verdict.gaps)
+    assert any(AGAIN in one.what for one in verdict.gaps)  # and not which test: that would be chosen by the head
     assert "SECRET" not in str([verdict.gaps, only(verdict).why])
     plain = "def slug(t):\n    raise RuntimeError('told in full')\n"
     honest = await Trial(tmp_path / "b", BASE, required(EXAMPLES, TESTS)).verdict({"kit/slug.py": plain})
@@ -225,7 +226,8 @@ async def test_junk_and_thrown_away_changes_are_no_kept_work(tmp_path: Path) -> 
     changes: list[Change] = [{"junk.txt": "x"}, {"tests/test_slug.py": TEST + "\n"}, {"check.sh": "exit 0\n\n"}]
     for change in changes:
         assert only(await trial.prove(contract, await trial.head(change))).grade is Grade.UNPROVEN
-    assert success(await trial.prove(contract, await trial.head({"kit/slug.py": GOOD + "\n"})))
+    kept = await trial.prove(contract, await trial.head({"kit/slug.py": GOOD + "\n"}))
+    assert (only(kept).grade, kept.holds) == (Grade.TESTED, True)
 
 
 @pytest.mark.spec("LAW-6")

@@ -104,7 +104,7 @@ async def test_a_head_that_breaks_the_only_test_of_the_base_is_refuted(runner: s
     if not shutil.which("go" if runner == "go" else "npm"):
         pytest.skip(f"{runner} cannot be had here")
     trial = Trial(tmp_path / "trial", {"kit.py": "", **_project(runner, tmp_path)}, ASKED)
-    trial.workspace.kept = tmp_path / "kept"
+    trial.workspace.environments = tmp_path / "kept"
     contract = await sealed(trial)
     assert [one.id for one in contract.suites] == [EXISTING_TESTS], contract.unguarded
     work = {"kit.py": "def three():\n    return 3\n"}

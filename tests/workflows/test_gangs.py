@@ -218,15 +218,16 @@ async def test_a_proposal_takes_no_tests_from_what_the_user_asked_for(ground: Gr
 @pytest.mark.slow
 @pytest.mark.spec("LAW-5", "LAW-8")
 async def test_a_side_door_that_the_user_never_named_is_examined_at_most_also_by_another_vendor(ground: Ground) -> None:
+    words = "Numbers are doubled."  # they name no function; one that they name must be started
     door = {
         "interface": ["tiny:trapdoor(x)"],
         "cases": [
-            {"requirement": "goal", "cases": [{"call": "tiny:trapdoor", "args": [x], "returns": y, "quotes": ONE}]}
+            {"requirement": "goal", "cases": [{"call": "tiny:trapdoor", "args": [x], "returns": y, "quotes": words}]}
             for x, y in ((1, "p"), (2, "q"))
         ],
     }
     code = "def trapdoor(x):\n    return {1: 'p', 2: 'q'}[x]\n"
-    engine, record, _ = await solo(ground, playing(door, code=code), ONE)
+    engine, record, _ = await solo(ground, playing(door, code=code), words)
     assert (record.code, record.grade) == (3, Grade.EXAMINED)
     contract = engine.contract(record.id)
     assert contract
