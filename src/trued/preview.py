@@ -146,14 +146,21 @@ async def _bridged(serving: Serving, port: int) -> AsyncIterator[None]:
 
 async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Serving) -> None:
     """Both ways, until the server has said all."""
-    said, ask = await asyncio.open_connection(sock=serving.connect())
+    link = serving.connect()
+    try:
+        said, ask = await asyncio.open_connection(sock=link)
+    except BaseException:  # cancelled on the way: nobody else would close it
+        link.close()
+        raise
     asking = asyncio.create_task(_piped(caller, ask))
     try:
         await _piped(said, answer)
     finally:
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-        ask.close()
+        ask.transport.abort()  # the server has said all; what it did not hear is nobody's any more
+        with contextlib.suppress(OSError):
+            await ask.wait_closed()
 
 
 async def _piped(out: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:
