@@ -258,6 +258,7 @@ OWN = "from tiny import double\n\n\ndef test_double():\n    assert double(4) == 
 
 
 @pytest.mark.spec("USE-5", "LAW-2", "LAW-8")
+@pytest.mark.many(4)
 @pytest.mark.parametrize(
     ("head", "grade", "code"),
     [

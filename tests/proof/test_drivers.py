@@ -50,6 +50,7 @@ async def judged(place: Path, head: dict[str, str | None], command: str = "make 
 
 
 @pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
 @pytest.mark.parametrize("gutted", LIARS.values(), ids=LIARS.keys())
 async def test_whoever_guts_what_drives_a_command_is_refuted(gutted: dict[str, str | None], tmp_path: Path) -> None:
     grade, why = await judged(tmp_path, {"shop/core.py": LONG, **gutted})
@@ -57,6 +58,7 @@ async def test_whoever_guts_what_drives_a_command_is_refuted(gutted: dict[str, s
 
 
 @pytest.mark.spec("LAW-6")
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "head",
     [

@@ -45,7 +45,7 @@ def test_a_title_counts_only_where_every_test_of_it_was_made_to_fail() -> None:
     ("files", "command"),
     [
         ({"package.json": '{"scripts": {"test": "node --test spec/"}}', "spec/lib.test.js": TESTS}, "npm test"),
-        ({"package.json": '{"scripts": {"test": "make"}}', "lib.test.js": TESTS}, "node --test"),
+        ({"package.json": '{"type": "commonjs"}', "lib.test.js": TESTS}, "node --test"),
         ({"test_lib.py": "def test_it():\n    assert True\n"}, "python -m pytest -q"),
     ],
 )

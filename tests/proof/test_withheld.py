@@ -125,6 +125,7 @@ async def test_a_preview_that_serves_its_whole_checkout_serves_nothing_held_out(
     assert "test_hidden" not in served
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7", "HAND-8")
 async def test_figures_of_tests_that_print_their_room_hold_nothing_held_out(tmp_path: Path) -> None:
     own = f"{LOOKS}\n\ndef test_own():\n    raise AssertionError(everything())\n"
@@ -138,6 +139,7 @@ async def test_figures_of_tests_that_print_their_room_hold_nothing_held_out(tmp_
         assert "test_hidden" not in f"{found.said} {found.skipped}"
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-7")
 async def test_figures_of_the_held_out_check_itself_tell_nothing_of_it(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path)
@@ -159,6 +161,7 @@ async def test_a_build_that_prints_its_room_prints_nothing_held_out(tmp_path: Pa
     assert SECRET not in made.tried.detail
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-4", "LAW-7")
 async def test_a_preparation_and_a_visible_check_find_nothing_held_out(tmp_path: Path) -> None:
     """What `prepare` copies away, and what a visible test or command prints, is what agents can be told."""
@@ -227,6 +230,7 @@ async def test_which_visible_tests_fail_after_held_out_ones_ran_is_no_channel(tm
     assert [gap.what for gap in verdict.gaps] == [f"double: {AGAIN}", beside]
 
 
+@pytest.mark.slow
 @pytest.mark.spec("LAW-6")
 async def test_an_existing_test_that_fails_at_once_is_told_by_name(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path, BY_OLD, BY_HIDDEN)

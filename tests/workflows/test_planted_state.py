@@ -128,6 +128,7 @@ def test_a_head_that_is_detached_on_a_runs_commit_is_asked_about(place: Reposito
         _base(place)
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-12")
 async def test_an_agent_of_another_workflow_plants_a_state_and_the_next_run_begins_at_the_users_commit(
     tmp_path: Path, stack: ExitStack
@@ -157,6 +158,7 @@ async def test_an_agent_of_another_workflow_plants_a_state_and_the_next_run_begi
     assert record.branch != before.branch
 
 
+@pytest.mark.slow
 @pytest.mark.spec("HAND-12", "LAW-12")
 async def test_the_users_own_list_is_read_as_the_user_wrote_it_whatever_the_branch_makes_of_it(
     tmp_path: Path, stack: ExitStack
