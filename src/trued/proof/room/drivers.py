@@ -50,7 +50,7 @@ class Drivers:
     imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
     words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
 
-    def settle(self, path: str) -> bool:
+    def is_settings(self, path: str) -> bool:
         """Is the file called like something that is named there: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`?"""
         pure = PurePosixPath(path)
         if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
@@ -78,7 +78,7 @@ async def drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
         if "package.json" in blobs and place == "":
             scripts = scripts_named(text, await workspace.read(commit, "package.json"))
             waiting += [("", one) for one in scripts if one != text]
-    found.settings |= {path for path in blobs if path in SHARED or found.settle(path)}
+    found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
     found.settings -= found.runs
     return found
 
