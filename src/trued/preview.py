@@ -156,11 +156,11 @@ async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, servi
     try:
         await _piped(said, answer)
     finally:
+        # Before anything that waits: a second cancellation would end this block at its first `await`.
+        # The server has said all; what it did not hear is nobody's any more.
+        ask.transport.abort()
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
-        ask.transport.abort()  # the server has said all; what it did not hear is nobody's any more
-        with contextlib.suppress(OSError):
-            await ask.wait_closed()
 
 
 async def _piped(out: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:
