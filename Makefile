@@ -51,12 +51,12 @@ bench: ## Durable steps beside LangGraph and DBOS; overhead of agent calls; star
 test-agents: ## Real agent programs against a scripted model on this machine: no key, no model
 	@tools/setup.sh test
 	@tools/agents.sh
-	@$(BIN)/pytest tests/agents -m agents $(ARGS)
+	@$(BIN)/pytest tests/real_agents -m agents $(ARGS)
 
 test-agents-short: ## Eight promises, kept by the real Claude Code and Codex
 	@tools/setup.sh test
 	@tools/agents.sh claude codex
-	@$(BIN)/pytest tests/agents/conformance/test_core.py -m agents -k "claude or codex" $(ARGS)
+	@$(BIN)/pytest tests/real_agents/conformance/test_core.py -m agents -k "claude or codex" $(ARGS)
 
 docs: ## The guide, into site/
 	@tools/setup.sh docs

@@ -6,9 +6,9 @@ from typing import Any
 
 from bench.overhead import module, said
 from bench.show import Target, show
-from trued.documents.backlog import Backlog, brief_of, parse_backlog, render
-from trued.documents.team_files import Records, changed
-from trued.types import TeamSettings
+from trued.model import TeamSettings
+from trued.workflows.team.backlog import Backlog, brief_of, parse_backlog, render
+from trued.workflows.team.files import Records, changed
 
 FEW, MANY = 100, 1000
 MEASURED = 40  # tasks that are really worked on, through the whole engine: from the first on, where the file is longest

@@ -16,13 +16,13 @@ from typing import Any
 
 from bench.show import Target, show
 from examples.shop import agents as shop
-from tests.agents.claude import PROGRAM, claude
-from tests.agents.model import Answer, Edit, ModelServer, Read, Run, Say, Script, Write
-from tests.agents.model.script import Step
-from tests.agents.model.server import Seen
-from tests.agents.model.tools import ANSWER
-from tests.agents.model.turn import Turn
-from trued.engine import Engine
+from tests.real_agents.claude import PROGRAM, claude
+from tests.real_agents.model import Answer, Edit, ModelServer, Read, Run, Say, Script, Write
+from tests.real_agents.model.script import Step
+from tests.real_agents.model.server import Seen
+from tests.real_agents.model.tools import ANSWER
+from tests.real_agents.model.turn import Turn
+from trued.engine.engine import Engine
 
 ROOT = Path(__file__).parent.parent
 LIBRARY = Path(sysconfig.get_path("stdlib"))

@@ -23,9 +23,9 @@ from typing import Any
 
 from bench.show import ROOT, Target, show
 from bench.stage import repository
-from trued.engine import Engine, Request
-from trued.kit import Kit
-from trued.types import Event
+from trued.engine.engine import Engine, Request
+from trued.model import Event
+from trued.run.context import Kit
 
 SCHEDULES, CAP, SLACK = 20, 4, 1.10
 SHORTEST, LONGEST = 10.0, 30.0  # seconds of an agent: real ones take minutes, and make the engine's share smaller

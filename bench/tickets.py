@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from bench.show import ROOT, Target, show
-from trued.engine import Engine, Request
-from trued.engine.several import start
-from trued.types import Event, RunRecord
+from trued.engine.concurrent_runs import start
+from trued.engine.engine import Engine, Request
+from trued.model import Event, RunRecord
 
 TICKETS, CAP = 5, 4
 SLACK = 1.25

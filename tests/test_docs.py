@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from trued.config import SHARED, USERS_OWN
+from trued.inputs.settings.loader import SHARED, USERS_OWN
 
 ROOT = Path(__file__).parent.parent
 GUIDE = ROOT / "docs" / "guide"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 FILE_LINES, FUNCTION_LINES, PARAMETERS, COMPLEXITY = 400, 40, 6, 8
-NOT_OURS = ("tests/corpus/cases/", "src/trued/demo/files/")
+NOT_OURS = ("tests/corpus/cases/", "src/trued/cli/demo/files/")
 # As ruff and mccabe count them.
 BRANCHES = (ast.If, ast.For, ast.AsyncFor, ast.While, ast.ExceptHandler, ast.match_case)
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -1,4 +1,4 @@
-"""Writes src/trued/prices.toml from the package genai-prices: `uv run --with genai-prices python tools/prices.py`."""
+"""Writes src/trued/engine/prices.toml from genai-prices: `uv run --with genai-prices python tools/prices.py`."""
 
 import datetime
 import re

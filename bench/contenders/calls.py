@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from bench.stage import plan, repository
-from trued.engine import Engine, Inputs, Request
-from trued.kit import Kit
-from trued.patterns import Errand
-from trued.run import Run
-from trued.types import Goal, Reply, Role, RunRecord
+from trued.engine.engine import Engine, Inputs, Request
+from trued.model import Goal, Reply, Role, RunRecord
+from trued.run.clusters import Errand
+from trued.run.context import Kit
+from trued.run.run import Run
 
 
 class Side(Engine):

@@ -13,8 +13,8 @@ from typing import Any
 
 from bench.contenders.long_plan import cpu
 from bench.stage import repository
-from trued.engine import Engine, Request
-from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
+from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
+from trued.engine.engine import Engine, Request
 from trued.wire import Order
 
 EACH, STORIES = 10, 2  # tasks of a feature, and its stories

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from bench.stage import plan, repository
-from trued.engine import Engine, Request
-from trued.kit import Kit
-from trued.runtimes.scripted import ScriptedRuntime
+from trued.agents.adapters.scripted import ScriptedRuntime
+from trued.engine.engine import Engine, Request
+from trued.run.context import Kit
 from trued.wire import Order
 
 

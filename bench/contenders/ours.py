@@ -3,8 +3,8 @@
 import asyncio
 
 from bench.contenders.measure import PAYLOAD, arguments, measure
-from trued.journals.sqlite import SqliteJournal
-from trued.kit import digest
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.run.context import digest
 
 
 async def step() -> str:

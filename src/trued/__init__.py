@@ -7,32 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .branch import SetUp
-    from .desk import Desk
-    from .documents.crew import Crew
-    from .documents.feature_folder import Acceptance
-    from .documents.feature_list import Feature
-    from .documents.issues import (
-        Beyond,
-        Claimed,
-        Issue,
-        Mended,
-        Round,
-        Summary,
-        compared,
-        open_issues,
-        rejections,
-    )
-    from .documents.memory_log import Iteration, Section
-    from .documents.project import Project, message_of, task_of
-    from .documents.team_words import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
-    from .documents.waves import Work
-    from .errors import Stopped
-    from .handing import Attempt
-    from .patterns import Returned
-    from .run import Run
-    from .session import Session
-    from .types import (
+    from trued.errors import Stopped
+    from trued.model import (
         Answer,
         Finding,
         Goal,
@@ -47,27 +23,51 @@ if TYPE_CHECKING:
         Value,
         Verdict,
     )
+    from trued.run.branch import SetUp
+    from trued.run.clusters import Returned
+    from trued.run.run import Run
+    from trued.run.session import Session
+    from trued.workflows.handoff.feature_list import Feature
+    from trued.workflows.handoff.project import Project, message_of, task_of
+    from trued.workflows.handoff.steps import Attempt
+    from trued.workflows.pipeline.feature_folder import Acceptance
+    from trued.workflows.pipeline.task_plan import Work
+    from trued.workflows.purple.memory_log import Iteration, Section
+    from trued.workflows.team.reply_parts import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
+    from trued.workflows.team.state import Crew
+    from trued.workflows.team.task_desk import Desk
+    from trued.workflows.ticket.issues import (
+        Beyond,
+        Claimed,
+        Issue,
+        Mended,
+        Round,
+        Summary,
+        compared,
+        open_issues,
+        rejections,
+    )
 
 _HOMES = {
-    "branch": ("SetUp",),
-    "documents.feature_folder": ("Acceptance",),
-    "desk": ("Desk",),
-    "documents.crew": ("Crew",),
-    "documents.feature_list": ("Feature",),
-    "documents.issues": (
+    "run.branch": ("SetUp",),
+    "workflows.pipeline.feature_folder": ("Acceptance",),
+    "workflows.team.task_desk": ("Desk",),
+    "workflows.team.state": ("Crew",),
+    "workflows.handoff.feature_list": ("Feature",),
+    "workflows.ticket.issues": (
         *("Beyond", "Claimed", "Issue", "Mended", "Round", "Summary"),
         *("compared", "open_issues", "rejections"),
     ),
-    "documents.memory_log": ("Iteration", "Section"),
-    "documents.project": ("Project", "message_of", "task_of"),
-    "documents.waves": ("Work",),
-    "documents.team_words": ("Failure", "FixTask", "NamedTests", "Needs", "PlannedFeature", "Query"),
+    "workflows.purple.memory_log": ("Iteration", "Section"),
+    "workflows.handoff.project": ("Project", "message_of", "task_of"),
+    "workflows.pipeline.task_plan": ("Work",),
+    "workflows.team.reply_parts": ("Failure", "FixTask", "NamedTests", "Needs", "PlannedFeature", "Query"),
     "errors": ("Stopped",),
-    "handing": ("Attempt",),
-    "patterns": ("Returned",),
-    "run": ("Run",),
-    "session": ("Session",),
-    "types": (
+    "workflows.handoff.steps": ("Attempt",),
+    "run.clusters": ("Returned",),
+    "run.run": ("Run",),
+    "run.session": ("Session",),
+    "model": (
         *("Answer", "Finding", "Goal", "Grade", "Outcome", "Plan"),
         *("Reply", "Severity", "Spoken", "Status", "Task", "Value", "Verdict"),
     ),

@@ -1,5 +1,5 @@
 """`python -m trued` is the `trued` command."""
 
-from .cli import main
+from trued.cli import main
 
 main()

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
+from trued.model import BrowserCheck, Contract, Grade, Outcomes, Serve
 from trued.proof.checks import browser
 from trued.proof.room.bench import Bench, Fact, Wanted
-from trued.proof.room.cleanroom import clean_room
+from trued.proof.room.clean_room import clean_room
 from trued.proof.room.interpreter import trusted
-from trued.types import BrowserCheck, Contract, Grade, Outcomes, Serve
 
 needs_chromium = pytest.mark.skipif(bool(browser.found()[1]), reason=browser.found()[1] or "-")
 SERVER = """

@@ -10,17 +10,17 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.documents.e2e_example import e2e_example
+from trued.model import Contract, Grade, Outcomes, TestsCheck
 from trued.proof.checks import browser
-from trued.proof.pictures import pictures
 from trued.proof.room.bench import Fact, Wanted
-from trued.proof.room.cleanroom import clean_room
+from trued.proof.room.browser_stage import driver
+from trued.proof.room.clean_room import clean_room
 from trued.proof.room.interpreter import Interpreter, trusted
-from trued.proof.room.stage import driver
+from trued.proof.run_check import take
+from trued.proof.screenshots import pictures
 from trued.proof.seal import Sealing, seal
-from trued.proof.taking import take
-from trued.types import Contract, Grade, Outcomes, TestsCheck
-from trued.workspaces.git import GitWorkspace
+from trued.workflows.handoff.e2e_example import e2e_example
+from trued.workspace.git.workspace import GitWorkspace
 
 needs_chromium = pytest.mark.skipif(bool(browser.found()[1]), reason=browser.found()[1] or "-")
 APP = """

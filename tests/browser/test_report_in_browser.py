@@ -8,9 +8,9 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.report.sample import START, call, material
-from trued.report.page import page as page_of
-from trued.report.render import rendered
+from tests.reporting.html.sample import START, call, material
+from trued.reporting.html.page import page as page_of
+from trued.reporting.html.render import rendered
 
 EVIL = '"><script>document.title = "owned"</script><img src="https://evil.example/x.png" onerror="document.title=1">'
 

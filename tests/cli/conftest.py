@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from tests.warm import Warm
-from trued.journals.sqlite import SqliteJournal
-from trued.types import RunRecord
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import RunRecord
 
 RUN = "r-abcde"
 Trued = Callable[..., subprocess.CompletedProcess[str]]

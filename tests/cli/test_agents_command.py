@@ -31,7 +31,7 @@ def installed(tmp_path: Path) -> Installed:
         place = tmp_path / "programs"
         place.mkdir(exist_ok=True)
         for name in programs:
-            shutil.copy(Path(__file__).parents[1] / "runtimes" / "fake_claude.py", place / name)
+            shutil.copy(Path(__file__).parents[1] / "agents" / "adapters" / "fake_claude.py", place / name)
             (place / name).chmod(0o755)
         for name in logged_in.split():
             file = tmp_path / "home" / LOGGED_IN[name]

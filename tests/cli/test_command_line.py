@@ -10,8 +10,9 @@ import pytest
 
 from tests.cli.conftest import Each, Trued, git
 from trued.cli import COMMANDS
-from trued.types import RunRecord
-from trued.workspaces import sandbox, scope
+from trued.model import RunRecord
+from trued.workspace import sandbox
+from trued.workspace.sandbox import scope
 
 NAMED = [
     "demo", "run", "resume", "cancel", "ls", "show", "logs", "ledger", "why", "reject",

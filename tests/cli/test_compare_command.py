@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Trued, World, git
-from trued.engine import Inputs
-from trued.journals.sqlite import SqliteJournal
-from trued.types import Goal, RunRecord, Settings
+from trued.engine.engine import Inputs
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import Goal, RunRecord, Settings
 
 HOSTILE = "\x1b[2Jlist \x1b]0;owned\x07[bold red]of[/] <b>all</b>\nsecond line"
 HEADS = ["run", "state", "grade", "proven", "gaps found", "rounds", "calls", "tokens", "peak context", "cost", "time"]

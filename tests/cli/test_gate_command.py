@@ -17,7 +17,7 @@ from tests.gate.yard import GREEN, RED, REQUIREMENTS, SECRET, Yard, yard_in
 from tests.proof.trial import bare_interpreter
 from tests.warm import Warm
 from trued.cli.gate import _command
-from trued.processes import descendants, identity
+from trued.support.processes import descendants, identity
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Trued, git
-from trued.cli.kind import kind_here
-from trued.types import Commands, Settings
+from trued.cli.project_kind import kind_here
+from trued.model import Commands, Settings
 
 FILES = {
     "pyproject.toml": '[project]\nname = "shop"\nversion = "1"\n[dependency-groups]\ndev = ["pytest"]\n',

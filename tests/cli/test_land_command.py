@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Trued
-from tests.engine.landable import Landable, landable_in
-from trued.processes import MARKER
+from tests.engine.landing.landable import Landable, landable_in
+from trued.support.processes import MARKER
 
 
 @pytest.fixture

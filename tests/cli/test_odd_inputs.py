@@ -12,8 +12,8 @@ import pytest
 from tests.cli.conftest import Each, Trued, World, clean_environment, git
 from tests.cli.test_command_line import one_sentence
 from trued.cli.summary import ledger_lines
-from trued.journals.sqlite import SqliteJournal
-from trued.types import RunRecord
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import RunRecord
 
 TRUED = (sys.executable, "-m", "trued")
 

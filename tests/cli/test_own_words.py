@@ -13,9 +13,9 @@ import pytest
 from tests.cli.conftest import RUN, Each
 from tests.cli.test_command_line import one_sentence
 from trued.cli.terminal import asked
-from trued.engine import Inputs
-from trued.journals.sqlite import SqliteJournal
-from trued.types import Goal, Question, RunRecord, Settings
+from trued.engine.engine import Inputs
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import Goal, Question, RunRecord, Settings
 
 ASKS = "purple-team-a asks: by adding or by shifting?"
 

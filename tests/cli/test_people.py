@@ -17,8 +17,8 @@ from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
 from tests.engine.ended_run import RUN, ended_run
 from trued.cli.terminal import asked
-from trued.processes import MARKER
-from trued.types import Question
+from trued.model import Question
+from trued.support.processes import MARKER
 
 
 @pytest.mark.spec("LAW-3", "USE-7", "USE-10")

@@ -8,9 +8,9 @@ import pytest
 
 from tests.cli.conftest import Trued
 from tests.cli.test_command_line import one_sentence
-from trued.cli.work import chosen_roles
+from trued.agents.roles.places import packaged_files
+from trued.cli.run import chosen_roles
 from trued.errors import BadInput
-from trued.roles.places import packaged_files
 
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
 AGENT = "---\nname: {name}\ndescription: Reviews\ntools: Read, Task\nmodel: opus\nhooks: {{}}\n---\nLook twice.\n"

@@ -9,11 +9,11 @@ from rich.console import Console
 from rich.text import Text
 
 from tests.cli.conftest import Trued
+from trued.cli.format import case, duration, line, money, tokens, told
 from trued.cli.tree import footer, row_lines, waiting
-from trued.cli.words import case, duration, line, money, tokens, told
-from trued.journals.sqlite import SqliteJournal
-from trued.types import CallCase, Event, RunCase, RunRecord
-from trued.views import Progress
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import CallCase, Event, RunCase, RunRecord
+from trued.reporting.views import Progress
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]not bold[/bold]\nnext \u202etfel"
 

@@ -5,9 +5,9 @@ import time
 
 import pytest
 
-from trued.journals.sqlite import RunJournal, SqliteJournal
-from trued.types import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
-from trued.views import HELD_BACK, Call, Checks, Progress, Remark, ledger, listed, shown
+from trued.engine.journals.sqlite import RunJournal, SqliteJournal
+from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
+from trued.reporting.views import HELD_BACK, Call, Checks, Progress, Remark, ledger, listed, shown
 
 TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
 

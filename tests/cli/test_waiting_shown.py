@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Trued
-from tests.report.sample import START, call, material
-from tests.report.sample import told as happened
+from tests.reporting.html.sample import START, call, material
+from tests.reporting.html.sample import told as happened
+from trued.cli.format import told, until
 from trued.cli.tree import row_lines, waiting
-from trued.cli.words import told, until
-from trued.config import load_settings
-from trued.report.calls import calls
-from trued.report.page import page
-from trued.report.render import rendered
-from trued.report.timeline import timeline
-from trued.types import Event, RunRecord
-from trued.views import Progress, shown, waits_for
+from trued.inputs.settings.loader import load_settings
+from trued.model import Event, RunRecord
+from trued.reporting.html.calls import calls
+from trued.reporting.html.page import page
+from trued.reporting.html.render import rendered
+from trued.reporting.html.timeline import timeline
+from trued.reporting.views import Progress, shown, waits_for
 
 KEY = "chunk 1A/purple-team-a#1"
 NOW = 1_794_744_000.0

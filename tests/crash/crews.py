@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.crash.world import WAITS, World
-from trued.documents.backlog import parse_backlog
-from trued.runtimes.scripted import ScriptedRuntime
+from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.wire import Order
+from trued.workflows.team.backlog import parse_backlog
 
 GOAL = "- double(x) returns twice its argument\n- triple(x) returns three times its argument\n"
 PAID = """

@@ -4,7 +4,7 @@ import json
 import sys
 from pathlib import Path
 
-from trued.supervise.__main__ import main
+from trued.agents.supervisor.__main__ import main
 
 
 def doom(plan: Path, call: Path) -> None:

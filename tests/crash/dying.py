@@ -11,9 +11,9 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any
 
-from trued import durable
-from trued.journals.sqlite import RunJournal, SqliteJournal
-from trued.workspaces.gitcall import Git
+from trued.engine.journals.sqlite import RunJournal, SqliteJournal
+from trued.support import atomic_files as durable
+from trued.workspace.git.command import Git
 
 READING = (
     "rev-parse",
@@ -151,7 +151,7 @@ def arm_engine(points: Points) -> None:
 
 
 def arm_supervisor(points: Points) -> None:
-    from trued.supervise.record import Record
+    from trued.agents.supervisor.record import Record
 
     Record._write = points.around(lambda _, event: f"event {event['kind']}", Record._write)  # type: ignore[method-assign]
     durable.write = points.around(lambda path, *_: f"file {path.name}", durable.write)

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from tests.crash.dying import Points, arm_supervisor
-from trued.supervise.__main__ import main
+from trued.agents.supervisor.__main__ import main
 
 if __name__ == "__main__":
     log, at, when, victim, *rest = sys.argv[1:]

@@ -26,9 +26,9 @@ from tests.crash.dying import Points, arm_engine
 from tests.crash.handed import Handed
 from tests.crash.world import World
 from tests.proof.trial import bare_interpreter
-from trued.engine import Engine, Request
-from trued.spool import SUPERVISOR
-from trued.types import RunRecord
+from trued.agents.spool import SUPERVISOR
+from trued.engine.engine import Engine, Request
+from trued.model import RunRecord
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT_S = 1200.0  # a run that hangs; on a busy machine one takes long that does not

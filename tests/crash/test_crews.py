@@ -16,8 +16,8 @@ from tests.crash.crews import LATER, Crewed, Healing, Teamed
 from tests.crash.dying import death
 from tests.crash.sweep import Kill, drive, forked, ledger, problems, waited
 from tests.proof.trial import bare_interpreter
-from trued.engine import Engine
-from trued.types import Event
+from trued.engine.engine import Engine
+from trued.model import Event
 
 ROOT = Path(__file__).resolve().parents[2]
 DEAD = -9

@@ -15,9 +15,9 @@ from tests.crash.dying import Points, arm_engine
 from tests.crash.sweep import ROOT, dying, forked, waited
 from tests.crash.world import World
 from tests.workflows.conftest import saying
-from trued.engine import Engine, Request
-from trued.spool import SUPERVISOR
-from trued.types import RunRecord
+from trued.agents.spool import SUPERVISOR
+from trued.engine.engine import Engine, Request
+from trued.model import RunRecord
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
 LATER = {"error": "API Error: 429 rate_limit_error: try again in 1 second", "status": 429}

@@ -7,9 +7,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.engine import Engine, Inputs
-from trued.types import Contract, Goal, Grade, Judged, ManualCheck, Requirement, RunRecord, Settings, Verdict
-from trued.workspaces.store import Store
+from trued.engine.engine import Engine, Inputs
+from trued.model import Contract, Goal, Grade, Judged, ManualCheck, Requirement, RunRecord, Settings, Verdict
+from trued.workspace.git.store import Store
 
 RUN = "r-people"
 

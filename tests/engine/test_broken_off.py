@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, events, saying
-from trued.engine import Engine
+from trued.agents.adapters.scripted import ScriptedRuntime
+from trued.agents.spool import Spool
+from trued.engine.engine import Engine
 from trued.errors import Waiting
-from trued.kit import Person
-from trued.patterns import Errand
+from trued.model import Reply, RunRecord, Task
 from trued.protocols import Capabilities, Tell
-from trued.run import Run
-from trued.runtimes.scripted import ScriptedRuntime
-from trued.spool import Spool
-from trued.types import Reply, RunRecord, Task
+from trued.run.clusters import Errand
+from trued.run.context import Person
+from trued.run.run import Run
 from trued.wire import Order, Report, Usage, dump
 
 GOAL = "double(x) returns twice its argument"

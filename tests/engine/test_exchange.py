@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, events
-from trued.engine import Engine
+from trued.engine.engine import Engine
+from trued.model import RunRecord
 from trued.protocols import Capabilities, Tell
-from trued.types import RunRecord
 from trued.wire import Order, Report
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
@@ -67,7 +67,7 @@ class Yard:
 def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Yard]:
     programs = tmp_path / "programs"
     programs.mkdir()
-    shutil.copy(Path(__file__).parents[1] / "runtimes" / "fake_claude.py", programs / "claude")
+    shutil.copy(Path(__file__).parents[1] / "agents" / "adapters" / "fake_claude.py", programs / "claude")
     (programs / "claude").chmod(0o755)
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     with ExitStack() as stack:

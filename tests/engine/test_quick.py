@@ -11,8 +11,8 @@ from tests.proof.trial import bare_interpreter
 from trued.cli import app
 from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.errors import BadInput
-from trued.proof.quick import LEFT_OUT
-from trued.types import Grade
+from trued.model import Grade
+from trued.proof.quick_verdict import LEFT_OUT
 
 ONCE = f"""{ONE}
 

@@ -16,13 +16,13 @@ from trued.engine import receipts
 from trued.engine.receipts import Checked, Keeping
 from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.errors import BadInput
+from trued.model import Approval, Author, Grade
 from trued.proof import contract_hash
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.receipts.receipt import Statement, parsed, receipt
 from trued.proof.room.bench import check_hash
-from trued.types import Approval, Author, Grade
 
 BASE = {
     "kit.py": "def old(x):\n    return x\n",

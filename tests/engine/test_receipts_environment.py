@@ -15,10 +15,10 @@ from trued.engine import receipts
 from trued.engine.receipts import Checked, Keeping
 from trued.engine.verify import VerifyRequest, verify
 from trued.errors import CannotJudge
+from trued.model import Grade
 from trued.proof.prove import recorded_versions
 from trued.proof.receipts.bundle import Bundle
 from trued.proof.room.environment import environment
-from trued.types import Grade
 
 ASKED = """
 requirements:

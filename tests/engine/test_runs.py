@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.crash.world import World
-from trued.engine import Engine, Request
+from trued.engine.engine import Engine, Request
 from trued.errors import BadInput, Busy
-from trued.types import Grade, RunRecord
+from trued.model import Grade, RunRecord
 
 GOOD = """
 import json, pathlib, sys

@@ -13,7 +13,7 @@ from trued.engine.records import Request
 from trued.engine.start import prepared
 from trued.engine.verify import PLACES, Verified, VerifyRequest, judged, sealed, verify
 from trued.errors import BadInput, Untrusted
-from trued.types import Grade, Requirement, Requirements
+from trued.model import Grade, Requirement, Requirements
 
 MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart looks right"),))
 

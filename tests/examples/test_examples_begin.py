@@ -12,8 +12,8 @@ from examples.service import agents as service
 from examples.shop import agents as shop
 from tests.cli.conftest import git
 from tests.examples.places import EXAMPLES, Place, begun, started
-from trued.documents.feature_list import parse_feature_list, upcoming
-from trued.documents.requirements import load_requirements
+from trued.inputs.requirements.file import load_requirements
+from trued.workflows.handoff.feature_list import parse_feature_list, upcoming
 
 
 @pytest.mark.parametrize("name", ["shop", "service", "reading", "expenses"])

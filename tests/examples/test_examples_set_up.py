@@ -9,7 +9,7 @@ import pytest
 from examples.service import agents as service
 from tests.cli.conftest import git
 from tests.examples.places import begun
-from trued.documents.init_script import init_script
+from trued.workflows.handoff.init_script import init_script
 
 TEST = {"shop": "npm test", "service": "python -m pytest -q"}
 

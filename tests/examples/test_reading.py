@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import git
 from tests.examples.places import Place, begun
-from trued.decide import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
+from trued.workflows.pipeline.decision_tables import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
 
 FOLDER = "docs/feature/readers-want-take-their-list-along"
 

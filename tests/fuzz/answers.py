@@ -6,10 +6,10 @@ from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, run, said
+from trued.model import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
 from trued.proof.checks import examples
 from trued.proof.room.bench import Wanted
 from trued.protocols import Command, Ran
-from trued.types import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
 
 CALLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({"args": [4], "returns": 8}, {"returned": [10, "8"], "args": [1, 10, "4", 0]}),

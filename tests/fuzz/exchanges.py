@@ -7,9 +7,9 @@ from typing import Any, cast
 from tests.fuzz.answers import same
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import run
-from trued.proof.checks.exchanges import tried
+from trued.model import HttpCase, Outcomes
+from trued.proof.checks.http import tried
 from trued.protocols import Serving
-from trued.types import HttpCase, Outcomes
 
 EXPECTED = {"slug": "a-b", "n": [1, 2.5, None]}
 BODY = json.dumps(EXPECTED).encode()

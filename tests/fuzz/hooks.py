@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from trued.errors import BadInput
-from trued.gate.jsontext import Text
-from trued.gate.push import pushed
-from trued.gate.stop import EVENTS, asked
+from trued.gate.claude_stop import EVENTS, asked
+from trued.gate.json_edit import Text
+from trued.gate.pushed_refs import pushed
 
 QUESTION: dict[str, Any] = {
     "session_id": "abc-123",

@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 from tests.fuzz.mutation import Mutator
-from trued.proof.checks.runners.junit import Garbled, Reported, read, way
+from trued.proof.runners.junit_xml import Garbled, Reported, read, way
 
 SEEDS = (
     b"""<?xml version="1.0" encoding="utf-8"?>

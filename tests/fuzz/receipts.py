@@ -7,12 +7,12 @@ from functools import cache
 from typing import Any
 
 from tests.fuzz.mutation import Mutator
-from tests.proof.receipt_sample import contract, given, stated, verdict
+from tests.proof.receipts.receipt_sample import contract, given, stated, verdict
 from trued.errors import BadInput
+from trued.model import CallCase, Finding, Grade
 from trued.proof.receipts.bundle import Bundle, files, opened
 from trued.proof.receipts.receipt import parsed, receipt
 from trued.proof.receipts.statement import Beyond, canonical, differences, statement
-from trued.types import CallCase, Finding, Grade
 
 
 @cache

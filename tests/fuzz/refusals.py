@@ -5,12 +5,12 @@ from functools import cache
 from pathlib import Path
 
 from tests.fuzz.mutation import Mutator
-from trued.runtimes.driving.refusals import LONGEST, refusal
-from trued.runtimes.driving.until import FARTHEST_S
+from trued.agents.driver.provider_errors import LONGEST, refusal
+from trued.agents.driver.reset_time import FARTHEST_S
 
 NOW = 1_794_744_000.0
 KINDS = ("auth", "budget", "context", "credit", "other", "overloaded", "rate")
-FOLDER = Path(__file__).parents[1] / "runtimes" / "refusals"
+FOLDER = Path(__file__).parents[1] / "agents" / "adapters" / "refusals"
 
 
 @cache

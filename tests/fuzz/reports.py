@@ -5,11 +5,11 @@ from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, said
-from trued.proof.checks.runners.counting import Counted, Words, fact
+from trued.model import Evidence
+from trued.proof.case_status import Head, on_head
 from trued.proof.room.bench import Fact, records
-from trued.proof.standing import Head, on_head
+from trued.proof.runners.counting import Counted, Words, fact
 from trued.protocols import Ran
-from trued.types import Evidence
 
 TOKEN, CANARY = "f" * 32, "test_qqqqqqqqqqqqqq"
 ONE, TWO, FILE = "tests/test_a.py::test_one", "tests/test_a.py::test_two[a-1]", "tests/test_b.py"

@@ -7,11 +7,11 @@ from typing import Any
 from ruamel.yaml import YAML
 
 from tests.fuzz.mutation import Mutator
-from trued.documents.requirements import parse_requirements
 from trued.errors import BadInput
+from trued.inputs.requirements.file import parse_requirements
+from trued.model import Contract, ExamplesCheck, Requirements
 from trued.proof import canonical, contract_hash
 from trued.proof.checks.examples import malformed
-from trued.types import Contract, ExamplesCheck, Requirements
 
 SEED: dict[str, Any] = {
     "environment": {"path": [".", "src"], "variables": {"A": "b"}, "prepare": ["make x"], "packages": ["six"]},

@@ -6,10 +6,10 @@ import pytest
 
 from tests.fuzz.reports import CANARY, ONE, TOKEN, TWO, WORDS, kept, session
 from tests.fuzz.rooms import lines, place, said
-from trued.proof.checks.runners.counting import Counted, fact
+from trued.model import Evidence, Outcomes, Tried
+from trued.proof.case_status import Head, on_head
 from trued.proof.room.bench import records
-from trued.proof.standing import Head, on_head
-from trued.types import Evidence, Outcomes, Tried
+from trued.proof.runners.counting import Counted, fact
 
 
 def judged(told: list[Any]) -> Evidence:

@@ -15,7 +15,7 @@ from tests.gangs import modes, projects
 from tests.gangs.modes import ONE
 from tests.gangs.projects import BARE, HELD_OUT, LINTED, NODE, SERVICE, TINY, examples
 from tests.gangs.trial import EXAMINED, PROVEN, TESTED, UNPROVEN, Ended, Place, Trial, laid
-from trued.types import Grade
+from trued.model import Grade
 
 ACCEPTED = ("--accept", "examined")
 WORKFLOWS = ("solo", "purple", "ticket", "handoff", "pipeline", "team")

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from trued.types import Grade
+from trued.model import Grade
 
 HERE = Path(__file__).parent
 Files: TypeAlias = Mapping[str, str]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trued.errors import BadInput
 from trued.gate import claude
-from trued.gate.jsontext import Text
+from trued.gate.json_edit import Text
 
 COMMAND = "trued gate hook claude || exit 1"
 OTHERS = {"hooks": [{"type": "command", "command": "say done"}]}

@@ -10,8 +10,8 @@ import pytest
 from tests.gate.yard import Yard
 from trued.engine.worktree import checkout
 from trued.errors import CannotJudge
-from trued.workspaces.gitcall import Git
-from trued.workspaces.snapshot import Snapshot, snapshot
+from trued.workspace.git.command import Git
+from trued.workspace.git.snapshot import Snapshot, snapshot
 
 
 async def taken(

@@ -12,9 +12,9 @@ from tests.gate.yard import SECRET
 from trued import proof
 from trued.errors import BadInput
 from trued.gate import Gate, Session, asked, decide
-from trued.gate.judging import Judgement
-from trued.gate.stop import EVENTS
-from trued.types import Finding, Grade, Judged, Verdict
+from trued.gate.claude_stop import EVENTS
+from trued.gate.judge import Judgement
+from trued.model import Finding, Grade, Judged, Verdict
 
 GATE = Gate(repository="r", root="r", base="b", attempts=3)
 

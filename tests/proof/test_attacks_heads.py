@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.types import Grade, Judged
+from trued.model import Grade, Judged
 
 HALF = "def half(x):\n    return x // 2\n"
 BASE = {"calc/__init__.py": "", "calc/core.py": HALF}

@@ -9,12 +9,12 @@ import pytest
 
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
+from trued.model import CallCase, CommandCheck, Finding, Grade, Requirement
 from trued.proof import success
 from trued.proof.gaps import AGAIN
-from trued.proof.room.cleanroom import digest, planted
-from trued.proof.room.frozen import frozen
+from trued.proof.room.clean_room import digest, planted
+from trued.proof.room.frozen_files import frozen
 from trued.proof.room.interpreter import trusted
-from trued.types import CallCase, CommandCheck, Finding, Grade, Requirement
 
 GOOD = "def slug(t):\n    return t.lower().replace(' ', '-')\n"
 TODO = "def slug(t):\n    raise NotImplementedError\n"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial, only, quiet
-from trued.proof.checks.runners.failing import javascript
+from trued.model import EXISTING_TESTS, Grade, TestsCheck
+from trued.proof.runners.made_to_fail import javascript
 from trued.proof.seal import Sealing, seal
-from trued.sealing import guarded
-from trued.types import EXISTING_TESTS, Grade, TestsCheck
+from trued.run.examination import guarded
 
 TESTS = """'use strict';
 const { test, describe, it, before, mock } = require('node:test');

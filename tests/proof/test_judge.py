@@ -8,10 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trued.proof.contract import approved
-from trued.proof.judge import Facts, Objected, guarded, judge, together
-from trued.proof.room.bench import check_hash
-from trued.types import (
+from trued.model import (
     Approval,
     Author,
     CallCase,
@@ -31,6 +28,9 @@ from trued.types import (
     Tried,
     Verdict,
 )
+from trued.proof.contract import approved
+from trued.proof.judge import Facts, Objected, guarded, judge, together
+from trued.proof.room.bench import check_hash
 
 P, F, M, S, B, U = (
     Outcomes.PASSED,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial, only
-from trued.types import Grade
+from trued.model import Grade
 
 READS = """import json
 import pathlib

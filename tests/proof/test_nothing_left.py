@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial
-from trued.types import Outcomes
+from trued.model import Outcomes
 from trued.wire import Confinement
-from trued.workspaces import quota
-from trued.workspaces.sandbox import state
+from trued.workspace.sandbox import cgroup as quota
+from trued.workspace.sandbox import state
 
 # Twice forked, in a session of its own, out of every folder: what a daemon does to be forgotten.
 HEAD = """

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Trial
+from trued.model import Contract
 from trued.proof import contract_hash
+from trued.proof.case_status import Base, on_base
 from trued.proof.room.bench import check_hash
-from trued.proof.standing import Base, on_base
-from trued.types import Contract
 
 TESTS = r"""import pytest
 from kit.core import bad, good

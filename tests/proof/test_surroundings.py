@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.trial import Trial
-from trued.types import Grade, Judged
+from trued.model import Grade, Judged
 
 BASE = {
     "days.py": "def day():\n    raise NotImplementedError\n",

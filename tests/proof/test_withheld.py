@@ -7,17 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.proof.test_http import BASE as SHOP
-from tests.proof.test_http import SERVE
+from tests.proof.checks.test_http import BASE as SHOP
+from tests.proof.checks.test_http import SERVE
 from tests.proof.trial import Sealed, Trial, only
-from tests.test_preview import fetched, shown
-from trued.proof import Ration, built
-from trued.proof.figures import figures
-from trued.proof.gaps import AGAIN
-from trued.proof.objecting import A_ROUND, A_RUN
-from trued.proof.prove import prove
-from trued.proof.quoting import WITHHELD, sought
-from trued.types import (
+from tests.workflows.ticket.test_preview import fetched, shown
+from trued.model import (
     EXISTING_TESTS,
     CallCase,
     Contract,
@@ -30,6 +24,12 @@ from trued.types import (
     TestsCheck,
     Verdict,
 )
+from trued.proof import Ration, built
+from trued.proof.disclosure import WITHHELD, sought
+from trued.proof.gaps import AGAIN
+from trued.proof.objections import A_ROUND, A_RUN
+from trued.proof.prove import prove
+from trued.proof.statistics import figures
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from trued.model import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import Sealing, seal
-from trued.types import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.wire import Confinement
-from trued.workspaces.git import GitWorkspace
-from trued.workspaces.sandbox import best
+from trued.workspace.git.workspace import GitWorkspace
+from trued.workspace.sandbox import best
 
 Change = Callable[[Path], None] | Mapping[str, str | None]
 

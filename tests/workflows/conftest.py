@@ -10,10 +10,10 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from trued.engine import Engine, Request
-from trued.kit import Person
-from trued.runtimes.scripted import ScriptedRuntime
-from trued.types import Event, Question, RunRecord
+from trued.agents.adapters.scripted import ScriptedRuntime
+from trued.engine.engine import Engine, Request
+from trued.model import Event, Question, RunRecord
+from trued.run.context import Person
 from trued.wire import Order
 
 Script: TypeAlias = Callable[[Order], dict[str, Any]]

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.workflows.conftest import Ground, events, example
-from trued.documents.feature_list import FeatureList, parse_feature_list
-from trued.engine import Engine, Request
+from trued.agents.adapters.scripted import ScriptedRuntime
+from trued.engine.engine import Engine, Request
+from trued.model import Grade, RunRecord
 from trued.protocols import Tell
-from trued.runtimes.scripted import ScriptedRuntime
-from trued.types import Grade, RunRecord
 from trued.wire import Order, Report
+from trued.workflows.handoff.feature_list import FeatureList, parse_feature_list
 
 TIMES = {"double": (2, "twice"), "triple": (3, "three times"), "fourfold": (4, "four times")}
 Act = Callable[[Path], dict[str, Any] | None]

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, Script, built, events
-from trued.engine import Engine
+from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
+from trued.engine.engine import Engine
+from trued.model import ExamplesCheck, Grade, HttpCase, RunRecord
 from trued.protocols import Capabilities
-from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
-from trued.types import ExamplesCheck, Grade, HttpCase, RunRecord
 from trued.wire import Order
 
 GOAL = "`double(x)` returns twice its argument. `triple(x)` returns three times its argument."

@@ -9,8 +9,8 @@ import pytest
 
 from tests.workflows.conftest import Ground
 from tests.workflows.test_examined import grades, playing, solo
-from trued.engine import Engine, Request
-from trued.types import Grade, RunRecord
+from trued.engine.engine import Engine, Request
+from trued.model import Grade, RunRecord
 from trued.wire import Order
 
 ONE = "`double(x)` returns twice its argument."
@@ -337,7 +337,7 @@ async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(groun
 
 
 async def trusted(engine: Engine, ground: Ground) -> str:
-    from trued.trust import found
+    from trued.engine.trust import found
 
     return found(ground.repository).digest
 

@@ -8,12 +8,12 @@ import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, committed
 from tests.workflows.conftest import Ground, Script
-from trued.documents.account import commanded
-from trued.documents.patterns import named_command, quoted_command
+from trued.agents.driver.yes_agent import content
 from trued.engine.verify import VerifyRequest, verify
-from trued.runtimes.driving.content import content
-from trued.sealing.guards import _by_its_runner
-from trued.types import CommandCheck, Grade, Requirement, TestsCheck
+from trued.inputs.requirements.coverage import commanded
+from trued.inputs.requirements.guard_phrases import named_command, quoted_command
+from trued.model import CommandCheck, Grade, Requirement, TestsCheck
+from trued.run.examination.base_guards import _by_its_runner
 from trued.wire import Order
 
 TESTS = "from tiny import one\n\n\ndef test_one():\n    assert one() == 1\n"

@@ -10,9 +10,9 @@ import pytest
 
 from tests.workflows.conftest import Ground, Script, events, example
 from trued import workflows
-from trued.engine.landing import Wanted
-from trued.runtimes.driving.content import content
-from trued.types import Grade, Reply, Status
+from trued.agents.driver.yes_agent import content
+from trued.engine.landing.land import Wanted
+from trued.model import Grade, Reply, Status
 from trued.wire import Order
 
 SENTENCE = "`double(x)` returns twice its argument."

@@ -14,13 +14,13 @@ import pytest
 from tests.workflows.conftest import built as built_chunk
 from tests.workflows.conftest import honest
 from tests.workflows.hands import Coders, Hands, feature, required
-from trued.documents.agent_state import NAME, AgentState, render
-from trued.engine import Request
-from trued.engine.going_on import Known, going_on, unknown
+from trued.engine.engine import Request
+from trued.engine.resume_from_branch import Known, going_on, unknown
 from trued.errors import BadInput
-from trued.types import Goal
+from trued.model import Goal
 from trued.wire import Order
-from trued.workspaces.repository import began
+from trued.workflows.handoff.agent_state import NAME, AgentState, render
+from trued.workspace.git.repository import began
 
 GOAL = Goal(text="numbers")
 SAME = sha256(b"numbers").hexdigest()

@@ -6,9 +6,13 @@ import pytest
 from pydantic import ValidationError
 
 from trued import Reply
-from trued.roles import load_roles
-from trued.run import Planned as Chunks
-from trued.workflows import handoff, pipeline_replies, purple, team_replies, ticket_replies
+from trued.agents.roles import load_roles
+from trued.run.run import Planned as Chunks
+from trued.workflows.handoff import flow as handoff
+from trued.workflows.pipeline import replies as pipeline_replies
+from trued.workflows.purple import flow as purple
+from trued.workflows.team import replies as team_replies
+from trued.workflows.ticket import replies as ticket_replies
 
 PIPELINE: dict[str, type[Reply]] = {
     "researcher": pipeline_replies.Researched,

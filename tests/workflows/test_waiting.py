@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bench.pipeline import CAP, FLOW, TASKS, depth, schedule
-from tests.workflows.pipeline_agents import Line, agent_of, honest, task
-from trued.runtimes.scripted import ScriptedRuntime, ScriptFailed
+from tests.workflows.pipeline.pipeline_agents import Line, agent_of, honest, task
+from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
 from trued.wire import Order
 
 IN_VAIN_S = 240.0  # a place that is never given: only somebody who waits for the wrong one gets there

@@ -11,9 +11,9 @@ import pytest
 from tests.proof.test_withheld import LOOKS, SECRET
 from tests.workflows.conftest import Ground, built, events, example
 from tests.workflows.hands import Coders, Hands, shown_by_tests
-from tests.workflows.team_agents import Members, Teams, planned
-from tests.workflows.test_ticket import TICKET, implemented, script
-from trued.types import Grade
+from tests.workflows.team.team_agents import Members, Teams, planned
+from tests.workflows.ticket.test_ticket import TICKET, implemented, script
+from trued.model import Grade
 from trued.wire import Order
 
 HIDDEN = f"from tiny import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"

@@ -10,14 +10,14 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command, get_group
 
-from ..errors import BadInput, TruedError
+from trued.errors import BadInput, TruedError
 
 # command → (section of the help, module, what it does)
 COMMANDS = {
-    "demo": ("Begin", "first", "See it all in a minute: no key, no agent, no network"),
+    "demo": ("Begin", "demo_doctor", "See it all in a minute: no key, no agent, no network"),
     "doctor": (
         "Begin",
-        "first",
+        "demo_doctor",
         "What works on this machine, and how to mend what does not",
     ),
     "init": ("Begin", "init", "Write a commented trued.toml, with the agents that are here"),
@@ -27,10 +27,10 @@ COMMANDS = {
     "trust": ("Begin", "people", "See what this repository would tell agents, and trust it"),
     "verify": ("Work", "verify", "Judge any commit against any other, whoever made it: no agent, no key"),
     "gate": ("Work", "gate", "Let nobody say that it is done while a requirement is not met"),
-    "run": ("Work", "work", "Let agents work on a goal or a plan until it is proven"),
-    "resume": ("Work", "work", "Go on where a run stands; no finished call is paid for twice"),
+    "run": ("Work", "run", "Let agents work on a goal or a plan until it is proven"),
+    "resume": ("Work", "run", "Go on where a run stands; no finished call is paid for twice"),
     "compare": ("Work", "compare", "One goal by several workflows or agents, side by side in one table"),
-    "cancel": ("Work", "work", "End a run for good; its work stays on its branch"),
+    "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
     "answer": ("Work", "people", "Answer what a run asks: yes, stop or redo"),
     "approve": ("Work", "people", "Give your word for a contract or a requirement"),
     "reject": ("Work", "people", "Say that a requirement does not hold, and why"),
@@ -146,12 +146,12 @@ def main() -> None:
         _path()
         get_command(app).main(prog_name="trued")
     except TruedError as error:
-        from .terminal import complain
+        from trued.cli.terminal import complain
 
         complain(str(error))
         sys.exit(error.code)
     except Exception as error:  # noqa: BLE001  the outermost boundary: the whole story goes to a file
-        from .terminal import complain, keep_traceback
+        from trued.cli.terminal import complain, keep_traceback
 
         said = " ".join(f"{type(error).__name__}: {error}".split())
         complain(f"unexpected {said[:300]}; this is a mistake in trued, its story is in {keep_traceback(error)}")

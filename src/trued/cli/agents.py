@@ -9,14 +9,14 @@ from typing import Any
 import typer
 from rich.text import Text
 
-from .. import config
-from ..engine import agents as engine
-from ..engine.agents import Seen
-from ..trust import found, is_trusted
-from ..types import Settings
-from .house import AsJson, top_of
-from .terminal import hint, home, out, print_json
-from .words import line
+from trued.cli.context import AsJson, top_of
+from trued.cli.format import line
+from trued.cli.terminal import hint, home, out, print_json
+from trued.engine import agent_selection as engine
+from trued.engine.agent_selection import Seen
+from trued.engine.trust import found, is_trusted
+from trued.inputs.settings import loader as config
+from trued.model import Settings
 
 app = typer.Typer(rich_markup_mode=None)
 

@@ -11,8 +11,14 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from ..engine import FINISHED, Engine, Request
-from ..engine.comparing import (
+from trued.cli.compare_table import print_table
+from trued.cli.concurrent import Side
+from trued.cli.context import AsJson, opened, top_of, writable
+from trued.cli.format import counted, line
+from trued.cli.live import Tree
+from trued.cli.run import agents, chosen_roles, logins
+from trued.cli.terminal import asked, complain, err, hint, home, outside_agents, print_json, quiet_place
+from trued.engine.compare import (
     FEWEST,
     Comparison,
     Ended,
@@ -25,19 +31,13 @@ from ..engine.comparing import (
     ready,
     remembered,
 )
-from ..engine.several import code_of
-from ..errors import BadInput, TruedError
-from ..report import write_comparison
-from ..report.words import agent_name
-from ..types import Event, Question, RunRecord
-from ..views.comparison import of
-from .house import AsJson, opened, top_of, writable
-from .live import Tree
-from .several import Side
-from .side_by_side import print_table
-from .terminal import asked, complain, err, hint, home, outside_agents, print_json, quiet_place
-from .words import counted, line
-from .work import agents, chosen_roles, logins
+from trued.engine.concurrent_runs import code_of
+from trued.engine.engine import FINISHED, Engine, Request
+from trued.errors import BadInput, TruedError
+from trued.model import Event, Question, RunRecord
+from trued.reporting.html import write_comparison
+from trued.reporting.html.format import agent_name
+from trued.reporting.views.comparison import of
 
 app = typer.Typer(rich_markup_mode=None)
 

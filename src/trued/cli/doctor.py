@@ -10,11 +10,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from ..documents.kind import STEPS
-from ..engine import agents, lent_left, sandboxes, within_reach
-from ..errors import BadInput
-from ..types import Settings
-from .kind import kind_here
+from trued.cli.project_kind import kind_here
+from trued.engine import agent_selection as agents
+from trued.engine.engine import lent_left, sandboxes, within_reach
+from trued.errors import BadInput
+from trued.inputs.project.kind import STEPS
+from trued.model import Settings
 
 GIT = (2, 30)  # the first with all that the private store uses
 FREE_BYTES = 1024**3  # clones and rooms of a middling repository

@@ -15,18 +15,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from .. import config, gate
-from ..engine.worktree import Checkout, checkout
-from ..errors import BadInput, Interrupted, TruedError
-from ..nouns import counted
-from ..processes import agent_around
-from ..proof import exit_code
-from ..redact import plain
-from ..types import Settings
-from ..views import ledger
-from .gate_ci import ci
-from .house import AsJson
-from .terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+from trued import gate
+from trued.cli.context import AsJson
+from trued.cli.gate_ci import ci
+from trued.cli.terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+from trued.engine.worktree import Checkout, checkout
+from trued.errors import BadInput, Interrupted, TruedError
+from trued.inputs.settings import loader as config
+from trued.model import Settings
+from trued.proof import exit_code
+from trued.reporting.views import ledger
+from trued.support.plurals import counted
+from trued.support.processes import agent_around
+from trued.support.redaction import plain
 
 Found = TypeVar("Found")
 app = typer.Typer(rich_markup_mode=None)

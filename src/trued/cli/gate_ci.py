@@ -11,17 +11,18 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from .. import config, gate
-from ..documents.hostile import text
-from ..documents.requirements import load_requirements
-from ..engine.verify import Verified, VerifyRequest, verify
-from ..engine.worktree import Checkout, checkout
-from ..errors import BadInput
-from ..redact import plain
-from ..types import Grade
-from ..views import ledger
-from .house import AsJson
-from .terminal import err, hint, home, print_json
+from trued import gate
+from trued.cli.context import AsJson
+from trued.cli.terminal import err, hint, home, print_json
+from trued.engine.verify import Verified, VerifyRequest, verify
+from trued.engine.worktree import Checkout, checkout
+from trued.errors import BadInput
+from trued.inputs.requirements.file import load_requirements
+from trued.inputs.settings import loader as config
+from trued.model import Grade
+from trued.reporting.views import ledger
+from trued.support.markdown_escape import text
+from trued.support.redaction import plain
 
 VARIABLE = "TRUED_REQUIREMENTS"
 

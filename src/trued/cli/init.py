@@ -8,15 +8,15 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from .. import config
-from ..engine import agents
-from ..engine.agents import Seen
-from ..errors import BadInput
-from ..starter import AGENTS, starter
-from .house import top_of
-from .kind import kind_here
-from .terminal import hint, out
-from .words import line
+from trued.cli.context import top_of
+from trued.cli.format import line
+from trued.cli.project_kind import kind_here
+from trued.cli.terminal import hint, out
+from trued.engine import agent_selection as agents
+from trued.engine.agent_selection import Seen
+from trued.errors import BadInput
+from trued.inputs.settings import loader as config
+from trued.inputs.settings.template import AGENTS, starter
 
 app = typer.Typer(rich_markup_mode=None)
 

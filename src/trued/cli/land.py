@@ -7,16 +7,16 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from ..engine import Engine
-from ..engine.landing import Landing, Wanted
-from ..errors import BadInput
-from ..types import RunRecord
-from ..views import ledger
-from .house import AsJson, RunName, chosen, opened
-from .live import Lines
-from .summary import ledger_lines
-from .terminal import err, hint, home, out, outside_agents, print_json, whoami
-from .words import line
+from trued.cli.context import AsJson, RunName, chosen, opened
+from trued.cli.format import line
+from trued.cli.live import Lines
+from trued.cli.summary import ledger_lines
+from trued.cli.terminal import err, hint, home, out, outside_agents, print_json, whoami
+from trued.engine.engine import Engine
+from trued.engine.landing.land import Landing, Wanted
+from trued.errors import BadInput
+from trued.model import RunRecord
+from trued.reporting.views import ledger
 
 app = typer.Typer(rich_markup_mode=None)
 

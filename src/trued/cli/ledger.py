@@ -7,19 +7,19 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from .. import proof
-from ..errors import BadInput
-from ..types import Approval, RunRecord
-from ..views import HELD_BACK, state_of
-from ..views import ledger as ledger_of
-from ..views.verdict import Verification, data
-from .house import AsJson, RunName, chosen, is_over, opened, top_of
-from .terminal import home, out, print_json
-from .words import GRADES, duration, line
+from trued import proof
+from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
+from trued.cli.format import GRADES, duration, line
+from trued.cli.terminal import home, out, print_json
+from trued.errors import BadInput
+from trued.model import Approval, RunRecord
+from trued.reporting.views import HELD_BACK, state_of
+from trued.reporting.views import ledger as ledger_of
+from trued.reporting.views.verdict import Verification, data
 
 if TYPE_CHECKING:  # loaded when somebody looks: help needs none of it
-    from ..engine import Engine
-    from ..engine.kept import Kept
+    from trued.engine.engine import Engine
+    from trued.engine.last_verification import Kept
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -29,7 +29,7 @@ CASES = 20  # of one check run that are listed one by one
 @app.command()
 def ledger(run: RunName = None, as_json: AsJson = False) -> None:
     """Every requirement with its grade and reasons."""
-    from .summary import ledger_lines
+    from trued.cli.summary import ledger_lines
 
     with opened() as engine:
         record = chosen(engine, run)
@@ -64,7 +64,7 @@ def why(
 
 def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
     """One requirement of a verification, with all evidence."""
-    from .summary import check_lines
+    from trued.cli.summary import check_lines
 
     found = data(one)
     row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
@@ -78,7 +78,7 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
 
 def _verified_last() -> "Kept | None":
     """The last verification, if it is of this repository (or of none that we are in) and newer than its last run."""
-    from ..engine.kept import last
+    from trued.engine.last_verification import last
 
     kept, here = last(home()), top_of(Path.cwd())
     if kept is None or (here and str(here) not in kept.places):
@@ -146,7 +146,7 @@ def _did(word: Approval) -> str:
 
 def _cases(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
     """The checks in words; cases only when no agent can learn of them any more."""
-    from .summary import check_lines
+    from trued.cli.summary import check_lines
 
     contract = engine.contract(record.id)
     checks = [

@@ -8,11 +8,11 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from ..types import Event, Question
-from ..views import Progress, Row
-from .terminal import asked, err
-from .tree import footer, header, scope_lines
-from .words import told
+from trued.cli.format import told
+from trued.cli.terminal import asked, err
+from trued.cli.tree import footer, header, scope_lines
+from trued.model import Event, Question
+from trued.reporting.views import Progress, Row
 
 PER_SECOND = 4  # pictures; more is only warmth
 HANGING = 4  # columns by which the rest of a long line stands in

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from ..errors import BadInput
-from ..redact import plain
-from ..types import RunRecord
-from ..views import ledger, listed, state_of
-from .house import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
-from .terminal import as_json as one_line
-from .terminal import err, hint, out, print_json
-from .words import GRADES, STATES, ago, clock, counted, line, told
+from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
+from trued.cli.format import GRADES, STATES, ago, clock, counted, line, told
+from trued.cli.terminal import as_json as one_line
+from trued.cli.terminal import err, hint, out, print_json
+from trued.errors import BadInput
+from trued.model import RunRecord
+from trued.reporting.views import ledger, listed, state_of
+from trued.support.redaction import plain
 
 if TYPE_CHECKING:
-    from ..engine import Engine
-    from ..views import Progress
+    from trued.engine.engine import Engine
+    from trued.reporting.views import Progress
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -35,7 +35,7 @@ def ls(
     as_json: AsJson = False,
 ) -> None:
     """The runs of this repository, newest first; of all repositories outside of any."""
-    from ..engine.waits import waits
+    from trued.engine.pending import waits
 
     here = None if every else top_of(Path.cwd())
     with opened() as engine:
@@ -78,9 +78,9 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """One run: its calls and checks, tokens, cost, and what it waits for."""
-    from ..views import Progress
-    from .summary import advise, used_lines, whole
-    from .tree import footer, header, scope_lines
+    from trued.cli.summary import advise, used_lines, whole
+    from trued.cli.tree import footer, header, scope_lines
+    from trued.reporting.views import Progress
 
     with opened() as engine:
         record = chosen(engine, run)
@@ -153,8 +153,8 @@ def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple
 
 
 def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    from ..kit import folder_name
-    from ..spool import events as spooled
+    from trued.agents.spool import events as spooled
+    from trued.run.context import folder_name
 
     key, spool, so_far = _call_named(engine, record, given), engine.folder(record.id) / "spool", 0
     while True:
@@ -244,7 +244,7 @@ def report(
     ] = None,
 ) -> None:
     """The whole run as one HTML file that needs nothing else: timeline, ledger, transcripts, tokens and cost."""
-    from ..report import write
+    from trued.reporting.html import write
 
     writable(path, "--output")
     with opened() as engine:

@@ -8,18 +8,18 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
-from ..engine import Engine
-from ..engine.approving import Word, judged_at, say, settled
-from ..engine.records import Change
-from ..errors import BadInput
-from ..redact import plain
-from ..trust import TABLE, found, is_trusted
-from ..trust import trust as remember
-from ..types import Contract, RunRecord
-from .house import AsJson, chosen, completed, opened, top_of
-from .summary import conclude, contract_lines
-from .terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
-from .words import line
+from trued.cli.context import AsJson, chosen, completed, opened, top_of
+from trued.cli.format import line
+from trued.cli.summary import conclude, contract_lines
+from trued.cli.terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+from trued.engine.approvals import Word, judged_at, say, settled
+from trued.engine.engine import Engine
+from trued.engine.records import Change
+from trued.engine.trust import TABLE, found, is_trusted
+from trued.engine.trust import trust as remember
+from trued.errors import BadInput
+from trued.model import Contract, RunRecord
+from trued.support.redaction import plain
 
 app = typer.Typer(rich_markup_mode=None)
 

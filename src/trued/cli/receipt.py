@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from ..errors import BadInput
-from .house import AsJson, RunName, chosen, opened, writable
-from .terminal import hint, home, outside_agents, print_json
+from trued.cli.context import AsJson, RunName, chosen, opened, writable
+from trued.cli.terminal import hint, home, outside_agents, print_json
+from trued.errors import BadInput
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -37,7 +37,7 @@ def receipt(
 
     It is signed if `trued key --new` has made a key on this machine.
     """
-    from ..engine.receipts import Keeping, keep_landed, keep_run
+    from trued.engine.receipts import Keeping, keep_landed, keep_run
 
     writable(path, "--output")
     with opened() as engine:
@@ -55,8 +55,8 @@ def key(
     as_json: AsJson = False,
 ) -> None:
     """The public half of the key that signs this machine's receipts. Hand it out; the other half stays here."""
-    from ..proof.receipts import signing
-    from ..proof.receipts.receipt import key_id
+    from trued.proof.receipts import signing
+    from trued.proof.receipts.receipt import key_id
 
     outside_agents("key")
     found = signing.create(home()) if new else signing.own(home())

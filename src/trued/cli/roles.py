@@ -9,18 +9,18 @@ import typer
 from rich.text import Text
 from typer.core import TyperGroup
 
-from .. import config
-from ..errors import BadInput
-from ..lint import Kind, Look, looked, named, packaged, repository
-from ..redact import plain
-from ..roles import Shelf, shelf, size_of
-from ..roles.exporting import Export, is_unchanged, planned, write
-from ..roles.others import FORMS
-from ..trust import found, trusted_files
-from ..types import Role
-from .house import AsJson, top_of
-from .terminal import hint, home, out, outside_agents, print_json
-from .words import line
+from trued.agents.roles import Shelf, shelf, size_of
+from trued.agents.roles.export import Export, is_unchanged, planned, write
+from trued.agents.roles.other_tools import FORMS
+from trued.cli.context import AsJson, top_of
+from trued.cli.format import line
+from trued.cli.terminal import hint, home, out, outside_agents, print_json
+from trued.engine.trust import found, trusted_files
+from trued.errors import BadInput
+from trued.inputs.settings import loader as config
+from trued.model import Role
+from trued.support.redaction import plain
+from trued.workflows.pipeline.lint import Kind, Look, looked, named, packaged, repository
 
 SHOW = "show"
 SHOWN = 8  # of files that are left out: a catalogue is not listed whole
@@ -98,7 +98,10 @@ def export(
     top = folder or top_of(Path.cwd())
     if top is None:
         raise BadInput("this folder is in no git repository", then="go to one, or name a folder with --dir")
-    from ..handbook import ORCHESTRATOR, handbook  # it brings the workflow along, which no other command here needs
+    from trued.workflows.pipeline.handbook import (  # it brings the workflow along, which no other command here needs
+        ORCHESTRATOR,
+        handbook,
+    )
 
     known = _known()
     chosen = [known.role(one) for one in dict.fromkeys(names or []) if one != ORCHESTRATOR]

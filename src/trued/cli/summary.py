@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
-from ..documents.handover import NAME as HANDOVER
-from ..engine import Engine
-from ..engine.limits import in_force
-from ..engine.spent import spent_by, spent_lines
-from ..engine.waits import Wait, waits
-from ..types import (
+from trued.cli.context import branch_at, is_over, newest
+from trued.cli.format import GRADES, STATES, ago, case, counted, line
+from trued.cli.status_line import ending
+from trued.cli.terminal import hint, out, print_json
+from trued.engine.engine import Engine
+from trued.engine.handover_file import NAME as HANDOVER
+from trued.engine.limits import in_force
+from trued.engine.pending import Wait, waits
+from trued.engine.spending import spent_by, spent_lines
+from trued.model import (
     BrowserCheck,
     Check,
     Contract,
@@ -24,14 +28,10 @@ from ..types import (
     RunRecord,
     Spending,
 )
-from ..views import Progress, ledger, shown, state_of
-from .house import branch_at, is_over, newest
-from .standing import ending
-from .terminal import hint, out, print_json
-from .words import GRADES, STATES, ago, case, counted, line
+from trued.reporting.views import Progress, ledger, shown, state_of
 
 if TYPE_CHECKING:
-    from ..estimate import Estimate
+    from trued.engine.estimate import Estimate
 
 ASKING = ("waiting", "running", "interrupted")
 
@@ -133,7 +133,7 @@ def contract_lines(
 
 
 def _estimated(engine: Engine, record: RunRecord) -> "Estimate":
-    from ..engine.handing import estimated  # loaded for a planned run only
+    from trued.engine.handover import estimated  # loaded for a planned run only
 
     return estimated(engine, record.id)
 

@@ -13,11 +13,11 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from .. import config
-from ..errors import BadInput, StateFailed
-from ..processes import inside_agent
-from ..redact import plain
-from ..types import Question
+from trued.errors import BadInput, StateFailed
+from trued.inputs.settings import loader as config
+from trued.model import Question
+from trued.support.processes import inside_agent
+from trued.support.redaction import plain
 
 DECISIONS = ("accept", "reject")  # of somebody who looked: they go with a name and a reason
 

@@ -6,10 +6,12 @@ from typing import Any
 
 from rich.text import Text
 
-from ..types import Grade
-from ..views import Call, Checks, Progress, Remark, Row, features, label_of, team
-from .standing import standing
-from .words import GRADES, counted, duration, line, money, tokens, until
+from trued.cli.format import GRADES, counted, duration, line, money, tokens, until
+from trued.cli.status_line import standing
+from trued.model import Grade
+from trued.reporting.views import Call, Checks, Progress, Remark, Row, label_of
+from trued.workflows.handoff import view as features
+from trued.workflows.team import view as team
 
 MARKS = {
     "running": ("●", "bold cyan"),

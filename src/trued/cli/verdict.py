@@ -7,11 +7,11 @@ from rich.console import Console
 from rich.status import Status
 from rich.text import Text
 
-from ..redact import plain
-from ..types import Grade, Judged
-from ..views.verdict import Checked, Verification, because, spot
-from .terminal import err, out, quiet_place
-from .words import GRADES, counted, line
+from trued.cli.format import GRADES, counted, line
+from trued.cli.terminal import err, out, quiet_place
+from trued.model import Grade, Judged
+from trued.reporting.views.verdict import Checked, Verification, because, spot
+from trued.support.redaction import plain
 
 CASES = 5  # failing cases of one check that are shown
 DETAIL = 240  # characters of one of them

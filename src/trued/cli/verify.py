@@ -11,21 +11,22 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from .. import config, durable
-from ..engine.drive import told_to_stop
-from ..engine.kept import Kept, keep, now
-from ..errors import BadInput
-from ..types import Grade
-from ..views.verdict import Verification, data
-from .house import AsJson, top_of, writable
-from .ledger import explain
-from .terminal import hint, home, out, print_json
-from .verdict import Progress, advice, verdict_lines
-from .words import line
+from trued.cli.context import AsJson, top_of, writable
+from trued.cli.format import line
+from trued.cli.ledger import explain
+from trued.cli.terminal import hint, home, out, print_json
+from trued.cli.verdict import Progress, advice, verdict_lines
+from trued.engine.drive import told_to_stop
+from trued.engine.last_verification import Kept, keep, now
+from trued.errors import BadInput
+from trued.inputs.settings import loader as config
+from trued.model import Grade
+from trued.reporting.views.verdict import Verification, data
+from trued.support import atomic_files as durable
 
 if TYPE_CHECKING:  # what judges is loaded when something is judged, and what only receipts need with a receipt
-    from ..engine.receipts import Checked
-    from ..engine.verify import Verified, VerifyRequest
+    from trued.engine.receipts import Checked
+    from trued.engine.verify import Verified, VerifyRequest
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -127,7 +128,7 @@ class Forms:
 
 def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
     """Settings are the user's own: no repository lowers the bar for itself."""
-    from ..engine.verify import VerifyRequest
+    from trued.engine.verify import VerifyRequest
 
     settings = config.load_settings(flags, os.environ, None, config.user_config(os.environ))
     return VerifyRequest(
@@ -148,8 +149,8 @@ def _verify(request: "VerifyRequest", forms: Forms) -> int:
     keep(home(), _kept(request, done, one))
     _written(one, forms)
     if forms.receipt or forms.bundle:
-        from ..engine.receipts import Keeping
-        from ..engine.receipts import keep as keep_away
+        from trued.engine.receipts import Keeping
+        from trued.engine.receipts import keep as keep_away
 
         asked = request.requirements_file
         keeping = Keeping(receipt=forms.receipt, bundle=forms.bundle, accept=request.accept, asked=asked)
@@ -166,8 +167,8 @@ def _verify(request: "VerifyRequest", forms: Forms) -> int:
 
 
 def _written(one: Verification, forms: Forms) -> None:
-    from ..views.junit import junit
-    from ..views.markdown import markdown
+    from trued.reporting.views.junit import junit
+    from trued.reporting.views.markdown import markdown
 
     for path, render in ((forms.junit, junit), (forms.markdown, markdown)):
         if path == STDOUT:
@@ -177,7 +178,7 @@ def _written(one: Verification, forms: Forms) -> None:
 
 
 async def _judged(request: "VerifyRequest", progress: Progress) -> "Verified":
-    from ..engine.verify import verify as judged
+    from trued.engine.verify import verify as judged
 
     with told_to_stop():
         return await judged(request, home=home(), environ=os.environ, tell=progress.tell)
@@ -186,7 +187,7 @@ async def _judged(request: "VerifyRequest", progress: Progress) -> "Verified":
 def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
     """A receipt that somebody handed us."""
 
-    from ..engine.receipts import check
+    from trued.engine.receipts import check
 
     async def look() -> "Checked":
         with told_to_stop():

@@ -7,11 +7,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
-from .records import End
+from trued.engine.records import End
+from trued.errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
 
 if TYPE_CHECKING:
-    from ..run import Run
+    from trued.run.run import Run
 
 STATES: dict[type[Exception], str] = {
     Waiting: "waiting",
@@ -29,8 +29,10 @@ async def driven(run: "Run", cancelled: Path, *, alone: bool = True) -> End:
 
     One that is not alone in its process is told of signals by whoever looks after all of them.
     """
-    from ..run import PlanOnly  # loaded when a run is driven: commands that look at runs import this module, too
-    from ..workflows import workflow
+    from trued.run.run import (
+        PlanOnly,  # loaded when a run is driven: commands that look at runs import this module, too
+    )
+    from trued.workflows import workflow
 
     states = {**STATES, PlanOnly: "planned"}
     try:

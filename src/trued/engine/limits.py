@@ -3,15 +3,15 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import BadInput
-from ..spending import PARTS, QUOTA, WHOLE, Given, changed, limit_of
-from ..types import RunRecord, Settings, Spending
-from ..wire import Price
-from .approving import spoken_by_a_person
+from trued.engine.approvals import spoken_by_a_person
+from trued.errors import BadInput
+from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE, Given, changed, limit_of
+from trued.model import RunRecord, Settings, Spending
+from trued.wire import Price
 
 if TYPE_CHECKING:
-    from ..budget import Window
-    from . import Engine
+    from trued.engine.engine import Engine
+    from trued.run.budget import Window
 
 
 def in_force(engine: "Engine", run_id: str) -> Spending:
@@ -42,7 +42,7 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
 
 def windows(engine: "Engine", run_id: str) -> "dict[str, Window]":
     """What agents told last of the user's subscriptions."""
-    from ..budget import Window, kind_of
+    from trued.run.budget import Window, kind_of
 
     told = [event.data for event in engine.journal.events(run_id) if event.kind == "quota"]
     return {kind_of(str(one["agent"])): Window.of(one) for one in told}
@@ -50,8 +50,8 @@ def windows(engine: "Engine", run_id: str) -> "dict[str, Window]":
 
 def prices(settings: Settings) -> Callable[[str, str], Price]:
     """What an agent's model costs, by the user's own prices, a table, or the ceiling."""
-    from ..prices import price_of  # loaded when somebody works: `show` asks this module for limits alone
-    from ..runtimes import agent_of
+    from trued.agents.adapters import agent_of
+    from trued.engine.prices import price_of  # loaded when somebody works: `show` asks this module for limits alone
 
     def price(agent: str, model: str) -> Price:
         kind, _, named = agent.partition(":")

@@ -6,25 +6,26 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from .. import durable, proof
-from ..documents.requirements import parse_requirements
-from ..errors import BadInput, StateFailed
-from ..proof.prove import prove, recorded_versions
-from ..proof.receipts import bundle as bundles
-from ..proof.receipts import signing
-from ..proof.receipts.bundle import Bundle, blobs
-from ..proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
-from ..proof.room.bench import check_hash
-from ..proof.seal import seal
-from ..protocols import Tell
-from ..types import Approval, Contract, Grade, Verdict
-from ..workspaces import sides
-from ..workspaces.gitcall import Git
-from ..workspaces.sides import Side
-from . import Engine, Inputs
-from .landings import landed, proven_as
-from .reproof import requirements_of
-from .verify import VerifyRequest, visiting
+from trued import proof
+from trued.engine.engine import Engine, Inputs
+from trued.engine.landing.records import landed, proven_as
+from trued.engine.landing.reproof import requirements_of
+from trued.engine.verify import VerifyRequest, visiting
+from trued.errors import BadInput, StateFailed
+from trued.inputs.requirements.file import parse_requirements
+from trued.model import Approval, Contract, Grade, Verdict
+from trued.proof.prove import prove, recorded_versions
+from trued.proof.receipts import bundle as bundles
+from trued.proof.receipts import signing
+from trued.proof.receipts.bundle import Bundle, blobs
+from trued.proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
+from trued.proof.room.bench import check_hash
+from trued.proof.seal import seal
+from trued.protocols import Tell
+from trued.support import atomic_files as durable
+from trued.workspace.git import commit_lookup as sides
+from trued.workspace.git.command import Git
+from trued.workspace.git.commit_lookup import Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ..types import Contract, Goal, Outcome, Requirements, Role, Settings, Ticket, Value, Verdict
+from trued.model import Contract, Goal, Outcome, Requirements, Role, Settings, Ticket, Value, Verdict
 
 FINISH = "finish#"
 AMENDED = "amend#"

@@ -6,29 +6,29 @@ from collections.abc import Collection, Mapping
 from importlib.metadata import version
 from pathlib import Path, PurePath
 
-from ..config import load_settings, user_config, user_home
-from ..documents.account import account
-from ..documents.crew import Crew
-from ..documents.feature_list import is_feature_list, parse_feature_list
-from ..documents.goal_file import TEACH
-from ..documents.plan import parse_plan, read_plan
-from ..documents.requirements import load_requirements
-from ..documents.ticket_plan import plan_of
-from ..errors import BadInput
-from ..located import read_text
-from ..roles import shelf
-from ..runtimes import agent_of, capabilities_of, described, kinds
-from ..types import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
-from ..workflows import WORKFLOWS, known
-from ..workspaces.git import Repository, open_repository
-from ..workspaces.repository import in_the_way
-from ..workspaces.sandbox import best
-from .agents import chosen, elsewhere, playable
-from .asked import blobs_of
-from .casting import cast, trusted
-from .going_on import Known, going_on
-from .records import Inputs, Request
-from .ticketed import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
+from trued.agents.adapters import agent_of, capabilities_of, described, kinds
+from trued.agents.roles import shelf
+from trued.engine.agent_selection import chosen, elsewhere, playable
+from trued.engine.records import Inputs, Request
+from trued.engine.requirements_source import blobs_of
+from trued.engine.resume_from_branch import Known, going_on
+from trued.engine.role_selection import cast, trusted
+from trued.engine.ticket_branch import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
+from trued.errors import BadInput
+from trued.inputs.goals import TEACH
+from trued.inputs.plans.plan import parse_plan, read_plan
+from trued.inputs.requirements.coverage import account
+from trued.inputs.requirements.file import load_requirements
+from trued.inputs.settings.loader import load_settings, user_config, user_home
+from trued.inputs.tickets.plan import plan_of
+from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
+from trued.support.located import read_text
+from trued.workflows import WORKFLOWS, known
+from trued.workflows.handoff.feature_list import is_feature_list, parse_feature_list
+from trued.workflows.team.state import Crew
+from trued.workspace.git.repository import in_the_way
+from trued.workspace.git.workspace import Repository, open_repository
+from trued.workspace.sandbox import best
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 HANDOFF = "handoff"

@@ -8,21 +8,22 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from .. import proof, sealing
-from ..errors import BadInput, StateFailed
-from ..proof.prove import prove
-from ..proof.seal import seal
-from ..proof.unasked import unasked
-from ..protocols import Tell
-from ..redact import Redactor, in_json, secrets_in
-from ..types import Contract, Grade, Outcome, Requirements, Value, Verdict
-from ..wire import Confinement
-from ..workspaces import sides
-from ..workspaces.git import GitWorkspace
-from ..workspaces.removal import remove
-from ..workspaces.sandbox import best
-from ..workspaces.sides import Side
-from . import asked
+from trued import proof
+from trued.engine import requirements_source as asked
+from trued.errors import BadInput, StateFailed
+from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
+from trued.proof.prove import prove
+from trued.proof.seal import seal
+from trued.proof.without_requirements import unasked
+from trued.protocols import Tell
+from trued.run import examination as sealing
+from trued.support.redaction import Redactor, in_json, secrets_in
+from trued.wire import Confinement
+from trued.workspace.git import commit_lookup as sides
+from trued.workspace.git.commit_lookup import Side
+from trued.workspace.git.removal import remove
+from trued.workspace.git.workspace import GitWorkspace
+from trued.workspace.sandbox import best
 
 SUBJECT = "verify"
 PLACES = "verifications"  # below the state folder; each verification has one folder there, while it lasts

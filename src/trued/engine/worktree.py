@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from ..errors import BadInput
-from ..workspaces.git import open_repository
-from ..workspaces.snapshot import Snapshot, Worktree, snapshot
+from trued.errors import BadInput
+from trued.workspace.git.snapshot import Snapshot, Worktree, snapshot
+from trued.workspace.git.workspace import open_repository
 
 ASK_S = 60.0
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; all others are a hook's

@@ -1,12 +1,12 @@
 """The gate: whoever says that it is done is asked for proof, at an agent's stop, before a push, on a build server."""
 
-from .installing import PLACES, Grounds, Wanted, amend, attest, install, remove, troubles
-from .judging import Judge, Judgement
-from .push import MOST_BYTES as MOST_LINES_BYTES
-from .push import due, judge_all, pushed
-from .state import Gate, Keep, Session, terms_of
-from .stop import CHANGED, MOST_BYTES, Asked, asked, changed, decide, folder_of
-from .words import heading, lacking, reasons
+from trued.gate.claude_stop import CHANGED, MOST_BYTES, Asked, asked, changed, decide, folder_of
+from trued.gate.install import PLACES, Grounds, Wanted, amend, attest, install, remove, troubles
+from trued.gate.judge import Judge, Judgement
+from trued.gate.messages import heading, lacking, reasons
+from trued.gate.pushed_refs import MOST_BYTES as MOST_LINES_BYTES
+from trued.gate.pushed_refs import due, judge_all, pushed
+from trued.gate.state import Gate, Keep, Session, terms_of
 
 __all__ = [
     "CHANGED",

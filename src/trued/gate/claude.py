@@ -4,10 +4,10 @@ these settings change, so that a running session does not lose it."""
 from pathlib import Path
 from typing import Any
 
-from ..errors import BadInput
-from . import files
-from .jsontext import Text
-from .state import Installed
+from trued.errors import BadInput
+from trued.gate import files
+from trued.gate.json_edit import Text
+from trued.gate.state import Installed
 
 FILE = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"

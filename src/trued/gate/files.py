@@ -5,9 +5,9 @@ import os
 import stat
 from pathlib import Path
 
-from .. import durable
-from ..errors import BadInput
-from .state import Installed
+from trued.errors import BadInput
+from trued.gate.state import Installed
+from trued.support import atomic_files as durable
 
 
 def read(path: Path) -> bytes | None:

@@ -11,10 +11,10 @@ from typing import IO, Any, TypeVar
 
 from pydantic import ValidationError
 
-from .. import durable
-from ..errors import BadInput, StateFailed
-from ..proof import contract_hash
-from ..types import Approval, Contract, Grade, Requirements, Value, Verdict
+from trued.errors import BadInput, StateFailed
+from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
+from trued.proof import contract_hash
+from trued.support import atomic_files as durable
 
 Kind = TypeVar("Kind", bound=Value)
 ATTEMPTS = 3  # the agent's own limit on blocked stops is higher: ours speaks first

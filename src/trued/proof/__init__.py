@@ -8,21 +8,21 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .building import Building, built
-    from .checks.examples import said
-    from .contract import approved, canonical, concluded, contract_hash, exit_code, success
-    from .figures import Figures
-    from .judge import Facts, Objected
-    from .objecting import Ration
-    from .seal import Sealing
+    from trued.proof.build import Building, built
+    from trued.proof.checks.examples import said
+    from trued.proof.contract import approved, canonical, concluded, contract_hash, exit_code, success
+    from trued.proof.judge import Facts, Objected
+    from trued.proof.objections import Ration
+    from trued.proof.seal import Sealing
+    from trued.proof.statistics import Figures
 
 _HOMES = {
-    "building": ("Building", "built"),
+    "build": ("Building", "built"),
     "checks.examples": ("said",),
     "contract": ("approved", "canonical", "concluded", "contract_hash", "exit_code", "success"),
-    "figures": ("Figures",),
+    "statistics": ("Figures",),
     "judge": ("Facts", "Objected"),
-    "objecting": ("Ration",),
+    "objections": ("Ration",),
     "seal": ("Sealing",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}

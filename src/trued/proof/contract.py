@@ -4,8 +4,8 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 
-from trued.nouns import counted
-from trued.types import Approval, Contract, Grade, Judged, Outcome, Verdict
+from trued.model import Approval, Contract, Grade, Judged, Outcome, Verdict
+from trued.support.plurals import counted
 
 PARTS = "as good as the worst of its"
 FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they are taken anew

@@ -1,6 +1,6 @@
 """What is said of a failed case: everything to the user, and to the implementer what it may know."""
 
-from trued.types import (
+from trued.model import (
     BrowserCheck,
     Case,
     Check,
@@ -12,12 +12,11 @@ from trued.types import (
     TestsCheck,
     Tried,
 )
-
-from .checks.examples import said
-from .room.bench import WHOLE
-from .room.frozen import below
-from .room.held import hidden_files
-from .standing import HUSHED
+from trued.proof.case_status import HUSHED
+from trued.proof.checks.examples import said
+from trued.proof.room.bench import WHOLE
+from trued.proof.room.frozen_files import below
+from trued.proof.room.held_out_tests import hidden_files
 
 DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
 AGAIN = "existing checks fail when they are run a second time in the same checkout (another order, date, host and user)"

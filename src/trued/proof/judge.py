@@ -6,8 +6,7 @@ No claim comes in: there is no parameter for one. Objections and failing facts c
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trued.nouns import counted
-from trued.types import (
+from trued.model import (
     Author,
     Check,
     CommandCheck,
@@ -23,12 +22,12 @@ from trued.types import (
     TestsCheck,
     Tried,
 )
-
-from .contract import PARTS
-from .gaps import DATA, NO_WORK, gap, reason, secret, word
-from .room.bench import WHOLE, check_hash
-from .room.frozen import below
-from .standing import Base, Head, full_name, lacking, on_base, on_head
+from trued.proof.case_status import Base, Head, full_name, lacking, on_base, on_head
+from trued.proof.contract import PARTS
+from trued.proof.gaps import DATA, NO_WORK, gap, reason, secret, word
+from trued.proof.room.bench import WHOLE, check_hash
+from trued.proof.room.frozen_files import below
+from trued.support.plurals import counted
 
 ONLY_ONCE = (
     "passed the first time and failed the second, in the checkout as the first time left it: "

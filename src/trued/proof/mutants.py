@@ -12,10 +12,11 @@ from functools import lru_cache
 from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from trued.types import BrowserCheck, CallCase, Case, HttpCase, Outcomes, RunCase, is_node
-
-from .checks import calls, exchanges, lines
-from .launch import launched
+from trued.model import BrowserCheck, CallCase, Case, HttpCase, Outcomes, RunCase, is_node
+from trued.proof.checks import command_lines as lines
+from trued.proof.checks import function_calls as calls
+from trued.proof.checks import http as exchanges
+from trued.proof.entry_points import launched
 
 Shown: TypeAlias = Case | BrowserCheck
 

@@ -7,9 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from trued.errors import CannotJudge
-from trued.owned import without
-from trued.protocols import Tell, Workspace
-from trued.types import (
+from trued.model import (
     BrowserCheck,
     CallCase,
     Check,
@@ -25,24 +23,25 @@ from trued.types import (
     Tried,
     Verdict,
 )
-
-from . import quick
-from .baseline import Baseline
-from .checks.examples import bounded
-from .gaps import DATA, holds_out, secret
-from .judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
-from .objecting import sifted, unrun
-from .own_tests import own_tests
-from .quoting import Scanner
-from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
-from .room.cleanroom import Graft, clean_room
-from .room.environment import Changed, changes, environment
-from .room.frozen import is_test
-from .room.held import hidden_files
-from .room.interpreter import Interpreter, trusted
-from .standing import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
-from .taking import Recorder, Sitting, distinct, sittings, take
-from .undecided import CODE, Seen, undecided
+from trued.proof import quick_verdict as quick
+from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
+from trued.proof.checks.examples import bounded
+from trued.proof.disclosure import Scanner
+from trued.proof.fact_cache import Baseline
+from trued.proof.gaps import DATA, holds_out, secret
+from trued.proof.implementer_tests import own_tests
+from trued.proof.judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
+from trued.proof.objections import sifted, unrun
+from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
+from trued.proof.room.clean_room import Graft, clean_room
+from trued.proof.room.environment import Changed, changes, environment
+from trued.proof.room.frozen_files import is_test
+from trued.proof.room.held_out_tests import hidden_files
+from trued.proof.room.interpreter import Interpreter, trusted
+from trued.proof.run_check import Recorder, Sitting, distinct, sittings, take
+from trued.proof.unverified import CODE, Seen, undecided
+from trued.protocols import Tell, Workspace
+from trued.support.path_sets import without
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
 MOST_FILES, MOST_BYTES = 1000, 2**20  # that are looked through for what acts on its surroundings

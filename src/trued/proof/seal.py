@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from trued.protocols import Tell, Workspace
-from trued.types import (
+from trued.model import (
     Author,
     Check,
     CommandCheck,
@@ -16,16 +15,16 @@ from trued.types import (
     TestsCheck,
     Tried,
 )
-
-from .baseline import Baseline, kept_names
-from .judge import superseded
-from .room.bench import WHOLE, Bench, Fact, Wanted, check_hash
-from .room.cleanroom import clean_room
-from .room.environment import as_recorded, at_hand, environment, wanting
-from .room.frozen import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
-from .room.interpreter import Interpreter
-from .standing import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
-from .taking import Recorder, distinct, sittings, take
+from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
+from trued.proof.fact_cache import Baseline, kept_names
+from trued.proof.judge import superseded
+from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
+from trued.proof.room.clean_room import clean_room
+from trued.proof.room.environment import as_recorded, at_hand, environment, wanting
+from trued.proof.room.frozen_files import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
+from trued.proof.room.interpreter import Interpreter
+from trued.proof.run_check import Recorder, distinct, sittings, take
+from trued.protocols import Tell, Workspace
 
 SLOW_TURNS = 2  # more, at most
 MOST_WHY = 200  # characters of why a suite could not be run

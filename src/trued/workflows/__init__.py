@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from importlib import import_module
-from typing import TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias, cast
 
 from trued.errors import BadInput
-from trued.run import Run
-from trued.types import Goal, Outcome
 
-Workflow: TypeAlias = Callable[[Run, Goal], Awaitable[Outcome]]
+if TYPE_CHECKING:
+    from trued.run.run import Run
+from trued.model import Goal, Outcome
+
+Workflow: TypeAlias = "Callable[[Run, Goal], Awaitable[Outcome]]"
 
 # name → the roles that it needs
 WORKFLOWS = {
@@ -25,6 +27,9 @@ WORKFLOWS = {
 }
 
 
+PLACES = {"solo": "purple.solo"}  # where it is not a folder of its own
+
+
 def known(name: str) -> str:
     """The name of a workflow, or a sentence that says which there are."""
     if name not in WORKFLOWS:
@@ -33,4 +38,4 @@ def known(name: str) -> str:
 
 
 def workflow(name: str) -> Workflow:
-    return cast(Workflow, getattr(import_module(f"{__name__}.{known(name)}"), name))
+    return cast(Workflow, getattr(import_module(f"{__name__}.{PLACES.get(known(name), f'{name}.flow')}"), name))

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from trued.model import BrowserCheck, Outcomes, Shot, Tried
+from trued.proof.checks import http as exchanges
+from trued.proof.checks import page_text as seeing
+from trued.proof.checks.page_text import plain
+from trued.proof.room.bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
 from trued.protocols import Command, Ran, Serving
-from trued.types import BrowserCheck, Outcomes, Shot, Tried
-
-from ..room.bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
-from . import exchanges, seeing
-from .seeing import plain
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 START_S = 60.0  # for Chromium and its driver on a busy machine; the page has its own limit

@@ -4,13 +4,12 @@ import shlex
 import shutil
 from dataclasses import replace
 
+from trued.model import CommandCheck, Outcomes, Tried
+from trued.proof.room.bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
+from trued.proof.room.clean_room import meddled
+from trued.proof.room.command_drivers import as_on_base, changed_drivers
+from trued.proof.room.frozen_files import own_drivers
 from trued.protocols import Ran
-from trued.types import CommandCheck, Outcomes, Tried
-
-from ..room.bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
-from ..room.cleanroom import meddled
-from ..room.drivers import as_on_base, changed_drivers
-from ..room.frozen import own_drivers
 
 ID = "command"
 MOST_SETTINGS = 4  # files that may be settings or may be looked at: each is also tried as the head has it

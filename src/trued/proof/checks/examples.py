@@ -3,15 +3,15 @@
 import json
 from dataclasses import dataclass, field
 
-from trued.nouns import counted
+from trued.model import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
+from trued.proof.checks import http as exchanges
+from trued.proof.checks.command_lines import line_flaw, run
+from trued.proof.checks.function_calls import call, call_flaw
+from trued.proof.room import node
+from trued.proof.room.bench import Bench, Fact, Wanted, capped, told
+from trued.proof.room.clean_room import footprint
 from trued.protocols import Ran
-from trued.types import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
-
-from ..room.bench import Bench, Fact, Wanted, capped, told
-from ..room.cleanroom import footprint
-from . import exchanges, node
-from .calls import call, call_flaw
-from .lines import line_flaw, run
+from trued.support.plurals import counted
 
 BOUND_S = 30.0  # for a case that an agent wrote down: the engine waits no longer, whatever it says
 LEFT = "examples left files in the checkout, where later ones can read them"  # by no name: a head could choose it

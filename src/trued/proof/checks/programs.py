@@ -4,8 +4,8 @@ import re
 import shutil
 from collections.abc import Sequence
 
-from ..room.bench import SYSTEM_PATH, Bench
-from . import node
+from trued.proof.room import node
+from trued.proof.room.bench import SYSTEM_PATH, Bench
 
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
 _NODE = ("node", "nodejs")

@@ -5,13 +5,16 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
-from trued.types import Outcomes, TestsCheck
-
-from ..room.bench import Bench, Fact, Wanted, capped, void
-from ..room.frozen import below
-from . import e2e
-from .runners import gotests, nodes, pytests, reports, unittests
-from .runners.commands import Asked, named_in, recognised
+from trued.model import Outcomes, TestsCheck
+from trued.proof.room.bench import Bench, Fact, Wanted, capped, void
+from trued.proof.room.frozen_files import below
+from trued.proof.runners import browser_tests as e2e
+from trued.proof.runners import go as gotests
+from trued.proof.runners import node as nodes
+from trued.proof.runners import pytest as pytests
+from trued.proof.runners import report_files as reports
+from trued.proof.runners import unittest as unittests
+from trued.proof.runners.command_parser import Asked, named_in, recognised
 
 Runner: TypeAlias = Callable[[TestsCheck, Asked, Bench, Wanted], Awaitable[Fact]]
 RUNNERS: Mapping[str, Runner] = {

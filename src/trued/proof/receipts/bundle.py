@@ -9,9 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from trued.errors import BadInput
-from trued.types import Contract, Evidence
-
-from ..contract import canonical, contract_hash
+from trued.model import Contract, Evidence
+from trued.proof.contract import canonical, contract_hash
 
 MANIFEST = "bundle.json"
 FORMAT = "trued contract bundle 1"

@@ -10,9 +10,8 @@ from typing import Any, Protocol
 from pydantic import ValidationError
 
 from trued.errors import BadInput
-from trued.types import Grade
-
-from .statement import SIGNED, UNSIGNED, Beyond, Statement, canonical, differences, statement, tally
+from trued.model import Grade
+from trued.proof.receipts.statement import SIGNED, UNSIGNED, Beyond, Statement, canonical, differences, statement, tally
 
 __all__ = ["Beyond", "Receipt", "Signer", "Statement", "differences", "key_id", "parsed", "receipt", "statement"]
 

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trued import durable
 from trued.errors import BadInput, CannotJudge, StateFailed
-
-from .receipt import Receipt, key_id, message
+from trued.proof.receipts.receipt import Receipt, key_id, message
+from trued.support import atomic_files as durable
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey

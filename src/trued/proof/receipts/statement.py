@@ -10,10 +10,9 @@ from typing import Any, Final, Literal, TypeAlias
 from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from trued.types import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
-
-from ..contract import concluded, contract_hash
-from ..room.bench import check_hash
+from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
+from trued.proof.contract import concluded, contract_hash
+from trued.proof.room.bench import check_hash
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
 PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"

@@ -9,16 +9,15 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from trued.model import Check, Network, Outcomes, Serve, Shot, Tried
+from trued.proof.room import node
+from trued.proof.room.browser_stage import Stage
+from trued.proof.room.coverage import Measuring
+from trued.proof.room.interpreter import Interpreter
+from trued.proof.room.services import attended
 from trued.protocols import Command, Ran, Workspace
-from trued.types import Check, Network, Outcomes, Serve, Shot, Tried
 
-from ..checks import node
-from .interpreter import Interpreter
-from .measuring import Measuring
-from .services import attended
-from .stage import Stage
-
-INSIDE = Path(__file__).parents[1] / "inside"
+INSIDE = Path(__file__).parents[1] / "probes"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are told at the end of an output
 _CONTROLS = re.compile(

@@ -15,15 +15,14 @@ from pathlib import Path
 
 from packaging.utils import canonicalize_name
 
-from trued import durable
 from trued.errors import CannotJudge, StateFailed
+from trued.model import Evidence, Outcomes
+from trued.proof.room.bench import WHOLE, capped
+from trued.proof.room.dependencies import TOOLS, Declared, brings, declared, is_manifest, missing, parsed
+from trued.proof.room.interpreter import Interpreter, at, trusted
+from trued.proof.room.virtualenv import make, registries
 from trued.protocols import Command, Workspace
-from trued.types import Evidence, Outcomes
-
-from .bench import WHOLE, capped
-from .interpreter import Interpreter, at, trusted
-from .manifest import TOOLS, Declared, brings, declared, is_manifest, missing, parsed
-from .packages import make, registries
+from trued.support import atomic_files as durable
 
 FOLDER = "environments"
 BUILD_S = 900.0

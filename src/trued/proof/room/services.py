@@ -10,10 +10,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from trued.errors import CannotJudge
+from trued.model import Serve
 from trued.protocols import Command, Ran, Workspace
-from trued.types import Serve
 
-ATTENDED = Path(__file__).parents[1] / "inside" / "attended.py"
+ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 
 async def attended(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:

@@ -1,0 +1,42 @@
+"""`acp:PROGRAM ARGS`: any agent that speaks the Agent Client Protocol on its stdin and stdout."""
+
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+from trued.agents.adapters.command import seen
+from trued.agents.driver import acp
+from trued.agents.driver.agent import Agent
+from trued.agents.driver.discovery import Found
+from trued.agents.driver.program import Program
+from trued.errors import BadInput
+from trued.wire import Order
+
+
+def named(line: str) -> Agent:
+    """The agent of this command line."""
+    try:
+        program, *arguments = shlex.split(line)
+    except ValueError as error:
+        raise BadInput(
+            f"{line!r} is no command line: {error}", then="write acp:PROGRAM ARGS, and mind its quotes"
+        ) from error
+
+    def begin(order: Order, found: Found) -> Program:
+        path, shown = seen(found.path, arguments, Path(order.folder))
+        return acp.spoken(order, acp.Choice((path, *arguments), readable=shown))
+
+    install = f"install {program}, or write an absolute path"
+    return replace(AGENT, program=program, install=install, begin=begin)
+
+
+AGENT = Agent(
+    title="any agent that speaks ACP",
+    capabilities=acp.CAPABILITIES,
+    argument=":PROGRAM ARGS",
+    fold=acp.fold,
+    lost=acp.LOST,
+    extra="acp",
+    modules=("acp",),
+    named=named,
+)

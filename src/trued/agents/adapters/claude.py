@@ -1,0 +1,153 @@
+"""Claude Code, by its stream of JSON events."""
+
+import json
+from typing import Any
+
+from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.discovery import Found
+from trued.agents.driver.program import Program
+from trued.agents.driver.transcript import Heard
+from trued.protocols import Capabilities
+from trued.wire import Order, Usage
+
+TOOLS = {
+    "read": ("Read",),
+    "edit": ("Edit", "Write", "NotebookEdit"),
+    "search": ("Glob", "Grep"),
+    "execute": ("Bash",),
+    "web": ("WebFetch", "WebSearch"),
+    "browser": (),
+}
+STARTERS = ("Task", "Agent", "Workflow", "SendMessage")  # tools that would begin another agent
+MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus", "haiku": "haiku", "sonnet": "sonnet", "opus": "opus"}
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",  # waiting is the engine's: it frees the slot and shows the time
+    "CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1",
+    "CLAUDE_CODE_DISABLE_CLAUDE_MDS": "1",  # the project's instructions come with the brief, as text
+    "MAX_STRUCTURED_OUTPUT_RETRIES": "3",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+ERRORS = {"error_max_budget_usd": "budget", "error_max_structured_output_retries": "contract"}
+
+
+def begin(order: Order, found: Found) -> Program:
+    tools = [name for tool in order.tools for name in TOOLS[tool]]
+    words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
+    words += ["--tools", ",".join(tools), "--allowedTools", ",".join(tools)]
+    if order.bring:
+        words += ["--setting-sources", "project"]
+    else:
+        words += ["--setting-sources", "", "--strict-mcp-config", "--disable-slash-commands"]
+    words += ["--resume", order.session] if order.resume else ["--session-id", order.session]
+    words += ["--json-schema", json.dumps(order.schema)] if order.schema else []
+    if model := model_of(order, MODELS):
+        words += ["--model", model]
+    if order.allowance.usd:
+        words += ["--max-budget-usd", f"{order.allowance.usd:.4f}"]
+    return Program(tuple(words), order.brief.encode(), variables=QUIET)
+
+
+def fold(event: dict[str, Any], heard: Heard) -> None:
+    kind, sub = event["type"], event.get("subtype", "")
+    heard.session(event.get("session_id", ""))
+    if kind == "system" and sub == "api_retry":
+        heard.refused(str(event.get("error")), status=event.get("error_status") or 0, final=False)
+    elif kind == "system" and sub == "compact_boundary":
+        heard.compacted((event.get("compact_metadata") or {}).get("pre_tokens", 0))
+    elif kind == "rate_limit_event":
+        _window(event["rate_limit_info"], heard)
+    elif kind == "assistant":
+        _said(event["message"], heard)
+    elif kind == "user" and isinstance(event["message"]["content"], list):
+        for block in event["message"]["content"]:
+            if block.get("type") == "tool_result":
+                heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+    elif kind == "result":
+        _ended(event, heard)
+
+
+def _window(told: dict[str, Any], heard: Heard) -> None:
+    """Of a subscription: the window that it speaks of, and all of them where it tells."""
+    name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
+    heard.window(name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected")
+    for each, window in (told.get("unifiedWindows") or {}).items():
+        heard.window(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
+
+
+def _said(message: dict[str, Any], heard: Heard) -> None:
+    for block in message["content"]:
+        if block["type"] == "text":
+            heard.says(block["text"])
+        elif block["type"] == "tool_use":
+            what = json.dumps(block["input"], ensure_ascii=False)
+            if block["name"] in STARTERS:
+                heard.started_agent(f"{block['name']} {what}")
+            heard.tool(block["name"], block["id"], what)
+    # One message comes in several events, each with the usage of the whole: its id says which they are.
+    if (usage := _usage(message["usage"])).tokens_in and message["id"] != heard.last:
+        heard.last = message["id"]
+        heard.request(usage)
+
+
+def _ended(event: dict[str, Any], heard: Heard) -> None:
+    usage = _usage(event["usage"])
+    peak, requests = heard.usage.peak, heard.usage.requests
+    cost = event.get("total_cost_usd")
+    heard.used(
+        Usage(
+            max(usage.tokens_in, heard.usage.tokens_in),  # an answer that it gives up on is not in its own sum
+            max(usage.tokens_out, heard.usage.tokens_out),
+            usage.tokens_cached,
+            peak or usage.tokens_in + usage.tokens_out,
+            cost or 0.0,
+            estimated=False,
+            cost="reported" if cost else "",  # nothing for many tokens is a price that it does not know
+            requests=requests,
+        )
+    )
+    heard.text, heard.finished = event.get("result") or "", True
+    heard.structured = event.get("structured_output")
+    for denial in event.get("permission_denials") or ():
+        heard.denied(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+    if event.get("is_error"):
+        said = heard.text or "; ".join(map(str, event.get("errors") or ())) or event.get("subtype", "")
+        heard.refused(said, kind=ERRORS.get(event.get("subtype", ""), ""), status=event.get("api_error_status") or 0)
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    cached = told.get("cache_read_input_tokens") or 0
+    sent = (told.get("input_tokens") or 0) + (told.get("cache_creation_input_tokens") or 0) + cached
+    return Usage(sent, told.get("output_tokens") or 0, cached)
+
+
+AGENT = Agent(
+    title="Claude Code",
+    program="claude",
+    install="npm install -g @anthropic-ai/claude-code",
+    capabilities=Capabilities(
+        resume=True,
+        chosen_session=True,
+        native_schema=True,
+        native_budget=True,
+        reports_usage=True,
+        reports_cost=True,
+        running_usage=True,
+        withholds_tools=True,
+        vendor="anthropic",
+    ),
+    login=Login(
+        keys=("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"),
+        tokens=("CLAUDE_CODE_OAUTH_TOKEN",),
+        files=(".claude/.credentials.json",),
+        along=("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS", "ANTHROPIC_MODEL"),
+        how="run `claude` once and log in, or set ANTHROPIC_API_KEY",
+    ),
+    models=MODELS,
+    begin=begin,
+    fold=fold,
+    brings=True,
+    lost=("No conversation found with session ID",),
+    taken=("is already in use",),
+)

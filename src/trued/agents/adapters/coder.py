@@ -1,0 +1,107 @@
+"""Raw models of any provider, with the few tools of a coder: a key is enough, and nobody's program is needed."""
+
+import json
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trued.agents.driver.agent import Agent, Login
+from trued.agents.driver.discovery import Found
+from trued.agents.driver.program import Program
+from trued.agents.driver.providers import PROVIDERS, vendor_of
+from trued.agents.driver.transcript import Heard
+from trued.errors import BadInput
+from trued.protocols import Capabilities
+from trued.wire import Order, Usage
+
+DRIVING = Path(__file__).resolve().parents[1] / "driver"
+INSIDE = str(DRIVING / "inside" / "coder_agent.py")
+GIVEN = ("brief", "schema", "session", "resume", "tools")
+
+
+def begin(order: Order, _found: Found) -> Program:
+    provider, _, model = order.agent.partition(":")[2].partition(":")
+    known = PROVIDERS[provider]
+    words = (DRIVING / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
+    told: dict[str, Any] = {
+        "model": f"{known.known_as or provider}:{model}",
+        "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
+        "tokens": order.allowance.tokens,
+        **{name: getattr(order, name) for name in GIVEN},
+    }
+
+    def with_keys(variables: Mapping[str, str]) -> Program:
+        """By stdin: whatever the model starts could read an environment."""
+        keys = {name: variables[name] for name in (*known.keys, *known.along) if variables.get(name)}
+        return Program(
+            (sys.executable, "-PsB", INSIDE),
+            json.dumps({**told, "keys": keys}).encode(),
+            (sys.prefix, sys.base_prefix, INSIDE),
+            dict.fromkeys(keys, ""),
+        )
+
+    return replace(with_keys({}), adapted=with_keys)
+
+
+def fold(event: dict[str, Any], heard: Heard) -> None:
+    """Its events were made for this: most are a word of `Heard` with its arguments."""
+    words: dict[str, Callable[..., None]] = {
+        "session": heard.session,
+        "says": heard.says,
+        "tool": heard.tool,
+        "tool ended": heard.tool_ended,
+        "denied": heard.denied,
+        "compacted": heard.compacted,
+        "refused": heard.refused,
+    }
+    kind = event.pop("type")
+    if kind in words:
+        words[kind](**event)
+    elif kind == "usage":
+        heard.request(Usage(event["sent"], event["said"], event["cached"]))
+    elif kind == "finished":
+        heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
+
+
+def named(rest: str) -> Agent:
+    """The agent by its provider: only the key of that one is let through, and whose model it is can be known."""
+    provider, _, model = rest.partition(":")
+    if provider not in PROVIDERS or not model.strip():
+        what = (
+            f"the agent coder:{rest} names no model" if provider in PROVIDERS else f"no provider {provider!r} is known"
+        )
+        raise BadInput(what, then=f"write coder:PROVIDER:MODEL, with one of {', '.join(PROVIDERS)}")
+    known = PROVIDERS[provider]
+    login = Login(keys=known.keys, along=known.along, how=f"set {' or '.join(known.keys)}")
+    return replace(
+        AGENT, login=login, capabilities=replace(AGENT.capabilities, vendor=vendor_of(provider, model)), named=None
+    )
+
+
+AGENT = Agent(
+    title="a raw model of any provider",
+    program=sys.executable,
+    install="pip install 'trued[models]'",
+    extra="models",
+    modules=("pydantic_ai", "pydantic_ai_harness"),
+    argument=":PROVIDER:MODEL",
+    capabilities=Capabilities(
+        resume=True,
+        chosen_session=True,
+        native_schema=True,
+        reports_usage=True,
+        running_usage=True,
+        withholds_tools=True,
+    ),
+    login=Login(
+        keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
+        how="set the key of a provider, ANTHROPIC_API_KEY or OPENAI_API_KEY for example",
+    ),
+    begin=begin,
+    fold=fold,
+    lost=("there is no session",),
+    taken=("there is already a session",),
+    named=named,
+)

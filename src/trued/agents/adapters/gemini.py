@@ -1,0 +1,158 @@
+"""Gemini CLI, by its stream of JSON events."""
+
+import json
+import os
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.discovery import Found
+from trued.agents.driver.program import Program, Stop
+from trued.agents.driver.provider_errors import Refusal
+from trued.agents.driver.session_log import Diary, counted
+from trued.agents.driver.transcript import Heard
+from trued.protocols import Capabilities
+from trued.wire import Order, Usage
+
+SETTINGS, POLICY, OAUTH = ".gemini/settings.json", ".gemini/of-the-role.toml", ".gemini/oauth_creds.json"
+CHAT = ".gemini/tmp/*/chats/session-*-{:.8}.jsonl"
+TOOLS = {
+    "read": ("read_file", "read_many_files", "list_directory"),
+    "edit": ("replace", "write_file"),
+    "search": ("glob", "grep_search"),
+    "execute": ("run_shell_command",),
+    "web": ("google_web_search", "web_fetch"),
+    "browser": (),
+}
+STARTERS = ("invoke_agent",)
+FAILED, WAITS = re.compile(r"Attempt \d+ failed"), re.compile(r"Retrying after (\d{1,12})ms")
+PATIENCE_MS = 20_000  # longer waits are the engine's: it frees the slot and shows the time
+AT_SIGN = re.compile(r"(?<!\\)@")
+MODELS = {"small": "flash-lite", "medium": "flash", "large": "pro"}
+OFF = {"enabled": False}
+QUIET: dict[str, Any] = {
+    "general": {
+        "enableAutoUpdate": False,
+        "checkpointing": OFF,
+        "plan": OFF,
+        "sessionRetention": OFF,
+        "maxAttempts": 2,
+    },
+    "admin": {"mcp": OFF, "extensions": OFF, "skills": OFF},
+    "advanced": {"ignoreLocalEnv": True},
+    "context": {"fileName": ["no-such-file.md"]},  # the project's instructions come with the brief, as text
+    "privacy": {"usageStatisticsEnabled": False},
+    "experimental": {"enableAgents": False},
+    "useWriteTodos": False,
+    **dict.fromkeys(("hooksConfig", "ide", "skills", "telemetry"), OFF),
+}
+ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRedirection = true\n"
+
+
+def begin(order: Order, found: Found) -> Program:
+    tools = [name for tool in order.tools for name in TOOLS[tool]]
+    words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
+    words += ["--policy", str(Path(order.home, POLICY))]
+    words += ["--resume" if order.resume else "--session-id", order.session]
+    if model := model_of(order, MODELS):
+        words += ["--model", model]
+    # Not trusted: settings, commands, servers and .env of the project stay out.
+    variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
+    diary = Diary(order, CHAT, _recorded, order.session)
+    brief = _literal(order.brief).encode()
+    program = Program(tuple(words), brief, variables=variables, overheard=_overheard, look=diary)
+    lent = Path(order.home, OAUTH).exists()
+
+    def adapted(given: Mapping[str, str]) -> Program:
+        login = "oauth-personal" if lent else "gemini-api-key" if given.get("GEMINI_API_KEY") else "vertex-ai"
+        files = {SETTINGS: json.dumps(_settings(tools, login)), POLICY: ALLOWED.format(json.dumps(tools))}
+        return replace(program, files={name: content.encode() for name, content in files.items()})
+
+    return replace(program, adapted=adapted)
+
+
+def _settings(tools: list[str], login: str) -> dict[str, Any]:
+    security = {"folderTrust": OFF, "auth": {"selectedType": login}, "environmentVariableRedaction": {"enabled": True}}
+    shell = {"enableInteractiveShell": False}
+    return {**QUIET, "tools": {"core": tools, "sandbox": False, "shell": shell}, "security": security}
+
+
+def _literal(brief: str) -> str:
+    """An at sign would bring in files and folders that are named so, and part addresses."""
+    words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
+    return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
+
+
+def fold(event: dict[str, Any], heard: Heard) -> None:
+    kind = event["type"]
+    if kind == "init":
+        heard.session(event["session_id"])
+    elif kind == "message" and event["role"] == "assistant":
+        heard.text += event["content"]
+    elif kind == "tool_use":
+        heard.says(heard.text)
+        heard.text = ""  # what it says before a tool is no answer
+        what = json.dumps(event["parameters"], ensure_ascii=False)
+        if event["tool_name"] in STARTERS:
+            heard.started_agent(f"{event['tool_name']} {what}")
+        heard.tool(event["tool_name"], event["tool_id"], what)
+    elif kind == "tool_result":
+        if "requires user confirmation" in str(event.get("output")):
+            heard.denied(event["tool_id"].partition("__")[0])
+        heard.tool_ended(event["tool_id"], failed=event["status"] != "success")
+    elif kind == "error":
+        heard.refused(str(event["message"]), final=False)
+    elif kind == "result":
+        _ended(event, heard)
+
+
+def _overheard(line: str, heard: Heard) -> None:
+    """It waits as long as it is told to, and says so here alone."""
+    if FAILED.match(line):
+        heard.refused(line, final=False)
+    if (wait := WAITS.search(line)) and int(wait[1]) > PATIENCE_MS:
+        heard.refusal = Refusal("rate", time.time() + int(wait[1]) / 1000, line)
+        heard.stop = heard.stop or Stop("rate", line)
+
+
+def _recorded(line: dict[str, Any], heard: Heard) -> None:
+    # One message is written again when its tools have run: its id says that it is the same.
+    if line["type"] == "gemini" and line["id"] != heard.last:
+        heard.last, told = line["id"], line["tokens"]
+        counted(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), heard)
+
+
+def _ended(event: dict[str, Any], heard: Heard) -> None:
+    told = event.get("stats") or {}
+    if told.get("total_tokens"):
+        used = Usage(told["input_tokens"], told["total_tokens"] - told["input_tokens"], told.get("cached") or 0)
+        heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
+    heard.says(heard.text)
+    heard.finished = True
+    if event["status"] != "success" and not heard.stop:
+        heard.refused(str((event.get("error") or {}).get("message")))
+
+
+CAN = Capabilities(resume=True, chosen_session=True, withholds_tools=True, vendor="google")
+PLACE = ("GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION")
+AGENT = Agent(
+    title="Gemini CLI",
+    program="gemini",
+    install="npm install -g @google/gemini-cli",
+    capabilities=replace(CAN, reports_usage=True, running_usage=True),
+    login=Login(
+        keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+        files=(OAUTH, ".gemini/google_accounts.json"),
+        along=("GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL", *PLACE),
+        how="run `gemini` once and log in, or set GEMINI_API_KEY",
+    ),
+    models=MODELS,
+    begin=begin,
+    fold=fold,
+    lost=("Invalid session identifier", "No previous sessions found"),
+    taken=("already exists",),
+)

@@ -1,0 +1,120 @@
+"""Qwen Code, by its stream of JSON events: any model behind an OpenAI-compatible address, or Qwen's own log-in."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from trued.agents.driver.agent import Agent, Login, model_of
+from trued.agents.driver.discovery import Found
+from trued.agents.driver.program import Program
+from trued.agents.driver.transcript import Heard
+from trued.protocols import Capabilities
+from trued.wire import Order, Usage
+
+TOOLS = {
+    "read": ("read_file", "list_directory"),
+    "edit": ("edit", "write_file"),
+    "search": ("glob", "grep_search"),
+    "execute": ("run_shell_command",),
+    "web": ("web_fetch",),
+    "browser": (),
+}
+ANSWER = "structured_output"
+STARTERS = ("agent", "send_message")  # tools that would begin another agent
+NEVER = (*STARTERS, "task_stop", "skill", "tool_search", "ask_user_question", "exit_plan_mode")
+SETTINGS, TRUST = ".qwen/ours.json", ".qwen/trustedFolders.json"  # above those of the user: nothing of theirs is taken
+KEPT_OUT = {
+    "context": {"fileName": ["none"]},  # the project's instructions come with the brief, as text
+    "disableAllHooks": True,
+    "general": {"enableAutoUpdate": False, "gitCoAuthor": {"commit": False, "pr": False}},
+    "memory": {"enableManagedAutoMemory": False},
+    "model": {"generationConfig": {"maxRetries": 0}},  # waiting is the engine's: it frees the slot and shows the time
+    "privacy": {"usageStatisticsEnabled": False},
+    "security": {"folderTrust": {"enabled": True}},  # settings and .env of the project could send the key elsewhere
+    "tools": {"shell": {"enableInteractiveShell": False}},  # a terminal is slower, and not every sandbox has one
+}
+FAILED = "[API Error:"  # in place of a text of the model's
+PLAIN = "Model produced plain text"  # in place of the answer's tool: it is read all the same
+CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
+
+
+def begin(order: Order, found: Found) -> Program:
+    tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
+    words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
+    words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
+    words += ["--resume" if order.resume else "--session-id", order.session]
+    words += ["--json-schema", json.dumps(order.schema)] if order.schema else []
+    words += ["--model", model] if (model := model_of(order, {})) else []
+    quiet = {"QWEN_CODE_SYSTEM_SETTINGS_PATH": f"{order.home}/{SETTINGS}"}
+    trust = {os.path.realpath(order.folder): "DO_NOT_TRUST"}
+    files = {SETTINGS: json.dumps(KEPT_OUT).encode(), TRUST: json.dumps(trust).encode()}
+    program = Program(tuple(words), order.brief.encode(), variables=quiet, files=files)
+
+    def adapted(given: Mapping[str, str]) -> Program:
+        login = ("--auth-type", "openai" if "OPENAI_API_KEY" in given else "qwen-oauth")
+        return replace(program, argv=(*program.argv, *login))
+
+    return replace(program, adapted=adapted)
+
+
+def fold(event: dict[str, Any], heard: Heard) -> None:
+    kind = event["type"]
+    heard.session(event.get("session_id", ""))
+    if kind == "assistant":
+        _said(event["message"], heard)
+    elif kind == "user" and isinstance(event["message"]["content"], list):
+        for block in event["message"]["content"]:
+            if block.get("type") == "tool_result":
+                heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
+    elif kind == "result":
+        _ended(event, heard)
+
+
+def _said(message: dict[str, Any], heard: Heard) -> None:
+    for block in message["content"]:
+        if block["type"] == "text":
+            heard.text = block["text"]
+            heard.says(block["text"])
+        elif block["type"] == "tool_use":
+            what = json.dumps(block["input"], ensure_ascii=False)
+            if block["name"] in STARTERS:
+                heard.started_agent(f"{block['name']} {what}")
+            heard.tool(block["name"], block["id"], what)
+    used = message.get("usage") or {}
+    if used.get("input_tokens") and message["id"] != heard.last:
+        heard.last = message["id"]
+        cached = used.get("cache_read_input_tokens") or 0
+        heard.request(Usage(used["input_tokens"], used.get("output_tokens") or 0, cached))
+
+
+def _ended(event: dict[str, Any], heard: Heard) -> None:
+    """What it says of usage counts the whole session again: each message has told of its own."""
+    heard.finished, heard.structured = True, event.get("structured_result")
+    heard.text = event.get("result") or heard.text
+    for denial in event.get("permission_denials") or ():
+        heard.denied(str(denial.get("tool_name")), json.dumps(denial.get("tool_input"), ensure_ascii=False))
+    said = str((event.get("error") or {}).get("message") or event.get("subtype"))
+    if heard.text.startswith(FAILED):
+        heard.refused(heard.text.strip("[]"))
+    elif event.get("is_error") and PLAIN not in said:
+        heard.refused(said)
+
+
+AGENT = Agent(
+    title="Qwen Code",
+    program="qwen",
+    install="npm install -g @qwen-code/qwen-code",
+    capabilities=replace(CAN, withholds_tools=True),
+    login=Login(
+        keys=("OPENAI_API_KEY",),
+        files=(".qwen/oauth_creds.json",),
+        along=("OPENAI_BASE_URL", "OPENAI_MODEL"),
+        how="set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run `qwen` once and log in",
+    ),
+    begin=begin,
+    fold=fold,
+    lost=("No saved session found with ID",),
+    taken=("is already in use",),
+)

@@ -1,0 +1,124 @@
+"""The public fake: an agent that is a few lines of Python, inside this process or in one of its own."""
+
+import inspect
+import json
+import sys
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from trued.agents.driver.agent import Agent
+from trued.agents.driver.inside import stage
+from trued.agents.driver.program import Ended, Launch, Program, estimated, failed, not_well
+from trued.agents.driver.reply_contract import Broken, kept, parsed
+from trued.protocols import Capabilities, Tell
+from trued.wire import Order, Report, Usage
+
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
+
+Played: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
+Script: TypeAlias = Callable[[Order], Played | Awaitable[Played]]
+
+
+class ScriptFailed(Exception):
+    """Raised by a script to fail as an agent fails."""
+
+
+class ScriptedRuntime:
+    """A function in this process plays every agent: no supervisor, no sandbox. `orders` is what it was asked."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._sessions: set[str] = set()
+        self.orders: list[Order] = []
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        began, start = time.time(), time.monotonic()
+        report = await kept(order, self._play, tell, remembers=True)
+        return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
+
+    async def _play(self, order: Order) -> Report:
+        self.orders.append(order)
+        resumed = order.resume and order.session in self._sessions
+        self._sessions.add(order.session)
+        try:
+            played = self._script(order)
+            if inspect.isawaitable(played):
+                played = await played
+        except ScriptFailed as error:
+            return failed(order, "crashed", str(error))
+        reply, usage = played if isinstance(played, tuple) else (played, estimated(order, len(json.dumps(played))))
+        return Report(
+            order.call, order.attempt, "done", reply=reply, session=order.session, resumed=resumed, usage=usage
+        )
+
+
+class ScriptedProcess:
+    """`scripted:FILE.py[#NAME]`: the function of the role's name, or NAME, in a process confined like any agent's."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        where, _, name = order.agent.partition(":")[2].partition("#")
+        script = Path(where).expanduser().resolve()
+        if not script.is_file():
+            return failed(order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path")
+        program = _program(order, script, name or order.role.replace("-", "_"))
+        ended = await self._launch(order, program, lambda line: tell("log", text=line))
+        return not_well(order, ended) or _report(order, ended, tell)
+
+
+def _program(order: Order, script: Path, name: str) -> Program:
+    shown = ("role", "brief", "schema", "session", "attempt", "run", "key", "resume", "tools", "model")
+    stdin = json.dumps({each: getattr(order, each) for each in shown}, ensure_ascii=False).encode()
+    player = str(Path(stage.__file__).resolve())
+    return Program(
+        # By its path and without the working folder in front: nothing in the clone can stand in for a module.
+        (sys.executable, "-P", "-s", "-B", player, str(script), name),
+        stdin,
+        (sys.prefix, sys.base_prefix, player, str(script)),
+    )
+
+
+def _report(order: Order, ended: Ended, tell: Tell) -> Report:
+    try:
+        told = parsed(ended.stdout)
+        reply = told["reply"]
+    except (Broken, KeyError) as error:
+        return failed(order, "contract", f"the script's answer cannot be read: {error}", reaped=ended.reaped)
+    usage = estimated(order, len(json.dumps(reply)))
+    if not isinstance(reply, dict):
+        why = f"the script returned {type(reply).__name__}, and one JSON object is needed"
+        return failed(order, "contract", why, reaped=ended.reaped, usage=usage)
+    if simulated := told.get("usage"):
+        usage = Usage(**simulated)
+        tell("usage", simulated=True, **simulated)
+    return Report(
+        order.call,
+        order.attempt,
+        "done",
+        reply=reply,
+        session=order.session,
+        resumed=bool(told.get("resumed")),
+        reaped=ended.reaped,
+        usage=usage,
+    )
+
+
+AGENT = Agent(
+    title="a script of replies, for tests and demonstrations: it is no model",
+    capabilities=CAPABILITIES,
+    argument=":FILE",
+    runtime=ScriptedProcess,
+)

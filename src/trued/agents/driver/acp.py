@@ -1,0 +1,197 @@
+"""Any agent that speaks ACP: how its client is begun beside it in the sandbox, and what that client tells."""
+
+import json
+import sys
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from trued.agents.driver.inside import acp_client
+from trued.agents.driver.program import Program, Stop
+from trued.agents.driver.provider_errors import refusal
+from trued.agents.driver.transcript import Heard
+from trued.protocols import Capabilities
+from trued.wire import Order, Usage
+
+# The protocol's kinds of tools by our names for them. Thinking is nobody's business.
+KINDS = {
+    "read": ("read",),
+    "edit": ("edit", "delete", "move"),
+    "search": ("search",),
+    "execute": ("execute",),
+    "web": ("fetch",),
+    "browser": (),
+}
+# What the protocol has, and most agents of it: one that has less says so when it is asked for it.
+CAPABILITIES = Capabilities(resume=True, early_session=True, reports_usage=True)
+LOST = (acp_client.LOST,)
+STARTERS = {"task", "agent", "delegate", "subagent"}  # names of tools that would begin another agent
+WELL = ("end_turn", "max_tokens", "max_turn_requests")  # whether the answer is whole, its contract tells
+AUTH_REQUIRED = -32000
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """How one agent is begun: its own command line, and what it is asked for when its session is there."""
+
+    argv: tuple[str, ...]
+    model: str = ""
+    mode: str = ""
+    readable: tuple[str, ...] = ()
+    variables: Mapping[str, str] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    told: str = ""  # a file to which a plugin of ours writes what the protocol has no word for
+
+
+def spoken(order: Order, choice: Choice) -> Program:
+    """Our client with the order on its stdin; the agent is its child."""
+    kinds = ["think", *(kind for tool in order.tools for kind in KINDS[tool])]
+    told = {
+        "argv": choice.argv,
+        "folder": order.folder,
+        "prompt": order.brief,
+        "session": order.native if order.resume else "",
+        "resume": order.resume,
+        "model": choice.model,
+        "mode": choice.mode,
+        "kinds": kinds,
+        "told": choice.told,
+    }
+    client = str(Path(acp_client.__file__).resolve())
+    return Program(
+        # By its path and without the working folder in front: nothing in the clone can stand in for a module.
+        (sys.executable, "-P", "-s", "-B", client),
+        json.dumps(told, ensure_ascii=False).encode(),
+        (sys.prefix, sys.base_prefix, client, *choice.readable),
+        choice.variables,
+        files=choice.files,
+    )
+
+
+def fold(event: dict[str, Any], heard: Heard) -> None:
+    kind = event["event"]
+    if kind == "session":
+        heard.session(event["id"])
+    elif kind == "update":
+        _updated(event["update"], heard)
+    elif kind == "request":
+        _requested(event, heard)
+    elif kind == "compacted":
+        heard.compacted()
+    elif kind == "permission":
+        _permitted(event, heard)
+    elif kind == "answered":
+        _answered(event["response"], heard)
+    elif kind == "refused":
+        _refused(event, heard)
+
+
+def _updated(update: dict[str, Any], heard: Heard) -> None:
+    kind = update["sessionUpdate"]
+    if kind == "agent_message_chunk":
+        _said(update, heard)
+    elif kind in ("tool_call", "tool_call_update"):
+        _tool(update, heard)
+    elif kind == "usage_update":
+        _told_usage(update, heard)
+
+
+def _said(update: dict[str, Any], heard: Heard) -> None:
+    if (message := update.get("messageId") or "") != heard.last:
+        _spoken(heard)
+        heard.last = message
+    heard.text += (update.get("content") or {}).get("text") or ""
+    if len(heard.text) > (most := heard.order.limits.output_bytes):
+        heard.stop = Stop("output", f"it said more than {most} characters in one message, and was ended")
+    if usage := (update.get("_meta") or {}).get("usage"):
+        heard.request(_usage(usage))
+
+
+def _spoken(heard: Heard) -> None:
+    """A message is over: what it says is no answer, unless it stays the last."""
+    heard.says(heard.text)
+    heard.text = ""
+
+
+def _tool(update: dict[str, Any], heard: Heard) -> None:
+    """It is at work when its input is whole; before that the model is still talking. Some are told of at their end."""
+    status, id = update.get("status"), update["toolCallId"]
+    if update["sessionUpdate"] == "tool_call":
+        _spoken(heard)
+    whole = status in ("in_progress", "completed", "failed") or set(update.get("rawInput") or {}) - {"cwd"}
+    if whole and id not in heard.running:
+        _begun(update, heard)
+    if status in ("completed", "failed"):
+        heard.tool_ended(id, failed=status == "failed")
+
+
+def _begun(update: dict[str, Any], heard: Heard) -> None:
+    _spoken(heard)
+    title, kind = str(update.get("title") or ""), update.get("kind") or "other"
+    name = str((update.get("_meta") or {}).get("toolName") or (title if kind == "other" else kind))
+    what = json.dumps(update.get("rawInput") or title, ensure_ascii=False)
+    if {name.lower(), title.lower()} & STARTERS:
+        heard.started_agent(f"{name} {what}")
+    heard.tool(name, update["toolCallId"], what)
+
+
+def _permitted(event: dict[str, Any], heard: Heard) -> None:
+    tool = event["tool"]
+    name = f"{tool.get('kind') or 'an unknown kind of tool'}"
+    what = str(tool.get("title") or json.dumps(tool.get("rawInput") or {}, ensure_ascii=False))
+    if event["allowed"]:
+        heard.tell("permission", tool=name, what=what[:500], answer="allowed")
+    else:
+        heard.denied(name, what)
+
+
+def _requested(event: dict[str, Any], heard: Heard) -> None:
+    if event["sent"] or event["said"]:
+        cost = float(event["cost"] or 0.0)
+        kind = "reported" if cost else ""
+        heard.request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
+
+
+def _told_usage(update: dict[str, Any], heard: Heard) -> None:
+    """What the context holds now, and what the whole session has cost so far."""
+    usage = replace(heard.usage, peak=max(heard.usage.peak, update.get("used") or 0))
+    cost = update.get("cost") or {}
+    if cost.get("currency") == "USD" and cost.get("amount"):
+        spent = max(0.0, float(cost["amount"]) - heard.order.before.cost_usd)
+        usage = replace(usage, cost_usd=spent, cost="reported")
+    heard.used(usage)
+
+
+def _answered(response: dict[str, Any], heard: Heard) -> None:
+    quota = ((response.get("_meta") or {}).get("quota") or {}).get("token_count") or {}
+    told = _usage(response.get("usage") or {})
+    if quota:
+        told = Usage(quota.get("input_tokens") or 0, quota.get("output_tokens") or 0)
+    if told.tokens_in and not heard.usage.requests:
+        known = heard.usage
+        peak = known.peak or told.tokens_in + told.tokens_out
+        heard.used(replace(told, peak=peak, cost_usd=known.cost_usd, cost=known.cost, estimated=False))
+    heard.says(heard.text)
+    heard.finished = True
+    if (reason := response.get("stopReason")) not in WELL:
+        heard.refused(f"the agent ended its turn: {reason}", kind="other")
+
+
+def _refused(event: dict[str, Any], heard: Heard) -> None:
+    data, code = event.get("data"), event.get("code") or 0
+    why = f"{event['why']}{f': {json.dumps(data, ensure_ascii=False)}' if data else ''}"
+    status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
+    kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
+    if event.get("waits") and not refusal(why, now=time.time(), headers=headers):
+        status = 429 if "429" in why else 503  # whatever it is, the agent itself takes it for something that passes
+    heard.refused(why, kind=kind, status=status, headers=headers)
+
+
+def _usage(told: dict[str, Any]) -> Usage:
+    """Some count cached tokens among those sent and thoughts among those said, some beside them: the total decides."""
+    whole, said = told.get("totalTokens") or 0, told.get("outputTokens") or 0
+    cached = told.get("cachedReadTokens") or 0
+    sent = max(told.get("inputTokens") or 0, whole - said - (told.get("thoughtTokens") or 0))
+    return Usage(sent, max(said, whole - sent), cached)

@@ -1,0 +1,240 @@
+"""What a provider or an agent's program means when it refuses.
+
+Whoever calls knows whether a text is an error of the program (stderr, an error event) or the agent's own prose.
+Errors are searched for what vendors say. In prose only a notice that stands alone counts: agents do write about limits.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import tzinfo
+
+from trued.agents.driver.reset_time import by_headers, midnight, told
+
+HEAD, TAIL = 4_000, 16_000  # characters of a long text that are looked at: causes come first, or last
+LONGEST = 300  # characters of the sentence that people are shown
+PROSE = 700  # characters: a notice that stands alone is not longer
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    # auth: no valid login · credit: somebody has to pay · rate: wait · overloaded: the provider or the way to it fails
+    # context: more than the model takes · budget: a limit of ours, kept by the agent · other: none of these
+    kind: str
+    until: float  # when to go on; 0: it did not say
+    why: str
+
+
+def refusal(
+    text: str,
+    *,
+    now: float,
+    status: int = 0,
+    headers: Mapping[str, str] | None = None,
+    zone: tzinfo | None = None,
+    prose: bool = False,
+) -> Refusal | None:
+    """What was refused and until when; None for a text that refuses nothing.
+
+    A time of day is the next one in the place that the text names, else in `zone`, else here.
+    """
+    flat = _flat(text)
+    if prose and not status and not _is_notice(flat):
+        return None
+    low = flat.lower().replace("’", "'")
+    code = status if status >= 400 else _status(low)
+    kind, phrase = _kind(low, code)
+    if not kind:
+        return Refusal("other", 0.0, _sentence(flat, "")) if status >= 400 else None
+    until = 0.0
+    if kind in ("rate", "overloaded", "credit"):
+        until = by_headers(headers or {}, now) or told(flat, now, zone)
+        if until and phrase == "purchase more credits":
+            kind = "rate"  # "or try again at 9:14": who waits need not pay
+        if kind == "rate":
+            until = max(until, _whole_day(low, now))
+    return Refusal(kind, until if kind != "credit" else 0.0, _sentence(flat, phrase))
+
+
+# -- what is said, by kind; the more telling kinds first --------------------------------------------------------------
+
+
+def _phrases(listed: str) -> tuple[str, ...]:
+    return tuple(phrase.strip() for line in listed.splitlines() for phrase in line.split(" | ") if phrase.strip())
+
+
+BUDGET = _phrases("error_max_budget_usd | reached maximum budget | budget has been exceeded | usagelimitexceeded")
+CONTEXT = _phrases("""
+    prompt is too long | maximum context length | context_length_exceeded | exceeds the context window
+    ran out of room in the model's context | exceeds the maximum number of tokens allowed | exceed context limit
+    input is too long for requested model | request too large for | request_too_large | exceeds the model's context
+    range of input length should be | input tokens exceed the configured limit | token limit exceeded. try to shorten
+    context length exceeded | model_context_window_exceeded | exceeds maximum context | prompt tokens limit exceeded
+""")
+CREDIT = _phrases("""
+    credit balance is too low | credit balance too low | insufficient_quota | insufficient balance | arrearage
+    requires more credits | used all available credits | purchase more credits | exceeded your current quota
+    billing_hard_limit_reached | billing hard limit | billing_not_active | check your billing | billing_error
+    insufficient credits | insufficient_credits | insufficient funds | payment required | never purchased credits
+    overdue-payment | no remaining credits | out of credits | negative balance
+""")
+AUTH = _phrases("""
+    authentication_error | authentication_failed | invalid x-api-key | invalid api key | invalid_api_key
+    api key not valid | api key not found | api_key_invalid | api key expired | incorrect api key | missing api key
+    no api key | api key is missing | missing_api_key | invalidapikey | you didn't provide an api key
+    oauth token has expired | oauth token revoked | invalid oauth token | token_expired | invalid_grant
+    please run /login | run /login | not logged in | please log in | login expired | session expired
+    please log out and sign in again | please sign in again | please try signing in again | re-authenticate
+    access token could not be refreshed | failed to refresh token | failed to authenticate | authentication fails
+    oauth authentication is currently not supported | could not resolve authentication method | missing bearer
+    unauthenticated | permission_denied | permission_error | access denied due to invalid subscription key
+    expiredtokenexception | unrecognizedclientexception | accessdeniedexception | could not load credentials
+    security token included in the request is | unable to locate credentials | invalid authentication
+    please set an auth method | no auth credentials found | account_deactivated | account has been disabled
+    organization has been disabled | 401 unauthorized
+""")
+RATE = _phrases("""
+    rate_limit | ratelimiterror | ratelimitexceeded | rate limit | rate-limit | too many requests | toomanyrequests
+    resource_exhausted | resource exhausted | resource has been exhausted | throttlingexception | throttling.
+    throttled | too many tokens | requests per minute | tokens per minute | concurrency limit
+    usage limit | hit your limit | session limit | weekly limit | 5-hour limit | limit reached · | limit reached ∙
+    limit reached| | limit will reset | out of extra usage | spending cap reached | usage_limit_reached
+    quota exceeded | quota will reset | quota limit | quotafailure | quota has been | exhausted your capacity
+    allocated quota exceeded | reached your daily | free usage exceeded | free usage limit | freeusagelimiterror
+    exceeded call rate | exceeded token rate | service tier capacity exceeded | premium request allowance
+    exceeded your copilot | exceeded your premium | usage_not_included | request a quota increase
+""")
+OVERLOADED = _phrases("""
+    overloaded | api_error | internal server error | internal_server_error | server_error | bad gateway
+    service unavailable | serviceunavailable | service_unavailable | gateway timeout | gateway time-out
+    "unavailable" | 'unavailable' | status: unavailable | 503 unavailable | deadline_exceeded | high demand
+    at capacity | modelnotready | model is not ready | internalservererror | internalserverexception | slow_down
+    modeltimeoutexception | server is busy | temporarily unavailable | upstream request failed | server had an error
+    provider returned error | error occurred while processing your request | no instances available
+    econnreset | econnrefused | econnaborted | enotfound | etimedout | eai_again | enetunreach | ehostunreach
+    socket hang up | fetch failed | connection error | connection refused | connection reset | connection closed
+    connection aborted | connection timed out | unable to connect to api | failed to connect | couldn't connect
+    getaddrinfo | name resolution | could not resolve host | dns error | error sending request for url
+    stream disconnected before completion | stream closed before | request timed out | apitimeouterror
+    apiconnectionerror | network error | remote end closed | server disconnected | incomplete chunked read
+    error decoding response body | und_err | idle timeout waiting | api error: terminated
+""")
+BY_STATUS = {
+    401: "auth",
+    402: "credit",
+    403: "auth",
+    407: "auth",
+    408: "overloaded",
+    413: "context",
+    425: "overloaded",
+    429: "rate",
+}
+STATUS = re.compile(
+    r"(?:\bstatus(?:[ _]?code)?|\berror(?: code)?|\bhttp(?:/\d\.\d| status)?|\bcode|\brejected|\bfailed)"
+    r"[\"']?\s?[:=]?\s?[\"'(\[]{0,2}([45]\d\d)(?![\d.])"
+    r"|^[\s✗✖✕×■⚠⎿\[(]{0,6}([45]\d\d)(?![\d.])|\[([45]\d\d)[ \]]"
+    r"|\b([45]\d\d) (?:status code|too many requests|unauthorized|resource)"
+)
+
+
+def _kind(low: str, status: int) -> tuple[str, str]:
+    """The kind, and the words that gave it away. A status speaks for itself, unless the words know better."""
+    for kind, phrases in (("budget", BUDGET), ("context", CONTEXT), ("credit", CREDIT)):
+        phrase = _first(phrases, low)
+        if phrase and not (kind == "credit" and _is_a_rate(phrase, low)):
+            return kind, phrase
+    if _no_free_tier(low):
+        return "credit", "limit: 0"
+    rate, auth, overloaded = _first(RATE, low), _first(AUTH, low), _first(OVERLOADED, low)
+    if status >= 500:
+        return ("rate", rate) if rate and not overloaded else ("overloaded", overloaded)
+    if status == 403 and rate:
+        return "rate", rate
+    if status in BY_STATUS:
+        return BY_STATUS[status], {"auth": auth, "rate": rate, "overloaded": overloaded}.get(BY_STATUS[status], "")
+    for kind, phrase in (("auth", auth), ("rate", rate), ("overloaded", overloaded)):
+        if phrase:
+            return kind, phrase
+    return "", ""
+
+
+def _first(phrases: tuple[str, ...], low: str) -> str:
+    return next((phrase for phrase in phrases if phrase in low), "")
+
+
+def _is_a_rate(phrase: str, low: str) -> bool:
+    """Google and Alibaba say the same of a full minute as OpenAI says of an empty purse."""
+    shared = phrase in ("insufficient_quota", "exceeded your current quota", "check your billing")
+    elsewhere = ("resource_exhausted", "generativelanguage", "ai.google.dev", "aliyun", "alibabacloud", "dashscope")
+    return shared and not _no_free_tier(low) and any(name in low for name in elsewhere)
+
+
+def _no_free_tier(low: str) -> bool:
+    return "quota exceeded for metric" in low and bool(re.search(r"limit: 0(?![\d.])", low))
+
+
+def _whole_day(low: str, now: float) -> float:
+    """Google's quota for a day comes with a delay of seconds that is not true: it is new at midnight, Pacific."""
+    return midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
+
+
+def _status(low: str) -> int:
+    """The status that the text itself names."""
+    found = STATUS.search(low)
+    return int(next(filter(None, found.groups()))) if found else 0
+
+
+# -- prose ------------------------------------------------------------------------------------------------------------
+
+NOTICES = re.compile(
+    r"(?:"
+    r"\W{0,6}(?:api )?error:? ?\(?(?:code:? ?)?[45]\d\d\b.{0,40}[{·:]"
+    r"|\W{0,6}api error: (?:unable to connect|connection error|request (?:timed out|rejected)|\[?\{)"
+    r"|claude (?:ai )?usage limit reached"
+    r"|you['’]ve (?:hit|reached) your (?:\w+ ){0,3}limit\b.{0,200}(?:resets?|again|upgrade|wait)"
+    r"|(?:\S+ ){0,3}limit reached [·∙•] resets"
+    r"|you['’]re out of extra usage\b|spending cap reached\b"
+    r"|credit balance (?:is )?too low(?: ·|$|\.$)"
+    r"|(?:invalid|missing) api key · |oauth token (?:has expired|revoked) ·|not logged in · |please run /login"
+    r"|prompt is too long(?::|$|\.$)"
+    r")",
+    re.IGNORECASE,
+)
+
+
+def _is_notice(flat: str) -> bool:
+    return len(flat) <= PROSE and NOTICES.match(flat) is not None
+
+
+# -- text -------------------------------------------------------------------------------------------------------------
+
+ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,12}[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f\u2500-\u257f]|[\u200b-\u200f\u202a-\u202e]")
+MESSAGE = re.compile(r"[\"']message[\"']\s?:\s?(?:\"([^\"]{4,600})|'([^']{4,600}))")
+
+
+def _flat(text: str) -> str:
+    """On one line, without what a terminal draws or a program escapes; the middle of a long text is left out."""
+    cut = text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
+    bare = ESCAPES.sub(" ", cut.replace("\\n", " ").replace('\\"', '"').replace('\\\\"', '"').replace("\\'", "'"))
+    return " ".join(bare.split())
+
+
+def _sentence(flat: str, phrase: str) -> str:
+    """The words that a person should see: the provider's own message, or what stands around the phrase."""
+    messages = [first or second for first, second in MESSAGE.findall(flat)]
+    own = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]
+    if own or messages:
+        return _short((own or messages)[-1].lstrip("{ "))
+    if len(flat) <= LONGEST:
+        return _short(flat)
+    at = flat.lower().find(phrase) if phrase else 0
+    start = max(
+        (flat.rfind(mark, 0, max(0, at)) + len(mark) for mark in (". ", "⎿ ", "■ ", "✕ ") if mark in flat[:at]),
+        default=0,
+    )
+    return _short(flat[max(start, at - LONGEST // 2) :])
+
+
+def _short(text: str) -> str:
+    bare = text.strip(" \\\"'{}[],")
+    return bare if len(bare) <= LONGEST else f"{bare[: LONGEST - 1]}…"

@@ -1,0 +1,72 @@
+"""What an agent writes down in its HOME while it works: there it may tell more than on its stdout, and earlier."""
+
+import contextlib
+import json
+import os
+import re
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trued.agents.driver.transcript import Heard
+from trued.wire import Order, Usage
+
+MOST = 16 * 1024 * 1024  # bytes at a look; a longer line is none that we know
+OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent may have put anything there
+# a line of another shape than it ever had
+ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
+NAME = re.compile(r"[\w-]+", re.ASCII)  # any other would be a pattern, or lead out of HOME
+
+Fold = Callable[[dict[str, Any], Heard], None]
+
+
+class Diary:
+    """Lines of JSON in one file, from where it ended when this call began. What is not there tells nothing."""
+
+    def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
+        """`pattern` is below HOME, with `{}` for the session; that may be known only later."""
+        self._home, self._pattern, self._fold = Path(order.home), pattern, fold
+        self._path = self._found(session)
+        self._read = self._path.lstat().st_size if self._path else 0
+
+    def __call__(self, heard: Heard) -> None:
+        """Fold what is new."""
+        self._path = self._path or self._found(heard.native)
+        for line in self._lines() if self._path else ():
+            with contextlib.suppress(*ODD):
+                self._fold(json.loads(line), heard)
+
+    def _found(self, session: str) -> Path | None:
+        return next(self._home.glob(self._pattern.format(session)), None) if NAME.fullmatch(session) else None
+
+    def _lines(self) -> Iterator[bytes]:
+        with contextlib.suppress(OSError):
+            handle = os.open(self._path or "", OPENED)
+            try:
+                there = stat.S_ISREG(os.fstat(handle).st_mode)
+                piece = os.pread(handle, MOST, self._read) if there else b""
+            finally:
+                os.close(handle)
+            whole = piece.rfind(b"\n") + 1
+            self._read += whole or (len(piece) if len(piece) == MOST else 0)
+            yield from piece[:whole].splitlines()
+
+
+def counted(usage: Usage, heard: Heard) -> None:
+    """One request to the model. When the agent has told of its whole turn, only the largest of them is news."""
+    if not heard.finished:
+        heard.request(usage)
+        return
+    peak = max(heard.usage.peak, usage.tokens_in + usage.tokens_out)
+    heard.usage = replace(heard.usage, peak=peak, requests=heard.usage.requests + 1)
+
+
+def since(told: Usage, before: Usage) -> Usage:
+    """What was used since then, of an agent that counts its whole session."""
+    return Usage(
+        tokens_in=max(0, told.tokens_in - before.tokens_in),
+        tokens_out=max(0, told.tokens_out - before.tokens_out),
+        tokens_cached=max(0, told.tokens_cached - before.tokens_cached),
+    )

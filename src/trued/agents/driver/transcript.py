@@ -1,0 +1,135 @@
+"""What an agent has told of one call so far."""
+
+import re
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from trued.agents.driver.program import Stop
+from trued.agents.driver.provider_errors import Refusal, refusal
+from trued.protocols import Tell
+from trued.wire import Order, Usage, priced, total
+
+SHOWN = 2000  # characters of a text or a tool's argument that are worth an event
+ASKED = 500  # of those that a person is asked about
+# A tool can write into its agent's stream, and an agent can say what it likes: what cannot be is not believed.
+MOST = 10**11  # tokens or dollars of one call, or seconds of the epoch
+SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may stand on a command line
+
+
+@dataclass
+class Heard:
+    """Agents' events are folded into this, one by one; each is told on at once."""
+
+    order: Order
+    tell: Tell
+    native: str = ""
+    text: str = ""  # its last words
+    structured: dict[str, Any] | None = None
+    usage: Usage = field(default_factory=Usage)  # of this call
+    refusal: Refusal | None = None
+    question: str = ""
+    finished: bool = False  # it said itself that its turn is over
+    running: set[str] = field(default_factory=set)  # its tools at work
+    stop: Stop | None = None
+    quota: dict[str, Any] = field(default_factory=dict)  # of the user's subscription, where the agent tells
+    last: str = ""  # the message that was heard last, for agents that tell one in pieces
+
+    def session(self, native: str) -> None:
+        """As soon as it is known: whoever comes after a crash goes on with it."""
+        if native and native != self.native:
+            if not SESSION.fullmatch(native):
+                raise ValueError("that is no name of a session")
+            self.native = native
+            self.tell("session", id=native)
+
+    def says(self, text: str) -> None:
+        if text.strip():
+            self.tell("says", text=text[:SHOWN])
+
+    def tool(self, name: str, id: str = "", what: str = "") -> None:
+        self.running.add(id)
+        self.tell("tool", name=name, id=id, what=what[:SHOWN])
+
+    def tool_ended(self, id: str = "", *, failed: bool = False) -> None:
+        self.running.discard(id)
+        self.tell("tool ended", id=id, failed=failed)
+
+    def denied(self, tool: str, what: str = "") -> None:
+        """It wanted to do what its role does not allow."""
+        self.tell("permission", tool=tool, what=what[:SHOWN], answer=self.order.prompts)
+        if self.order.prompts == "ask" and not self.question:
+            shown = what if len(what) <= ASKED else f"{what[:ASKED]}…"
+            self.question = f"{self.order.role} wants to use {tool}{f': {shown}' if what else ''}. Shall it?"
+            self.stop = Stop("question", self.question)
+
+    def started_agent(self, name: str) -> None:
+        self.tell("tried to start an agent", program=name)
+
+    def compacted(self, tokens: int = 0) -> None:
+        self.usage = replace(self.usage, compactions=self.usage.compactions + 1)
+        self.tell("compacted", tokens=tokens)
+
+    def request(self, usage: Usage) -> None:
+        """One request to the model, where the agent tells of each. Its context is all that was sent and said."""
+        context = usage.tokens_in + usage.tokens_out
+        self.used(total(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False)))
+
+    def used(self, usage: Usage) -> None:
+        """All of this call so far; more than was reserved for it ends it."""
+        if not all(0 <= figure <= MOST for figure in (usage.tokens_in, usage.tokens_out, usage.peak, usage.cost_usd)):
+            raise ValueError("such figures cannot be")
+        self.usage = replace(usage, compactions=max(usage.compactions, self.usage.compactions))
+        with_cost = self.priced()
+        self.tell(
+            "usage",
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            tokens_cached=usage.tokens_cached,
+            peak=usage.peak,
+            cost_usd=round(with_cost.cost_usd, 6),
+        )
+        allowed = self.order.allowance
+        if allowed.usd and with_cost.cost_usd > allowed.usd:
+            why = f"it has used ${with_cost.cost_usd:.2f}, and ${allowed.usd:.2f} were reserved for it"
+            self.stop = self.stop or Stop("budget", why)
+        if allowed.tokens and usage.tokens_in + usage.tokens_out > allowed.tokens:
+            why = f"it has used {usage.tokens_in + usage.tokens_out} tokens, and {allowed.tokens} were reserved for it"
+            self.stop = self.stop or Stop("budget", why)
+
+    def window(self, name: str, until: float, *, used: float | None = None, closed: bool = False) -> None:
+        """A subscription's window: how much of it is used, in per cent, and when it begins anew. The fullest counts."""
+        full = 100.0 if closed else used
+        if full is None or not (self.quota.get("used") or 0.0) <= full < MOST:
+            return
+        self.quota = {"window": name, "used": round(full, 1), "until": until if 0 <= until < MOST else 0.0}
+        self.tell("quota", **self.quota)
+
+    def priced(self) -> Usage:
+        """With a cost: the agent's own figure, or one by the price of its model."""
+        return priced(self.usage, self.order.price)
+
+    def refused(
+        self,
+        text: str,
+        *,
+        kind: str = "",
+        status: int = 0,
+        headers: Mapping[str, str] | None = None,
+        final: bool = True,
+    ) -> None:
+        """The agent or its provider says no. What it tries again by itself is not final, unless trying is in vain."""
+        known = (
+            Refusal(kind, 0.0, text[:SHOWN])
+            if kind
+            else refusal(text, now=time.time(), status=status, headers=headers or {})
+        )
+        found = known or Refusal("other", 0.0, text[:SHOWN])
+        if found.kind == "rate" and not found.until and self.quota.get("used") == 100.0:
+            found = replace(found, until=float(self.quota["until"]))
+        self.tell("refused", failure=found.kind, why=found.why, until=found.until, final=final)
+        if final:
+            self.refusal = found
+        elif found.kind in ("auth", "credit"):
+            self.stop = self.stop or Stop(found.kind, found.why)

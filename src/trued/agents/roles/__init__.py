@@ -1,0 +1,126 @@
+"""Roles: Markdown files with front matter; the project's stand over the user's, the user's over the packaged ones."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trued.agents.roles.export import is_unchanged
+from trued.agents.roles.other_tools import read_other, role_name
+from trued.agents.roles.own_format import parse_role
+from trued.agents.roles.places import File, others_in, others_of, packaged_files
+from trued.agents.roles.tools import TOOLS, size_of
+from trued.errors import BadInput
+from trued.model import Role
+from trued.support.located import read_text
+
+LEADING = "orchestrator"  # exported for people who follow a workflow by hand; here the engine leads
+
+__all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
+
+
+@dataclass
+class Shelf:
+    """All roles by name, and what is wrong with files that would have been one."""
+
+    roles: dict[str, Role] = field(default_factory=dict)
+    packaged: frozenset[str] = frozenset()
+    troubles: dict[str, BadInput] = field(default_factory=dict)
+
+    def role(self, name: str) -> Role:
+        """A role that is asked for. Where its file is broken, no other one takes its place unsaid."""
+        if name in self.troubles:
+            raise self.troubles[name]
+        if name not in self.roles:
+            raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(self.roles))}")
+        return self.roles[name]
+
+
+def load_roles(project: Path | None, user: Path | None, home: Path | None = None) -> dict[str, Role]:
+    return shelf(project, user, home).roles
+
+
+def shelf(
+    project: Path | None,
+    user: Path | None,
+    home: Path | None = None,
+    *,
+    allowed: Callable[[Path], bool] = lambda path: True,
+) -> Shelf:
+    """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
+    theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
+    """
+    packaged = dict(_read(packaged_files(), "packaged"))
+    found = Shelf(packaged, frozenset(packaged))
+    if user is not None:
+        own = dict(_folder(user / "roles", "user"))
+        _add(found, own, others_of(home, user.parent) if home else (), "user")
+    if project is not None:
+        own = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
+        _add(found, own, (one for one in others_in(project) if allowed(one.path)), "project", inside=project)
+    return found
+
+
+def played(found: Shelf, chosen: Mapping[str, str]) -> dict[str, Role]:
+    """The roles with the user's choice: the place of the one is taken by the other, under the name of the place."""
+    roles = dict(found.roles)
+    for place, name in chosen.items():
+        if place not in found.roles:
+            raise BadInput(f"there is no role {place!r} to be played", then=f"known: {', '.join(sorted(found.roles))}")
+        roles[place] = found.role(name).model_copy(update={"name": place})
+    return roles
+
+
+def _add(found: Shelf, own: dict[str, Role], others: Iterable[File], level: str, *, inside: Path | None = None) -> None:
+    """One level more: it takes the place of what has the same name below."""
+    here: dict[str, Role] = dict(own)
+    broken: dict[str, BadInput] = {}
+    for file in others:
+        try:
+            role = _other(file, level, inside, {**found.roles, **here})
+        except BadInput as error:
+            broken.setdefault(role_name(file.stem), error)
+            continue
+        if role is None:
+            continue
+        first = here.get(role.name)
+        if first is None:
+            here[role.name] = role
+        else:
+            note = f"{file.path} has the same name and is not used"
+            here[role.name] = first.model_copy(update={"notes": (*first.notes, note)})
+    for name in here:
+        found.troubles.pop(name, None)
+    found.troubles |= {name: error for name, error in broken.items() if name not in here}
+    found.roles |= here
+
+
+def _other(file: File, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
+    _kept_inside(file.path, inside)
+    text = read_text(file.path)
+    role = read_other(text, str(file.path), file.stem, file.form).role
+    if role is None or (role.name in (*below, LEADING) and is_unchanged(text)):  # an export of ours, not somebody's own
+        return None
+    return role.model_copy(update={"origin": f"{level}: {file.path}"})
+
+
+def _folder(
+    folder: Path, origin: str, inside: Path | None = None, allowed: Callable[[Path], bool] = lambda path: True
+) -> Iterator[tuple[str, Role]]:
+    paths = sorted(folder.glob("*.md")) if folder.is_dir() else ()
+    return _read((path for path in paths if allowed(path)), origin, inside)
+
+
+def _read(paths: Iterable[Path], origin: str, inside: Path | None = None) -> Iterator[tuple[str, Role]]:
+    seen: dict[str, Path] = {}
+    for path in paths:
+        _kept_inside(path, inside)
+        role = parse_role(read_text(path), str(path), path.stem)
+        if role.name in seen:
+            raise BadInput(f"role {role.name} is in {seen[role.name].name}, too", f"{path}:1", "keep one of them")
+        seen[role.name] = path
+        yield role.name, role.model_copy(update={"origin": origin if origin == "packaged" else f"{origin}: {path}"})
+
+
+def _kept_inside(path: Path, folder: Path | None) -> None:
+    if folder is not None and not path.resolve().is_relative_to(folder.resolve()):
+        raise BadInput(f"{path} leads out of the repository", then="put the file itself there")

@@ -1,0 +1,134 @@
+"""Roles written as files of other tools, where they work without us."""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.agents.roles.other_tools import Form, answer
+from trued.agents.roles.tools import CLAUDE, GITHUB, OPENCODE, size_of, theirs
+from trued.errors import BadInput
+from trued.model import Role
+from trued.support import atomic_files as durable
+
+MARK = re.compile(r"^# exported by trued; unchanged while this fits: ([0-9a-f]{16})\n", re.M)
+LONGEST = {"github": 30_000}  # characters of a prompt
+MODELS = {"small": "haiku", "medium": "sonnet", "large": "opus"}
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """A file to be written. State: new, same (nothing is to be done) or differs."""
+
+    role: str
+    path: Path
+    text: str
+    state: str
+
+
+def exported(role: Role, form: Form) -> str:
+    """The role as a file of that kind; its prompt ends with how to answer where no engine reads the answer."""
+    prompt = f"{role.prompt}\n\n{answer()}\n"
+    if len(prompt) > LONGEST.get(form.name, len(prompt)):
+        raise BadInput(
+            f"role {role.name} has {len(prompt)} characters, and {form.title} takes {LONGEST[form.name]}",
+            then="shorten it, or export it to another tool",
+        )
+    return marked(fields_of(role, form), prompt)
+
+
+def marked(fields: Iterable[str], text: str) -> str:
+    """A file with these fields and this text that can be told from one that somebody changed."""
+    head = "".join(f"{line}\n" for line in fields)
+    plain = f"---\n{head}---\n\n{text}"
+    return f"---\n{head}{_mark(plain)}---\n\n{text}"
+
+
+def is_unchanged(text: str) -> bool:
+    """It was exported here or elsewhere, by this version or another, and nobody has touched it since."""
+    text = text.replace("\r\n", "\n")  # as git may check it out
+    found = MARK.search(text)
+    return found is not None and found[0] == _mark(MARK.sub("", text, count=1))
+
+
+def planned(roles: Iterable[Role], form: Form, top: Path) -> list[Export]:
+    """What would be written below a folder; nothing is."""
+    return [
+        placed(role.name, top / form.folder / f"{role.name}{form.ending}", exported(role, form), top) for role in roles
+    ]
+
+
+def write(exports: Iterable[Export], *, force: bool = False) -> None:
+    """All of them, or none where a file that is not ours would be lost."""
+    todo = [one for one in exports if one.state != "same"]
+    if differing := [str(one.path) for one in todo if one.state == "differs" and not force]:
+        raise BadInput(f"{', '.join(differing)} would be overwritten", then="look at the difference, then use --force")
+    for one in todo:
+        try:
+            one.path.parent.mkdir(parents=True, exist_ok=True)
+            durable.write(one.path, one.text)
+        except OSError as error:
+            raise BadInput(f"cannot write {one.path}: {error.strerror}", then="make the folder writable") from error
+
+
+def placed(role: str, path: Path, text: str, top: Path) -> Export:
+    """One file to be written below a folder, and what is there now."""
+    if not path.resolve().is_relative_to(top.resolve()):
+        raise BadInput(f"{path} leads out of {top}", then="remove that link")
+    if not path.exists():
+        return Export(role, path, text, "new")
+    try:
+        there = path.read_bytes() if path.is_file() else b""
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}", then="make it readable, or remove it") from error
+    if there == text.encode():
+        return Export(role, path, text, "same")
+    old = is_unchanged(there.decode("utf-8", "replace"))  # of another version of ours: nothing of anybody's is lost
+    return Export(role, path, text, "new" if old else "differs")
+
+
+def fields_of(role: Role, form: Form, *, starts_agents: bool = False) -> Iterator[str]:
+    """The front matter of a file of that kind."""
+    if form.name != "opencode":
+        yield f"name: {_quoted(role.name)}"
+    yield f"description: {_quoted(role.description or role.name)}"
+    if form.name == "claude":
+        yield f"tools: {', '.join([*theirs(role.tools, CLAUDE), *(['Task'] if starts_agents else [])])}"
+        yield f"model: {MODELS.get(size_of(role.model), 'inherit')}"
+    elif form.name == "github":
+        yield f"tools: {json.dumps([*theirs(role.tools, GITHUB), *(['agent'] if starts_agents else [])])}"
+    else:
+        yield f"mode: {'primary' if starts_agents else 'all'}"
+        yield "permission:"
+        yield '  "*": deny'
+        yield from (f'  "{name}": allow' for name in theirs(role.tools, OPENCODE) if name != "read")
+        if starts_agents:
+            yield '  "task": allow'
+        if "read" in role.tools:  # the rule above would take away what it asks about by itself
+            yield '  "read": {"*": allow, "*.env": ask, "*.env.*": ask, "*.env.example": allow}'
+
+
+def _mark(text: str) -> str:
+    return f"# exported by trued; unchanged while this fits: {hashlib.sha256(text.encode()).hexdigest()[:16]}\n"
+
+
+def _quoted(text: str) -> str:
+    """Between quotation marks, as every YAML reader takes it."""
+    if re.fullmatch(r"[A-Za-z][\w-]*", text) and text.lower() not in (
+        "true",
+        "false",
+        "null",
+        "yes",
+        "no",
+        "on",
+        "off",
+    ):
+        return text
+    inner = json.dumps(text, ensure_ascii=False)
+    return "".join(char if char.isprintable() else _escaped(char) for char in inner)
+
+
+def _escaped(char: str) -> str:
+    return f"\\u{ord(char):04x}" if ord(char) < 0x10000 else f"\\U{ord(char):08x}"

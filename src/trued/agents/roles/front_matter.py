@@ -1,0 +1,116 @@
+"""Front matter: fields between two lines of ---, each with its line; others' read as leniently as their tools do."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from trued.errors import BadInput
+from trued.support.located import Located, read_yaml
+from trued.support.located.spots import Spot
+
+BEGIN = "begin the file with --- , name, description and tools, and a second ---"
+FIELD = re.compile(r"([A-Za-z][\w-]*)\s*:(?:\s+(.*))?$")
+WORD = r"[A-Za-z][\w-]*"
+SIMPLE = re.compile(rf"([a-z]+): (?:([A-Za-z](?:[\w .,;'()-]*[\w.')])?)|\[({WORD}(?:, {WORD})*)\])", re.ASCII)
+MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that are no text to some readers of YAML
+
+
+@dataclass(frozen=True, slots=True)
+class Matter:
+    """A file in two parts: its fields, and the text below them."""
+
+    fields: Located
+    body: str
+    line: int  # of the body
+
+
+def strict(text: str, file: str) -> Matter:
+    """Ours: YAML, as it is written."""
+    head, body, line = _halves(text, file)
+    fields = simple(head, file) or read_yaml(head, file, first=2)
+    if not isinstance(fields.value, dict):
+        raise BadInput("the front matter holds no fields", f"{file}:2", BEGIN)
+    return Matter(fields, body, line)
+
+
+def simple(head: str, file: str) -> Located | None:
+    """Fields that are words or lists of words, one a line, as all packaged roles have them: what YAML makes of them,
+    without the time that it takes. None: ask YAML."""
+    values: dict[str, Any] = {}
+    places: dict[Spot, int] = {(): 2}
+    for number, line in enumerate(head.split("\n"), 2):
+        found = SIMPLE.fullmatch(line)
+        if found is None or found[1] in values:
+            return None
+        words = found[3].split(", ") if found[3] else [found[2]]
+        if any(MEANING.fullmatch(word) for word in (found[1], *words)):
+            return None
+        values[found[1]] = words if found[3] else found[2]
+        places |= dict.fromkeys(((found[1],), *((found[1], item) for item in range(len(words)) if found[3])), number)
+    return Located(file, values, places)
+
+
+def lenient(text: str, file: str, known: Collection[str]) -> Matter | None:
+    """Others': a field that is no YAML is taken as the text that it is. None where a file has no fields at all."""
+    if not text.removeprefix("\ufeff").startswith("---"):
+        return None
+    head, body, line = _halves(text, file)
+    try:
+        fields = read_yaml(head, file, first=2)
+    except BadInput:
+        fields = _by_entries(head, file, known)
+    return Matter(fields, body, line) if isinstance(fields.value, dict) else None
+
+
+def _halves(text: str, file: str) -> tuple[str, str, int]:
+    lines = text.removeprefix("\ufeff").replace("\r\n", "\n").split("\n")
+    if lines[0].rstrip() != "---":
+        raise BadInput("a role file without front matter", f"{file}:1", BEGIN)
+    for number, line in enumerate(lines[1:], 1):
+        if line.rstrip() == "---":
+            return "\n".join(lines[1:number]), "\n".join(lines[number + 1 :]), number + 2
+    raise BadInput("the front matter does not end", f"{file}:1", BEGIN)
+
+
+def _by_entries(head: str, file: str, known: Collection[str]) -> Located:
+    values: dict[str, Any] = {}
+    places: dict[Spot, int] = {(): 2}
+    for key, line, chunk in _entries(head, file, known):
+        if key in values:
+            raise BadInput(f'"{key}" is there twice', f"{file}:{line}", "keep one of them")
+        one = _alone(key, chunk, file, line)
+        values[key] = one.value[key]
+        places |= {spot: number for spot, number in one.lines.items() if spot}
+    return Located(file, values, places)
+
+
+def _alone(key: str, chunk: str, file: str, line: int) -> Located:
+    """One field by itself: YAML if it is, else its text."""
+    try:
+        one = read_yaml(chunk, file, first=line)
+    except BadInput:
+        one = Located(file, None)
+    if isinstance(one.value, dict) and one.value.keys() == {key}:
+        return one
+    text = chunk.partition(":")[2].strip()
+    if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
+        text = text[1:-1]
+    return Located(file, {key: text}, {(key,): line})
+
+
+def _entries(head: str, file: str, known: Collection[str]) -> Iterator[tuple[str, int, str]]:
+    """Field by field. A description often runs on with lines like `user: …`: there only a known word begins a field."""
+    key, begun, lines = "", 2, list[str]()
+    for number, line in enumerate(head.split("\n"), 2):
+        found = FIELD.match(line)
+        if found and (key != "description" or found[1] in known):
+            if key:
+                yield key, begun, "\n".join(lines)
+            key, begun, lines = found[1], number, [line]
+        elif key:
+            lines.append(line)
+        elif line.strip() and not line.lstrip().startswith("#"):
+            raise BadInput(f"{line.strip()[:60]!r} is no field", f"{file}:{number}", "write `name: value`")
+    if key:
+        yield key, begun, "\n".join(lines)

@@ -1,0 +1,43 @@
+"""What is wrong with role files, and what of them is not used: file by file, line by line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.agents.roles.export import is_unchanged
+from trued.agents.roles.other_tools import Form, read_other
+from trued.agents.roles.own_format import parse_role
+from trued.agents.roles.places import form_of, others_in, stem_of
+from trued.errors import BadInput
+from trued.support.located import read_text
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One sentence on one place. Wrong: the file cannot be used; note: something of it is not."""
+
+    where: str
+    says: str
+    wrong: bool = False
+
+
+def role_files(project: Path) -> Iterator[tuple[Path, Form | None]]:
+    """Those of a repository: our own, then others'."""
+    own = project / ".trued" / "roles"
+    yield from ((path, None) for path in (sorted(own.glob("*.md")) if own.is_dir() else ()))
+    yield from ((file.path, file.form) for file in others_in(project))
+
+
+def linted(path: Path, form: Form | None = None, *, shown: str = "") -> list[Finding]:
+    """One file. Its kind is told by where it lies."""
+    form, shown = form or form_of(path), shown or str(path)
+    try:
+        text = read_text(path, shown)
+        if form is None:
+            parse_role(text, shown, stem_of(path))
+            return []
+        reading = read_other(text, shown, stem_of(path), form)
+    except BadInput as error:
+        then = f" ({error.then})" if error.then else ""
+        return [Finding(error.where or shown, f"{error.what}{then}", wrong=True)]
+    return [Finding(f"{shown}:{line}", said) for line, said in sorted(reading.notes) if not is_unchanged(text)]

@@ -1,0 +1,245 @@
+"""Role files of other tools, read as they are: what has a meaning here is taken, the rest is said."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from trued.agents.roles.front_matter import Matter, lenient
+from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, neutral, ordered, why_not
+from trued.errors import BadInput
+from trued.model import Role
+from trued.support.located import Located, nearest
+
+MEANT = (
+    *("name", "description", "tools", "disallowedTools", "permission", "permissionMode", "model"),
+    *("disable", "disabled"),
+)
+ALLOWED = ("allow", "ask", True)
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A kind of role file."""
+
+    name: str
+    title: str
+    folder: str  # in a project
+    ending: str
+    fields: tuple[str, ...]  # that it documents and that mean nothing here
+    names_itself: bool = True  # by its field `name`; else by its file, and the field is a title
+    bare: bool = True  # without front matter it is a role all the same
+
+
+CLAUDE = Form(
+    "claude",
+    "Claude Code",
+    ".claude/agents",
+    ".md",
+    (
+        *("hooks", "mcpServers", "skills", "memory", "maxTurns", "background", "isolation", "effort", "initialPrompt"),
+        *("color", "permissions", "version", "metadata"),
+    ),
+    bare=False,
+)
+GITHUB = Form(
+    "github",
+    "GitHub Copilot",
+    ".github/agents",
+    ".agent.md",
+    (
+        *("target", "infer", "disable-model-invocation", "user-invocable", "user-invokable", "mcp-servers", "metadata"),
+        *("handoffs", "argument-hint", "agents", "hooks", "mode", "title", "version"),
+    ),
+    names_itself=False,
+)
+OPENCODE = Form(
+    "opencode",
+    "OpenCode",
+    ".opencode/agent",
+    ".md",
+    (
+        *("mode", "temperature", "top_p", "variant", "steps", "maxSteps", "options", "color", "hidden", "prompt"),
+        *("reasoningEffort", "textVerbosity", "thinking", "mcp"),
+    ),
+)
+FORMS = {form.name: form for form in (CLAUDE, GITHUB, OPENCODE)}
+KNOWN = frozenset((*MEANT, *(name for form in FORMS.values() for name in form.fields)))
+
+
+@dataclass
+class Reading:
+    """What a file came to, and what was noticed on the way: line and words."""
+
+    role: Role | None = None
+    notes: list[tuple[int, str]] = field(default_factory=list)
+
+
+def read_other(text: str, file: str, stem: str, form: Form) -> Reading:
+    """One file. No role comes of a file that its own tool would pass over, too."""
+    matter = lenient(text, file, KNOWN)
+    if matter is None:
+        if not form.bare:
+            return Reading(notes=[(1, f"no front matter: {form.title} does not take it for an agent, either")])
+        matter = Matter(Located(file, {}), text.removeprefix("\ufeff"), 1)
+    reading = Reading()
+    _unused(matter, form, reading)
+    if any(matter.fields.value.get(key) is True for key in ("disable", "disabled")):
+        reading.notes.append((matter.fields.line("disable"), "it is switched off"))
+        return reading
+    name = _name(matter, stem, form, reading)
+    prompt = matter.body.strip().removesuffix(answer()).strip()
+    if not prompt:
+        what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
+        raise BadInput(what, where, "write how it must work below the front matter")
+    tools = _Tools(matter, reading).named()
+    reading.role = Role(
+        name=name,
+        description=_words(matter, "description"),
+        tools=tools,
+        model=_model(matter, reading),
+        prompt=prompt,
+        writes="edit" in tools,
+        form=form.name,
+        notes=tuple(said for _, said in reading.notes),
+    )
+    return reading
+
+
+@cache
+def answer() -> str:
+    """How a role answers outside: the end of every exported file, and no part of the role."""
+    return (Path(__file__).parent / "outside" / "answer.md").read_text().strip()
+
+
+def role_name(words: str) -> str:
+    """A name that commands and keys can carry."""
+    return re.sub(r"[^\w-]+", "-", words).strip("-")[:60]
+
+
+def _name(matter: Matter, stem: str, form: Form, reading: Reading) -> str:
+    written = _words(matter, "name") if form.names_itself else ""
+    name = role_name(written or stem)
+    if not name:
+        where = matter.fields.where("name")
+        raise BadInput(f"{written or stem!r} is no role name", where, "use letters, digits, '-' and '_'")
+    if name != (written or stem):
+        reading.notes.append((matter.fields.line("name"), f"called {written or stem} there"))
+    return name
+
+
+def _words(matter: Matter, key: str) -> str:
+    value = matter.fields.value.get(key)
+    return str(value).strip() if isinstance(value, str | int | float) else ""
+
+
+def _model(matter: Matter, reading: Reading) -> str:
+    """The word as it is written; of several the first."""
+    value = matter.fields.value.get("model")
+    if isinstance(value, list) and value:
+        reading.notes.append((matter.fields.line("model"), f"model: {value[0]}, the first of {len(value)}"))
+        return str(value[0])
+    word = _words(matter, "model")
+    return "" if word.lower() in ("inherit", "default") else word
+
+
+def _unused(matter: Matter, form: Form, reading: Reading) -> None:
+    for key, value in matter.fields.value.items():
+        if key in MEANT or value is None:
+            continue
+        said = f"{key}: not used here"
+        if key not in KNOWN:
+            close = nearest(key, (*MEANT, *form.fields))
+            said = f"unknown field {key}: not used here" + (f" ({close})" if close.startswith("did") else "")
+        reading.notes.append((matter.fields.line(key), said))
+
+
+class _Tools:
+    """The tools of one file: a list of names, or a table of what is allowed."""
+
+    def __init__(self, matter: Matter, reading: Reading) -> None:
+        self.fields, self.reading = matter.fields, reading
+        self.value = matter.fields.value
+
+    def named(self) -> tuple[str, ...]:
+        given = self.value.get("tools")
+        rules = [*self._rules("tools", given), *self._rules("permission", self.value.get("permission"))]
+        if isinstance(given, dict) or given is None:
+            found = set(UNNAMED) if not rules else self._allowed(rules)
+            if given is None and not rules:
+                self._say("tools", f"no tools are named: it has {', '.join(UNNAMED)}")
+        else:
+            found = self._listed("tools", given) & (self._allowed(rules) if rules else set(TOOLS))
+        found -= self._denied()
+        if not found:
+            self._say("tools", "no tool is left: it may read, or it could not work at all")
+        return ordered(found or {"read"})
+
+    def _listed(self, key: str, given: Any) -> set[str]:
+        found: set[str] = set()
+        for name in _names(given):
+            if name == ALL:
+                found |= {*UNNAMED, "web"}
+            elif tool := neutral(name):
+                found.add(tool)
+                if "(" in name:
+                    self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
+            else:
+                self._say(key, why_not(name))
+        return found | {"read"} if found else found  # who may search or edit may look
+
+    def _denied(self) -> set[str]:
+        """Taken away as a whole, not by a pattern: `Bash(rm *)` leaves the tool."""
+        gone = set[str]()
+        for name in _names(self.value.get("disallowedTools")):
+            if "(" in name:
+                self._say("disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits")
+            elif tool := neutral(name):
+                gone.add(tool)
+        if self.value.get("permissionMode") == "plan":
+            gone.add("edit")
+            self._say("permissionMode", "permissionMode plan: it may not edit")
+        elif self.value.get("permissionMode") is not None:
+            self._say("permissionMode", "permissionMode: not used here")
+        return gone
+
+    def _rules(self, key: str, given: Any) -> Iterator[tuple[str, bool]]:
+        """Tool by tool, whether it may; what is allowed in part is allowed, and that is said."""
+        if key == "permission" and isinstance(given, str):
+            given = {ALL: given}
+        for name, rule in given.items() if isinstance(given, dict) else ():
+            if isinstance(rule, dict):
+                may = any(one in ALLOWED for one in rule.values())
+                if may and len(set(map(str, rule.values()))) > 1:
+                    self._say(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
+            else:
+                may = rule in ALLOWED
+            if name != ALL and may and not neutral(name):
+                self._say(key, why_not(name))
+            yield name, may
+
+    def _allowed(self, rules: list[tuple[str, bool]]) -> set[str]:
+        last = dict(rules)
+        every = last.pop(ALL, None)
+        usual = set(UNNAMED) if every is None else {*UNNAMED, "web"} if every else set[str]()
+        named = {tool: {name for name in last if neutral(name) == tool} for tool in TOOLS}
+        given = {tool for tool, names in named.items() if any(last[name] for name in names)}
+        return given | {tool for tool in usual if not _taken(tool, named[tool])}
+
+    def _say(self, key: str, words: str) -> None:
+        if words not in (said for _, said in self.reading.notes):
+            self.reading.notes.append((self.fields.line(key), words))
+
+
+def _taken(tool: str, denied: set[str]) -> bool:
+    """Whoever may still grep may search."""
+    return {"glob", "grep"} <= denied or "search" in denied if tool == "search" else bool(denied)
+
+
+def _names(given: Any) -> list[str]:
+    """`Read, Bash(git add, git diff)` or a list of such."""
+    parts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+    words = [word for part in parts for word in re.findall(r"(?:[^,(]|\([^)]*\)?)+", str(part))]
+    return [stripped for word in words if (stripped := word.strip().strip("\"'[]").strip())]

@@ -1,0 +1,57 @@
+"""Role files of our own: a few fields, all of them meant."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trued.agents.roles.front_matter import strict
+from trued.agents.roles.tools import TOOLS
+from trued.errors import BadInput
+from trued.model import Role
+from trued.support.located import Located, nearest
+
+KEYS = ("name", "description", "tools", "model")
+
+
+def parse_role(text: str, file: str, stem: str) -> Role:
+    """One role file; `stem` is its name unless it says another."""
+    matter = strict(text, file)
+    located, fields = matter.fields, matter.fields.value
+    for key in fields:
+        if key not in KEYS:
+            raise BadInput(f"unknown field {key}", located.where(key), nearest(str(key), KEYS))
+    name = _text(fields, "name", located) or stem
+    if not all(char.isalnum() or char in "-_" for char in name) or len(name) > 60:
+        raise BadInput(f"{name!r} is no role name", located.where("name"), "use letters, digits, '-' and '_'")
+    if not matter.body.strip():
+        what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
+        raise BadInput(what, where, "write how it must work below the ---")
+    tools = _tools(fields.get("tools"), name, located)
+    return Role(
+        name=name,
+        description=_text(fields, "description", located),
+        tools=tools,
+        model=_text(fields, "model", located),
+        prompt=matter.body.strip(),
+        writes="edit" in tools,
+    )
+
+
+def _text(fields: Mapping[str, Any], key: str, located: Located) -> str:
+    value = fields.get(key)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise BadInput(f"{key} is no text", located.where(key), "put it in quotation marks")
+    return value.strip()
+
+
+def _tools(value: Any, name: str, located: Located) -> tuple[str, ...]:
+    if isinstance(value, str):
+        value = [part.strip() for part in value.split(",") if part.strip()]
+    if not isinstance(value, list) or not value:
+        raise BadInput(f"role {name} names no tools", located.where("tools"), f"choose from {', '.join(TOOLS)}")
+    for number, tool in enumerate(value):
+        if tool not in TOOLS:
+            where = located.where("tools", number)
+            raise BadInput(f"unknown tool {tool}", where, f"known are {', '.join(TOOLS)}")
+    return tuple(dict.fromkeys(value))

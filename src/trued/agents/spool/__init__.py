@@ -1,0 +1,164 @@
+"""The engine's side of an agent call: an order in a folder, a supervisor that outlives us, a report or none."""
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import BinaryIO
+
+from trued.agents.spool.call_folder import Call, events, held, reap, stop, supervisor
+from trued.agents.spool.slots import Slots
+from trued.agents.spool.supervisor_process import Supervisor
+from trued.errors import StateFailed
+from trued.protocols import Capabilities, Tell
+from trued.support import atomic_files as durable
+from trued.support import processes
+from trued.support.redaction import Redactor, secrets_in
+from trued.wire import Order, Report, load
+
+__all__ = ["SUPERVISOR", "Spool", "events"]
+
+SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
+SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk
+UNWRITTEN = 74  # the supervisor's exit code when the disk took no report
+REFUSED = ("rate", "overloaded", "budget")  # no failures
+CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)  # at best: each agent has its own
+
+
+class Spool:
+    """A runtime that survives its own process: what was ordered once is found, adopted or taken up again."""
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        cap: int = 4,
+        slots: Slots | None = None,
+        supervisor: Sequence[str] = SUPERVISOR,
+        secrets: Mapping[str, str] | None = None,
+        variables: Callable[[str], Mapping[str, str]] = lambda _: {},
+    ) -> None:
+        """`secrets` are kept out of every file; `variables` are an agent's environment. Neither is written.
+
+        `slots` are shared with other runs of this process; else there are as many as `cap`.
+        """
+        self.folder = folder
+        self._supervisor = tuple(supervisor)
+        self._hidden, self._variables = dict(secrets or {}), variables
+        self._redact = Redactor(self._hidden)
+        self._slots = slots or Slots(cap)
+        self._ahead = asyncio.Semaphore(2 * cap)  # supervisors come up while they wait for a slot
+        self._starting = asyncio.Semaphore(os.cpu_count() or 1)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return CAPABILITIES
+
+    async def work(self, order: Order, tell: Tell) -> Report:
+        call = Call(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        try:
+            call.path.mkdir(parents=True, exist_ok=True)
+            _take_for_the_same(call, order.brief)
+            while (report := call.settled()) is None:
+                if held(call.path):
+                    await self._adopted(call)
+                else:
+                    await self._begun(call)
+        except OSError as error:
+            what = f"cannot use {error.filename or call.path}: {error.strerror}"
+            raise StateFailed(f"{what}; free space or make the folder writable, then resume") from error
+        return report
+
+    async def stop_all(self) -> int:
+        """End every agent of this run, whoever started it, and all that they left. How many processes were left."""
+        calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
+        await asyncio.gather(*(stop(path) for path in calls if held(path)))
+        return sum([await reap(path) for path in calls if not (path / "report.json").exists()])
+
+    def retire_failed(self) -> None:
+        """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt. One that was
+        only refused for a while has been gone on with since: what its agent did is still in there."""
+        for file in self.folder.glob("*/report.json"):
+            with contextlib.suppress(ValueError, TypeError, AttributeError):
+                report = load(Report, file.read_bytes())
+                if report.state == "failed" and report.kind not in REFUSED:
+                    durable.write(file.parent / "dead", "it failed, and is tried again", sync=False)
+                    file.replace(file.with_name("report.failed.json"))
+
+    async def _adopted(self, call: Call) -> None:
+        """Somebody looks after the call already: wait for the end of that, and look again."""
+        keeper = supervisor(call.path)
+        if not keeper:
+            await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
+            return
+        call.adopted(keeper)
+        try:
+            with self._slots.taken():
+                await self._outwaited(call, processes.gone(processes.number(keeper)))
+        except asyncio.CancelledError:
+            await stop(call.path)
+            await reap(call.path)
+            raise
+        call.raise_if_stopped()
+
+    async def _outwaited(self, call: Call, gone: Awaitable[None]) -> None:
+        """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
+        try:
+            async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
+                await gone
+        except TimeoutError:
+            call.tell("supervisor stands still")
+            await stop(call.path)
+
+    async def _begun(self, call: Call) -> None:
+        # Only what is about to start holds its lock, and so an open file: a thousand calls may wait here.
+        async with self._ahead:
+            with call.locked() as lock:
+                if lock is not None and await call.to_start():
+                    await self._started(call, lock)
+
+    def _go(self, agent: str) -> bytes:
+        shown = dict(self._variables(agent))
+        return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
+
+    async def _ready(self, call: Call, lock: BinaryIO) -> Supervisor:
+        """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
+        async with self._starting:
+            keeper = Supervisor(self._supervisor, call.path, lock)
+            try:
+                await keeper.ready()
+            except BaseException:
+                await keeper.ended()
+                raise
+        return keeper
+
+    async def _started(self, call: Call, lock: BinaryIO) -> None:
+        keeper = await self._ready(call, lock)
+        try:
+            async with self._slots.free():
+                call.tell("started", pid=keeper.pid)
+                keeper.go(self._go(call.order.agent))
+                await self._outwaited(call, keeper.gone())
+        finally:
+            code = await keeper.ended()
+        if code == UNWRITTEN:
+            what = f"the report of {call.order.key} could not be written to {call.path}"
+            raise StateFailed(f"{what}; free space, then resume")
+        call.raise_if_stopped()
+
+
+def _take_for_the_same(call: Call, brief: str) -> None:
+    """What is redacted depends on who resumes, and is no other order: the brief as it was given decides."""
+    there, known = call.path / "order.json", call.path / "order.hash"
+    digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
+    if not there.exists():
+        durable.write(known, digest, sync=False)
+        return
+    with contextlib.suppress(FileNotFoundError, ValueError, TypeError, AttributeError):
+        if known.read_bytes() == digest.encode():
+            call.order = replace(call.order, brief=load(Order, there.read_bytes()).brief)

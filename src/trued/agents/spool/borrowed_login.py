@@ -1,0 +1,195 @@
+"""A user's log-in, lent to an agent: noted before it is copied, brought back when it was renewed, gone in the end.
+
+Programs renew their log-in and throw the old one away at the provider's. Were the new one lost with the agent's HOME,
+the user would have to log in again. So it goes back, if it is the old one renewed and the user's own is still the old.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from trued.agents import credentials
+from trued.support import atomic_files as durable
+
+NOTE, WROTE, LOCK = "lent.json", "lent.wrote", "lent.lock"
+FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+Place = Callable[[str, bytes], None]
+Told = tuple[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """In the call's folder as long as copies may lie in the agent's HOME."""
+
+    user: str  # the user's HOME
+    home: str  # the agent's
+    files: dict[str, str] = field(default_factory=dict)  # name → hash of what user and agent had alike at last
+
+
+def lend(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: Place) -> dict[str, bytes]:
+    """Copies in the agent's HOME; what an earlier start of the call left there is settled first."""
+    settle(folder)
+    found = {name: content for name in names if (content := credentials.read(user / name)) is not None}
+    if found:
+        _keep(folder, Note(str(user), str(home), {name: _hash(content) for name, content in found.items()}))
+    for name, content in found.items():
+        place(name, content)
+    return found
+
+
+def follow(folder: Path, place: Place) -> list[Told]:
+    """While the agent works: what it renewed is the user's at once, and what is new there reaches the agent."""
+    note = _note(folder)
+    if note is None:
+        return []
+    told: list[Told] = []
+    with _alone(folder):
+        for name, known in note.files.items():
+            now, said, _ = _compared(folder, note, name, known, place)
+            told += said
+            note = replace(note, files={**note.files, name: now})
+        _keep(folder, note)
+    return told
+
+
+def settle(folder: Path) -> list[Told]:
+    """When nothing of the agent is left: what it renewed goes back, its copies go, and so does the note."""
+    note = _note(folder)
+    if note is None:
+        return []
+    told: list[Told] = []
+    try:
+        with _alone(folder):
+            for name, known in note.files.items():
+                _, said, why = _compared(folder, note, name, known, None)
+                told += said
+                if why:
+                    told.append(("login not taken back", {"file": name, "why": why}))
+    except OSError as error:
+        told.append(("login not taken back", {"file": ", ".join(note.files), "why": str(error.strerror)}))
+    for name in note.files:
+        _remove(Path(note.home), name)
+    (folder / NOTE).unlink(missing_ok=True)
+    return told
+
+
+def settle_after(folder: Path) -> None:
+    """The same where the supervisor is dead, told in the call's own record."""
+    if told := settle(folder):
+        lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in told]
+        with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
+            file.write("".join(f"{line}\n" for line in lines))
+
+
+def copy(home: Path, name: str) -> bytes | None:
+    """What the agent has. It may have put anything there: no link is followed, and nothing but a file is read."""
+    with contextlib.suppress(OSError), _above(home, name) as folder:
+        return credentials.read(PurePosixPath(name).name, folder=folder)
+    return None
+
+
+def _compared(folder: Path, note: Note, name: str, known: str, place: Place | None) -> tuple[str, list[Told], str]:
+    """What both have alike afterwards, what is told, and why something was not taken back."""
+    user = Path(note.user, name)
+    mine, theirs = copy(Path(note.home), name), credentials.read(user)
+    if mine is None or theirs is None or mine == theirs:
+        return known if mine is None or theirs is None else _hash(theirs), [], ""
+    if _hash(mine) == known:
+        if place is not None:
+            place(name, theirs)
+            return _hash(theirs), [], ""
+        return known, [], ""
+    why = _not_taken(folder, known, mine, theirs)
+    if not why:
+        why = _written(user, mine)
+    if why:
+        return known, [], why
+    with (folder.parent / WROTE).open("a", encoding="ascii") as file:
+        file.write(f"{_hash(mine)}\n")
+    return _hash(mine), [("login refreshed", {"file": name})], ""
+
+
+def _not_taken(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
+    old, new = credentials.parsed(theirs), credentials.parsed(mine)
+    if old is None or new is None:
+        return "it is no JSON object any more"
+    if why := credentials.no_successor(old, new):
+        return f"it is not the login that was lent: {why}"
+    if _hash(theirs) == known:
+        return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
+    if _hash(theirs) not in _wrote(folder):
+        return "yours has changed meanwhile"
+    return "" if credentials.expiry(new) > credentials.expiry(old) else "another agent's is newer"
+
+
+def _written(path: Path, content: bytes) -> str:
+    """In one step, for its owner alone; where the user keeps a link, its target is written. Why not, else nothing."""
+    target = Path(os.path.realpath(path))
+    aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
+    try:
+        aside.unlink(missing_ok=True)  # of a process of this number that was killed right here
+        with open(os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:  # noqa: PTH123
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(target)
+    except OSError as error:
+        aside.unlink(missing_ok=True)
+        return f"it cannot be written: {error.strerror}"
+    return ""
+
+
+def _remove(home: Path, name: str) -> None:
+    with contextlib.suppress(OSError), _above(home, name) as folder:
+        os.unlink(PurePosixPath(name).name, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def _above(home: Path, name: str) -> Iterator[int]:
+    """The folder that a file of the agent's HOME lies in, with no link on the way."""
+    with contextlib.ExitStack() as opened:
+        handle: int | None = None
+        for part in (str(home), *PurePosixPath(name).parts[:-1]):
+            handle = os.open(part, FOLDER, dir_fd=handle)
+            opened.callback(os.close, handle)
+        assert handle is not None  # noqa: S101  (home itself is always opened)
+        yield handle
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One call of a run at a time: several may hold copies of one login."""
+    with (folder.parent / LOCK).open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _note(folder: Path) -> Note | None:
+    try:
+        told: Mapping[str, Any] = json.loads((folder / NOTE).read_bytes())
+        return Note(str(told["user"]), str(told["home"]), dict(told["files"]))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def _keep(folder: Path, note: Note) -> None:
+    durable.write(folder / NOTE, json.dumps(asdict(note)), sync=False)
+
+
+def _wrote(folder: Path) -> list[str]:
+    try:
+        return (folder.parent / WROTE).read_text("ascii", "replace").split()
+    except OSError:
+        return []
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()

@@ -1,0 +1,102 @@
+"""A supervisor as the engine that started it sees it: ready, go, gone."""
+
+import asyncio
+import contextlib
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import BinaryIO
+
+from trued.agents.spool import call_folder as spool
+from trued.errors import StateFailed
+from trued.support import processes
+
+READY_S = 60.0  # to come up, on a machine that is very busy
+VARIABLES = ("PATH", "HOME", "LANG", "LC_ALL", "LC_CTYPE", "TMPDIR", "PYTHONPATH", "PYTHONHOME")
+
+
+class Supervisor:
+    """One process in a session of its own. It is given our lock: there is no moment in which nobody holds it."""
+
+    def __init__(self, command: Sequence[str], folder: Path, lock: BinaryIO) -> None:
+        self._folder = folder
+        with (folder / "supervisor.log").open("ab") as log:
+            # asyncio's own sub-process would be killed when the event loop ends; this one is meant to outlive it.
+            self._process = subprocess.Popen(
+                [*command, str(folder), str(lock.fileno())],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+                pass_fds=(lock.fileno(),),
+                env={name: os.environ[name] for name in VARIABLES if name in os.environ},
+                cwd=folder,
+            )
+        lock.close()
+        self.pid = self._process.pid
+
+    async def ready(self) -> None:
+        said = await self._line()
+        if said != "ready":
+            self._process.kill()
+            code = self._process.wait()
+            log = (self._folder / "supervisor.log").read_text("utf-8", "replace").strip().splitlines()
+            why = said or (log[-1] if log else f"it ended with exit code {code}")
+            raise StateFailed(f"the supervisor of {self._folder.name} cannot start: {why}")
+
+    def go(self, message: bytes) -> None:
+        with contextlib.suppress(BrokenPipeError):  # it is gone; the folder will tell
+            if self._process.stdin is not None:
+                self._process.stdin.write(message)
+                self._process.stdin.close()
+
+    async def gone(self) -> None:
+        await processes.gone(self.pid)
+
+    async def ended(self) -> int:
+        """Its exit code; if it still runs, we were told to stop, and so is it."""
+        asked = self._process.poll() is None
+        try:
+            if asked:
+                self._process.terminate()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(spool.PATIENCE_S):
+                        await self.gone()
+        finally:
+            code = self._buried()
+        if asked:
+            await spool.reap(self._folder)
+        return code
+
+    def _buried(self) -> int:
+        if self._process.poll() is None:
+            self._process.kill()
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    stream.close()
+        return self._process.wait()
+
+    async def _line(self) -> str:
+        """The first line that it says, or what it said before it ended."""
+        stream = self._process.stdout
+        if stream is None:
+            return ""
+        loop, heard, data = asyncio.get_running_loop(), asyncio.Event(), bytearray()
+
+        def take() -> None:
+            piece = os.read(stream.fileno(), 4096)
+            data.extend(piece)
+            if not piece or b"\n" in data:
+                heard.set()
+
+        loop.add_reader(stream.fileno(), take)
+        try:
+            async with asyncio.timeout(READY_S):  # wait_for of Python 3.11 loses a cancellation that comes with it
+                await heard.wait()
+        except TimeoutError:
+            return f"it said nothing for {READY_S:g} s"
+        finally:
+            loop.remove_reader(stream.fileno())
+        return data.partition(b"\n")[0].decode("utf-8", "replace")

@@ -1,0 +1,93 @@
+"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK: an open file that already holds the call's lock.
+
+Says "ready", then waits for one line from the engine. Without it nothing is started: whoever ordered is gone.
+"""
+
+import asyncio
+import contextlib
+import fcntl
+import json
+import os
+import signal
+import sys
+from pathlib import Path
+from typing import Any
+
+from trued.agents.supervisor import call
+from trued.errors import StateFailed
+from trued.support import processes
+
+STOPPED, BUSY, NEVER_STARTED, UNWRITTEN = 143, 75, 0, 74
+
+
+def main(arguments: list[str]) -> int:
+    patience_s = call.PATIENCE_S
+    if arguments[0] == "--patience":
+        patience_s, arguments = float(arguments[1]), arguments[2:]
+    folder = Path(arguments[0])
+    for number in (signal.SIGHUP, signal.SIGINT):
+        # A function and not SIG_IGN, which the agent would inherit.
+        signal.signal(number, lambda _number, _frame: None)
+    lock = _locked(folder, int(arguments[1]) if len(arguments) > 1 else None)
+    if lock is None:
+        return BUSY
+    with contextlib.suppress(OSError):
+        os.ftruncate(lock, 0)
+        os.pwrite(lock, processes.identity(os.getpid()).encode(), 0)
+    processes.adopt_orphans()
+    try:
+        call.reserve(folder)
+    except OSError as error:
+        print(f"no room in {folder}: {error.strerror}", flush=True)
+        return UNWRITTEN
+    go = _handshake()
+    if go is None:
+        (folder / "reserve").unlink(missing_ok=True)
+        return NEVER_STARTED
+    return asyncio.run(_work(folder, go, patience_s))
+
+
+async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
+    work = asyncio.ensure_future(call.answered(folder, go.get("secrets", {}), go.get("variables", {})))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
+    try:
+        report = await work
+    except asyncio.CancelledError:
+        with contextlib.suppress(OSError):
+            (folder / "stopped").touch()
+        return STOPPED
+    except (OSError, StateFailed) as error:
+        print(error, file=sys.stderr)  # before anything was begun: the engine shows this line
+        return UNWRITTEN
+    return 0 if call.leave(folder, report, patience_s) else UNWRITTEN
+
+
+def _locked(folder: Path, given: int | None) -> int | None:
+    lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if given is None else given
+    os.set_inheritable(lock, False)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return None
+    return lock
+
+
+def _handshake() -> dict[str, Any] | None:
+    """Ready, go; afterwards nothing ties this process to the engine."""
+    with contextlib.suppress(OSError):
+        os.write(1, b"ready\n")
+    line = sys.stdin.buffer.readline()
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1):
+        os.dup2(nowhere, stream)
+    os.close(nowhere)
+    if not line.startswith(b"go ") or not line.endswith(b"\n"):
+        return None
+    message: dict[str, Any] = json.loads(line[3:])
+    return message
+
+
+if __name__ == "__main__":
+    code = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(code)  # all is written and closed: taking the interpreter down would only keep the engine waiting

@@ -1,0 +1,149 @@
+"""One call from order to report."""
+
+import asyncio
+import importlib
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from trued.agents.adapters import agent_of, runtime_of
+from trued.agents.driver.program import failed
+from trued.agents.driver.reply_contract import kept
+from trued.agents.spool.call_folder import used
+from trued.agents.supervisor.launch import Launcher
+from trued.agents.supervisor.login import logged_in
+from trued.agents.supervisor.record import Record
+from trued.errors import BadInput, StateFailed
+from trued.support import atomic_files as durable
+from trued.support import processes
+from trued.support.redaction import Redactor, plain
+from trued.wire import Order, Report, dump, load, total
+
+RESERVE = 128 * 1024  # kept free on the disk while the agent works, so that its report finds room
+PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and a person may be freeing space
+
+
+@dataclass
+class Stopwatch:
+    """When something began and how long it took. The clock may go backwards; time does not."""
+
+    clock: Callable[[], float] = time.time
+    ticks: Callable[[], float] = time.monotonic
+    began: float = field(init=False)
+    _start: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.began, self._start = self.clock(), self.ticks()
+
+    @property
+    def ended(self) -> float:
+        return self.began + max(0.0, self.ticks() - self._start)
+
+
+async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
+    """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
+    order, earlier = load(Order, (folder / "order.json").read_bytes()), used(folder)
+    order = replace(order, before=total(order.before, earlier))  # of starts that died: spent, and of the same session
+    record, watch = Record(folder, Redactor(secrets)), Stopwatch()
+    launch = Launcher(folder, processes.marker(folder), record, variables)
+    warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
+    try:
+        report = await _asked(folder, order, launch, record, variables)
+    except BadInput as error:
+        report = failed(order, "refused", str(error))
+    except StateFailed:
+        raise
+    except Exception as error:  # noqa: BLE001 (the runtime boundary: a fault of ours ends one call, with its name)
+        report = failed(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
+    finally:
+        await asyncio.wait({warm})
+    record.tell("ended", state=report.state, failure=report.kind, reaped=report.reaped)
+    record.close()
+    reply, redact = record.redactor.within(report.reply), record.redactor
+    why, question = redact(plain(report.why)), redact(plain(report.question))
+    report = replace(report, reply=reply, why=why, question=question, commands=tuple(record.commands))
+    usage = total(earlier, report.usage)
+    return replace(report, attempt=order.attempt, usage=usage, began=watch.began, ended=watch.ended)
+
+
+async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, variables: Mapping[str, str]) -> Report:
+    runtime = runtime_of(order.agent, launch)
+    can = runtime.capabilities
+    known = _session(folder)
+    if can.resume and can.chosen_session and not known:
+        _remember_session(folder, order.session)
+    start = _started(folder)
+    again = start > 1 and bool(known)
+    order = replace(
+        order,
+        attempt=order.attempt + start - 1,
+        resume=order.resume or again,
+        interrupted=order.interrupted or again,
+        native=order.native if can.chosen_session else known or order.native,
+    )
+    record.tell("began", agent=order.agent, attempt=order.attempt, resume=order.resume)
+
+    def tell(kind: str, **data: object) -> None:
+        if kind == "session" and can.resume and not can.chosen_session:
+            _remember_session(folder, str(data["id"]))  # before anything more is paid for in it
+        record.tell(kind, **data)
+
+    async def ask(order: Order) -> Report:
+        with logged_in(agent_of(order.agent).login, order, record, folder, variables):
+            return await runtime.work(order, tell)
+
+    return await kept(order, ask, tell, remembers=can.resume)
+
+
+def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
+    """Write the report, if need be again and again while the disk is full. False: it could not be written."""
+    deadline, pause = time.monotonic() + patience_s, 0.1
+    while True:
+        (folder / "reserve").unlink(missing_ok=True)
+        try:
+            durable.write(folder / "report.json", dump(report))
+        except StateFailed:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(pause)
+            pause = min(2 * pause, 2.0)
+        else:
+            return True
+
+
+def reserve(folder: Path) -> None:
+    """Room for the report before anything is paid for."""
+    with (folder / "reserve").open("wb") as file:
+        os.posix_fallocate(file.fileno(), 0, RESERVE)
+
+
+def _started(folder: Path) -> int:
+    """Count this start. Whoever finds no line here knows that the agent never ran."""
+    try:
+        with (folder / "starts").open("a+", encoding="utf-8") as file:
+            file.write(f"{time.time():.3f} {os.getpid()}\n")
+            file.seek(0)
+            return len(file.readlines())
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder}/starts: {error.strerror}") from error
+
+
+def _session(folder: Path) -> str:
+    """What an earlier start of this very call knew of its session."""
+    try:
+        return (folder / "session").read_text("utf-8")
+    except FileNotFoundError:
+        return ""
+
+
+def _remember_session(folder: Path, session: str) -> None:
+    """Only sessions that can be resumed are remembered: the file's presence says so."""
+    try:
+        with (folder / "session").open("w", encoding="utf-8") as file:
+            file.write(session)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder}/session: {error.strerror}") from error

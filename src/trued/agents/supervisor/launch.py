@@ -1,0 +1,326 @@
+"""One program, confined, watched and ended with all that it started."""
+
+import asyncio
+import contextlib
+import errno
+import os
+import re
+import shlex
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from trued.agents.driver.program import Ended, Line, Listener, Program, Stop
+from trued.agents.supervisor.home_files import placed
+from trued.agents.supervisor.record import TAIL_BYTES, Record
+from trued.support import processes
+from trued.support.redaction import Stream
+from trued.wire import Order
+from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.toolchains import toolchains, visible
+
+LOOK_S = 0.5  # how often limits and descendants are looked at
+GRACE_S = 1.0  # between the request to end and the end
+SETTLE, SETTLE_S = 8, 0.005  # a sandbox takes its processes along, but not in the same instant
+LAST_LINES = 12
+BUSY = (errno.EAGAIN, errno.ENOMEM)
+PIPE_READS = 64  # more than a pipe can hold
+AGENTS = frozenset({"claude", "codex", "gemini", "opencode", "qwen"})  # an agent that starts one of these is refused
+PACKAGES = {
+    "@anthropic-ai/claude-code": "claude",
+    "@openai/codex": "codex",
+    "@google/gemini-cli": "gemini",
+    "opencode-ai": "opencode",
+    "@qwen-code/qwen-code": "qwen",
+}
+PACKAGE = re.compile(f"node_modules/({'|'.join(PACKAGES)})/(?!.*/node_modules/)")
+WORDS = 8  # of a command line: a program stands behind no more options
+RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|npx")
+
+
+class Launcher:
+    """`Launch` for the runtimes: every process that begins here is gone when the call returns, however it returns."""
+
+    def __init__(self, folder: Path, marker: str, record: Record, variables: Mapping[str, str]) -> None:
+        self._folder, self._marker, self._record, self._variables = folder, marker, record, variables
+        self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
+
+    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
+        if program.adapted:
+            known = program.adapted(self._variables)
+            variables, readable = {**program.variables, **known.variables}, (*program.readable, *known.readable)
+            program = replace(known, listener=program.listener, variables=variables, readable=readable)
+        placed(Path(order.home), program.files)
+        argv, environment = self._confined(order, program)
+        try:
+            agent = await _begun(argv, environment, order.folder, program)
+        except OSError as error:
+            kind = "crashed" if error.errno in BUSY else "missing"
+            return Ended(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
+        stream = Stream(self._record.redactor, log)
+        agent.read(
+            order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece), program.listener
+        )
+        try:
+            kind, why = await self._watched(order, agent, program.listener)
+        finally:
+            reaped = self._end(agent)
+            agent.drained()
+        if agent.stop and not kind:
+            kind, why = agent.stop.kind, agent.stop.why
+        stream.close()
+        self._record.tail("stdout", bytes(agent.out[-2 * TAIL_BYTES :]))
+        said = self._record.tail("stderr", bytes(agent.err))
+        return Ended(
+            None if kind else agent.code,
+            bytes(agent.out),
+            "\n".join(said.strip().splitlines()[-LAST_LINES:]),
+            kind,
+            why,
+            reaped,
+        )
+
+    def _confined(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
+        given, path = order.confinement, os.environ.get("PATH", os.defpath)
+        tools = [one for one in toolchains(path, os.environ.get("HOME", "/")) if not _inside(order.home, one)]
+        readable = (*given.readable, *program.readable, *tools)
+        confinement = replace(
+            given, writable=(*given.writable, order.folder, order.home), readable=_outermost(readable)
+        )
+        path = visible(path, (*readable, order.folder)) if given.level != "none" else path
+        path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
+        always = {"HOME": order.home, processes.MARKER: self._marker}
+        if given.level != "bubblewrap":  # there is no /tmp of its own
+            always["TMPDIR"] = _scratch(order.home)
+        variables = {"PATH": path, **self._variables, **program.variables, **always}
+        return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
+
+    async def _watched(self, order: Order, agent: "_Agent", listener: Listener | None) -> tuple[str, str]:
+        """Returns when the program has ended, or why it has to be."""
+        limits, quiet_since, beats = order.limits, time.monotonic(), -1
+        ended = asyncio.ensure_future(agent.ended())
+        try:
+            while True:
+                await asyncio.wait({ended}, timeout=min(LOOK_S, limits.idle_s / 4, limits.wall_s / 4))
+                if agent.flooded:
+                    return "output", f"it printed more than {limits.output_bytes} bytes on stdout, and was ended"
+                if stop := agent.stop or (listener and listener.stop):
+                    return stop.kind, stop.why
+                if ended.done():
+                    return "", ""
+                now = time.monotonic()
+                if agent.beats + self._record.beats != beats or (listener and listener.busy):
+                    quiet_since, beats = now, agent.beats + self._record.beats
+                if now - quiet_since > limits.idle_s:
+                    return "idle", f"nothing was heard of it for {limits.idle_s:g} s, and it was ended"
+                if now - self._started > limits.wall_s:
+                    return "wall", f"it was not ready after {limits.wall_s:g} s, and was ended"
+                self._look_around(order, agent)
+        finally:
+            ended.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await ended
+
+    def _look_around(self, order: Order, agent: "_Agent") -> None:
+        """Refuse agents that the agent starts; remember what the marker would not find after our own death."""
+        processes.bury(spare=agent.pid)
+        strays = []
+        for pid in processes.family(os.getpid()):
+            if name := _started_agent(pid, order.agent):
+                self._record.tell("tried to start an agent", program=name)
+                known = processes.identity(pid)
+                processes.send(pid, signal.SIGKILL, still=lambda pid=pid, known=known: processes.identity(pid) == known)  # type: ignore[misc]
+            elif pid != agent.pid and not processes.carries(pid, self._marker):
+                strays.append(processes.identity(pid))
+        if strays:
+            with contextlib.suppress(OSError):
+                (self._folder / "strays").write_text("\n".join(strays))
+
+    def _end(self, agent: "_Agent") -> int:
+        """End the tree. What is counted is what outlived the program, and not what the sandbox takes along with it."""
+        if agent.code is None:
+            agent.end(GRACE_S)
+        for _ in range(SETTLE):
+            if not processes.descendants(os.getpid()):
+                break
+            time.sleep(SETTLE_S)  # not a second request to stop, and nothing else, may come between
+        return processes.reap(self._marker, below=os.getpid())
+
+
+async def _begun(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_Agent":
+    """A machine that has no process or memory to spare at the moment may have some in the next."""
+    for pause in (0.1, 0.4, 1.0, 2.0):
+        try:
+            return _Agent(argv, environment, folder, program)
+        except OSError as error:
+            if error.errno not in BUSY:
+                raise
+        await asyncio.sleep(pause)
+    return _Agent(argv, environment, folder, program)
+
+
+class _Agent:
+    """The program's own process and its two streams; read without ever blocking, kept within bounds."""
+
+    def __init__(self, argv: list[str], environment: dict[str, str], folder: str, program: Program) -> None:
+        self.out, self.err = bytearray(), bytearray()
+        self.beats, self.flooded = 0, False
+        self.stop: Stop | None = None
+        self._streams: dict[int, Callable[[bytes], None]] = {}
+        given = os.memfd_create("order")
+        # The events of an agent come by a socket: a pipe could be opened by its tools, too, by way of /proc.
+        ours, theirs = _pair() if program.listener else (None, None)
+        try:
+            with os.fdopen(os.dup(given), "wb") as file:
+                file.write(program.stdin)
+            os.lseek(given, 0, os.SEEK_SET)
+            self._process = subprocess.Popen(  # in the main thread: some sandboxes die with the thread that began them
+                argv,
+                stdin=given,
+                stdout=theirs.fileno() if theirs else subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=environment,
+                cwd=folder,
+                start_new_session=True,
+            )
+        finally:
+            os.close(given)
+            if theirs is not None:
+                theirs.close()
+        self._pipes = (ours or self._process.stdout, self._process.stderr)
+        self.pid = self._process.pid
+
+    @property
+    def code(self) -> int | None:
+        return self._process.poll()
+
+    def read(self, output_bytes: int, err: Callable[[bytes], None], listener: Listener | None = None) -> None:
+        loop = asyncio.get_running_loop()
+
+        def take_out(piece: bytes) -> None:
+            if len(self.out) + len(piece) > output_bytes:
+                self.flooded = True
+                self._kill()  # at once: what it prints until the next look could fill the memory
+            else:
+                self.out.extend(piece)
+            if listener is not None and b"\n" in piece:
+                self._hear(listener)
+
+        def take_err(piece: bytes) -> None:
+            self.err.extend(piece)
+            del self.err[: -2 * TAIL_BYTES]
+            err(piece)
+
+        for stream, take in zip(self._pipes, (take_out, take_err), strict=True):
+            if stream is not None:
+                os.set_blocking(stream.fileno(), False)
+                self._streams[stream.fileno()] = take
+                loop.add_reader(stream.fileno(), self._ready, stream.fileno())
+
+    def _hear(self, listener: Listener) -> None:
+        """Whole lines are told and forgotten: one line has to fit into the limit, all of them need not."""
+        *lines, rest = self.out.split(b"\n")
+        self.out[:] = rest
+        for line in lines:
+            self.stop = self.stop or listener.hear(line.decode("utf-8", "replace").rstrip("\r"))
+        if self.stop:
+            with contextlib.suppress(ProcessLookupError):
+                self._process.terminate()
+
+    def _ready(self, handle: int) -> bool:
+        """Take what is there; false when nothing is, now or for ever."""
+        try:
+            piece = os.read(handle, 1 << 18)
+        except BlockingIOError:
+            return False
+        self.beats += 1
+        if piece:
+            self._streams[handle](piece)
+        else:
+            asyncio.get_running_loop().remove_reader(handle)
+        return bool(piece)
+
+    async def ended(self) -> None:
+        await processes.gone(self.pid)
+        self._process.wait()
+
+    def drained(self) -> None:
+        """Take what is still in the pipes and close them. The tree is gone, so nobody writes any more."""
+        for stream in self._pipes:
+            if stream is not None:
+                for _ in range(PIPE_READS):
+                    if not self._ready(stream.fileno()):
+                        break
+                asyncio.get_running_loop().remove_reader(stream.fileno())
+                stream.close()
+
+    def end(self, grace_s: float) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.terminate()
+        try:
+            self._process.wait(grace_s)
+        except subprocess.TimeoutExpired:
+            self._kill()
+            self._process.wait()
+
+    def _kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+
+
+def _pair() -> Iterator[socket.SocketIO]:
+    for one in socket.socketpair():
+        with one:
+            yield one.makefile("rwb", 0)
+
+
+def _started_agent(pid: int, agent: str) -> str:
+    """The known agent that this process is, unless it is the one that was ordered, or a part of that."""
+    name = _agent_name(pid)
+    if not name or name not in _named(agent):
+        return name
+    parent = processes.parent(pid)
+    if _agent_name(parent):  # it starts itself anew, or its wrapper starts it: no shell, no tool between
+        return ""
+    while parent > 1 and parent != os.getpid():
+        if _agent_name(parent):
+            return name
+        parent = processes.parent(parent)
+    return ""
+
+
+def _agent_name(pid: int) -> str:
+    program, *words = [*processes.command_line(pid)[:WORDS], ""]
+    if RUNNERS.fullmatch(Path(program).name):
+        program = next((word for word in words if not word.startswith("-") or word == "-c"), "")
+        if package := PACKAGE.search(program):
+            return PACKAGES[package[1]]
+    name = Path(program).name.removesuffix(".js").removesuffix(".exe")
+    return name if name in AGENTS else ""
+
+
+def _named(agent: str) -> set[str]:
+    """The programs that the user's own words for the agent name."""
+    kind, _, rest = agent.partition(":")
+    with contextlib.suppress(ValueError):
+        return {kind, *(Path(word).name for part in shlex.split(rest) for word in part.split())}
+    return {kind}
+
+
+def _scratch(home: str) -> str:
+    place = Path(home) / ".tmp"
+    place.mkdir(parents=True, exist_ok=True)
+    return str(place)
+
+
+def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
+    """Without those that lie in another one: a link inside a folder that is shown already cannot be shown again."""
+    return tuple(path for path in dict.fromkeys(paths) if not any(_inside(path, other) for other in paths))
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path != folder and Path(path).is_relative_to(folder)

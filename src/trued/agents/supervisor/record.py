@@ -1,0 +1,96 @@
+"""What an agent did, line by line, in the call's folder: redacted, plain and bounded."""
+
+import json
+import re
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from trued.support.redaction import Redactor, plain
+
+EVENTS_BYTES = 4 * 1024 * 1024  # a day of talkative work; more is an agent that only talks
+COMMANDS, COMMAND_CHARS = 200, 500  # of the command lines of one call that are kept for its report
+SHELL = re.compile(
+    r"bash|sh|shell|(?:local_)?shell_call|run_shell_command|command(?:_execution)?|exec(?:ute)?|terminal", re.I
+)
+TAIL_BYTES = 64 * 1024  # of stdout and stderr, for a person who looks for a fault
+
+
+class Record:
+    """`tell` of the runtimes. That nothing can be written here is no reason to end an agent: the report counts."""
+
+    def __init__(self, folder: Path, redactor: Redactor) -> None:
+        self.redactor = redactor
+        self.beats = 0  # how much happened: the idle watchdog looks at it
+        self.full = False
+        self.commands: list[str] = []
+        self.look: Callable[[], None] | None = None  # before anything is told: there may be more to hide
+        self._folder = folder
+        self._size = 0
+        self._file: BinaryIO | None = None
+        try:
+            self._file = (folder / "events.jsonl").open("ab", buffering=0)
+            self._size = self._file.tell()
+        except OSError:
+            self.full = True
+
+    def tell(self, kind: str, **data: object) -> None:
+        self.beats += 1
+        if self.look is not None:
+            self.look()
+        if (line := _command(kind, data)) and len(self.commands) < COMMANDS:
+            self.commands.append(self.redactor(plain(line))[:COMMAND_CHARS])
+        if not self.full:
+            self._write({"at": time.time(), "kind": kind} | self._safe(data))
+
+    def hide(self, name: str, values: Iterable[str]) -> None:
+        """From now on these appear in nothing that is told, kept or reported."""
+        self.redactor = self.redactor.also(name, values)
+
+    def tail(self, name: str, data: bytes) -> str:
+        """Keep the end of a stream as a file; the same text is returned."""
+        # Cut after redaction: a cut before it could leave half a secret that no pattern knows.
+        text = self.redactor(plain(data[-2 * TAIL_BYTES :].decode("utf-8", "replace")))
+        kept = text[-TAIL_BYTES:] if len(data) > TAIL_BYTES else text
+        if kept:
+            try:
+                with (self._folder / name).open("a", encoding="utf-8") as file:
+                    file.write(kept)
+            except OSError:
+                self.full = True
+        return kept
+
+    def close(self) -> None:
+        if self._file is not None:
+            self._file.close()
+
+    def _safe(self, data: dict[str, Any]) -> dict[str, Any]:
+        safe: dict[str, Any] = self.redactor.within(data, strip=True)
+        return safe
+
+    def _write(self, event: dict[str, Any]) -> None:
+        line = json.dumps(event, ensure_ascii=False, default=str).encode("utf-8", "replace") + b"\n"
+        if self._size + len(line) > EVENTS_BYTES:
+            self.full = True
+            line = json.dumps({"at": event["at"], "kind": "capped", "bytes": EVENTS_BYTES}).encode() + b"\n"
+        try:
+            if self._file is not None:
+                self._size += self._file.write(line) or 0
+        except OSError:
+            self.full = True
+
+
+def _command(kind: str, data: Mapping[str, object]) -> str:
+    """The command line that an event tells of: of a shell tool, or on a line of the log that begins with `$ `."""
+    text = str(data.get("what" if kind == "tool" else "text") or "")
+    if kind == "log":
+        return text[2:].strip() if text.startswith("$ ") else ""
+    if kind != "tool" or not SHELL.fullmatch(str(data.get("name"))):
+        return ""
+    try:
+        read = json.loads(text)
+    except ValueError:
+        return text
+    line = read.get("command") or read.get("cmd") if isinstance(read, dict) else read
+    return " ".join(map(str, line)) if isinstance(line, list) else str(line or "")

@@ -1,0 +1,125 @@
+"""The table of a comparison: a figure a row, a run a column; drawn on a terminal, plain elsewhere."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from rich.box import SIMPLE_HEAD
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from trued.cli.format import GRADES, STATES, counted, duration, line, money, tokens
+from trued.cli.terminal import out
+
+Run: TypeAlias = Mapping[str, Any]
+
+NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of one that may be broken, and between columns
+LINE = 600  # characters of a note
+NONE = "–"
+ALIKE = "asked alike"  # proven, of the requirements that all contracts have in common
+ROLES = 8  # whose peaks are told, the largest ones
+
+
+def _number(of: Callable[[Run], int]) -> Callable[[Run], Text]:
+    return lambda run: Text(f"{of(run):,}")
+
+
+def _size(number: int, *, estimated: bool) -> Text:
+    return Text(tokens(number, estimated=estimated).removesuffix(" tok") or "0")
+
+
+def _gaps(run: Run) -> Text:
+    left = run["gaps"]["left"]
+    return Text.assemble(str(run["gaps"]["found"]), (f", {left} left" if left else "", "yellow"))
+
+
+def _cost(run: Run) -> Text:
+    least = "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else ""
+    told = run["cost"] or run["cost_usd"]
+    return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if told else NONE)
+
+
+# what the figure is called → how it is written
+ROWS: dict[str, Callable[[Run], Text]] = {
+    "run": lambda run: Text(run["id"]),
+    "state": lambda run: Text(run["state"], STATES.get(run["state"], "yellow")),
+    "grade": lambda run: Text(run["grade"], GRADES.get(run["grade"], "")),
+    "proven": lambda run: Text(f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE),
+    ALIKE: lambda run: Text(f"{run['asked_alike']['proven']}/{run['asked_alike']['requirements']}"),
+    "gaps found": _gaps,
+    "rounds": lambda run: Text(NONE if run["rounds"] is None else str(run["rounds"])),
+    "calls": _number(lambda run: run["calls"]),
+    "tokens": lambda run: _size(run["tokens"]["all"], estimated=run["tokens"]["estimated"]),
+    "peak context": lambda run: _size(run["peak"]["tokens"], estimated=run["tokens"]["estimated"]),
+    "cost": _cost,
+    "time": lambda run: Text(duration(run["time_s"])),
+    "agents' time": lambda run: Text(duration(run["agents_s"])),
+}
+FIRST = max(map(len, ROWS))
+
+
+def print_table(data: Mapping[str, Any]) -> None:
+    console = out()
+    title = Text.assemble((f"{data['id']}  " if data["id"] else "", "bold"), line(data["title"], 60))
+    title.append(f", from {data['base'][:10]}" if data["same_base"] else "", "dim")
+    console.print(title, soft_wrap=True)
+    rows = [name for name in ROWS if name != ALIKE or (data["asked_alike"] and not data["same_contract"])]
+    for runs in _blocks(data["runs"], console):
+        if console.is_terminal:
+            console.print(_drawn(runs, rows))
+        else:
+            for one in _plain(runs, rows):
+                console.print(one, soft_wrap=True)
+    for one in (*_peaks(data["runs"]), *data["notes"]):
+        console.print(Text(line(one, LINE), "dim"), soft_wrap=not console.is_terminal)
+
+
+def _blocks(runs: Sequence[Run], console: Console) -> Iterator[Sequence[Run]]:
+    """As many runs beside each other as there is room for; elsewhere than on a terminal, all."""
+    room, block = console.width - FIRST, list[Run]()
+    for run in runs:
+        wide = _width(run, NARROW) + GAP
+        if block and wide > room and console.is_terminal:
+            yield block
+            room, block = console.width - FIRST, []
+        room, block = room - wide, [*block, run]
+    yield block
+
+
+def _width(run: Run, narrow: int = NAME) -> int:
+    name = min(narrow, cell_len(line(run["name"], NAME)))
+    return max(name, *(cell_len(cell(run).plain) for cell in ROWS.values()))
+
+
+def _drawn(runs: Sequence[Run], rows: Sequence[str]) -> Table:
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, header_style="", show_edge=False)
+    table.add_column("", style="dim", no_wrap=True)
+    for run in runs:
+        name = Text(line(run["name"], NAME), "bold")
+        table.add_column(name, justify="right", overflow="fold", width=_width(run, NARROW))
+    for row in rows:
+        table.add_row(row, *(ROWS[row](run) for run in runs))
+    return table
+
+
+def _plain(runs: Sequence[Run], rows: Sequence[str]) -> Iterator[Text]:
+    widths = [_width(run) for run in runs]
+    yield Text(f"{'':<{FIRST}}{_right([line(run['name'], NAME) for run in runs], widths)}")
+    for name in rows:
+        yield Text(f"{name:<{FIRST}}{_right([ROWS[name](run).plain for run in runs], widths)}")
+
+
+def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "".join(" " * (GAP + width - cell_len(cell)) + cell for cell, width in zip(cells, widths, strict=True))
+
+
+def _peaks(runs: Sequence[Run]) -> Iterator[str]:
+    """Who needed how much, where several worked: a long session against several short ones."""
+    for run in runs:
+        roles, mark = run["peak"]["roles"], run["tokens"]["estimated"]
+        largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]
+        if len(roles) > 1:
+            each = ", ".join(f"{role} {_size(roles[role], estimated=mark).plain}" for role in largest)
+            more = f", {counted(len(roles) - ROLES, 'other')} less" if len(roles) > ROLES else ""
+            yield f"peak context in {run['name']}: {each}{more}"

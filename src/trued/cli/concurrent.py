@@ -1,0 +1,77 @@
+"""Several runs at once under the eyes of one person: one line an event, prefixed by whose it is."""
+
+import asyncio
+import os
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeAlias
+
+import typer
+from rich.text import Text
+
+from trued.cli.context import is_over
+from trued.cli.format import line, told
+from trued.cli.summary import conclude, whole
+from trued.cli.terminal import asked, complain, err, hint, home, print_json
+from trued.engine.concurrent_runs import code_of
+from trued.engine.engine import Engine
+from trued.errors import TruedError
+from trued.model import Event, Question, RunRecord
+from trued.reporting.views import ledger as ledger_of
+
+Ended: TypeAlias = list[RunRecord | TruedError]
+SHORT = 24  # characters of what stands before a line
+
+
+class Side:
+    """Lines of several runs; a question is put while no other one is."""
+
+    def __init__(self) -> None:
+        self._console, self._one = err(), asyncio.Lock()
+
+    def hear(self, record: RunRecord, event: Event) -> None:
+        self._console.print(Text(f"{self.name_of(record)}  {told(event)}"), soft_wrap=True)
+
+    def name_of(self, record: RunRecord) -> str:
+        return name_of(record)
+
+    async def ask(self, question: Question) -> tuple[str, str, str] | None:
+        async with self._one:
+            return await asked(question)
+
+
+def name_of(record: RunRecord) -> str:
+    """A ticket's key, where its title begins with one; else the run's id."""
+    key, colon, _ = record.title.partition(": ")
+    return line(key if colon and " " not in key else record.id, SHORT)
+
+
+def drive_all(work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: bool) -> None:
+    """Let them go on side by side, say how each ended, and end with the worst of their codes."""
+    eyes = Side()
+    engine = Engine(home(), os.environ, person=eyes.ask, hear=eyes.hear)
+    try:
+        ended = asyncio.run(work(engine))
+        _conclude(engine, ended, as_json=as_json)
+    except KeyboardInterrupt:
+        hint("interrupted before anything could be lost; `trued ls` lists the runs, `trued resume --all` goes on")
+        raise typer.Exit(130) from None
+    finally:
+        engine.close()
+    raise typer.Exit(code_of(ended))
+
+
+def _conclude(engine: Engine, ended: Ended, *, as_json: bool) -> None:
+    records = [one for one in ended if isinstance(one, RunRecord)]
+    for error in (one for one in ended if isinstance(one, TruedError)):
+        complain(str(error))
+    if as_json:
+        print_json([_data(engine, one) for one in records])
+        return
+    for one in records:
+        err().print(Text(f"\n{name_of(one)} ({one.id}) on {line(one.branch)}", style="bold"))
+        conclude(engine, one, as_json=False)
+
+
+def _data(engine: Engine, record: RunRecord) -> dict[str, Any]:
+    found = ledger_of(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
+    return {**whole(engine, record), "requirements": found["requirements"]}

@@ -1,0 +1,52 @@
+"""What the demo claims to have shown, held against the journal and the bill: it may not lie where agents may not."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from trued.cli.demo.bill import Bill
+from trued.model import Event, Grade
+
+LIE = "chunk 1B/"  # where team A lies and team B believes it
+VICTIM = "chunk 2A/purple-team-a#1"  # the call in whose middle the engine dies
+
+
+@dataclass(frozen=True)
+class End:
+    """How it ended, by the journal and the operating system."""
+
+    events: Sequence[Event]
+    lie: Grade | None  # the engine's first verdict on the chunk with the lie
+    killed: bool
+    code: int
+    grade: Grade
+
+
+def happened(end: End, paid: Bill) -> list[tuple[bool, str]]:
+    """Each thing that the demo shows, and whether it really happened."""
+    claims = {event.key: _claim(event) for event in end.events if event.kind == "answered"}
+    agreed = claims.get(f"{LIE}purple-team-a#1") == "DONE" and claims.get(f"{LIE}purple-team-b#1") == "PASS"
+    after = {event.kind for event in end.events if event.key == VICTIM}
+    return [
+        (agreed and end.lie is Grade.REFUTED, "a lie that two agents agreed on was refuted by the engine's own checks"),
+        (end.killed, "the engine was killed with kill -9 in the middle of a call"),
+        ("adopted" in after or "report found" in after, _survival(after)),
+        (paid.complete and not paid.repeated, repeated(paid)),
+        (
+            end.code == 0 and end.grade is Grade.PROVEN,
+            "every requirement is proven on the final commit, by cases that no agent could read",
+        ),
+    ]
+
+
+def repeated(paid: Bill) -> str:
+    return f"{paid.repeated} call{'' if paid.repeated == 1 else 's'} repeated"
+
+
+def _claim(event: Event) -> str:
+    reply = event.data.get("reply") or {}
+    return str(reply.get("result") or reply.get("status"))
+
+
+def _survival(kinds: set[str]) -> str:
+    how = "was adopted" if "adopted" in kinds else "its answer was taken"
+    return f"the call in flight went on by itself, and {how} after the resume"

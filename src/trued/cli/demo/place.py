@@ -1,0 +1,80 @@
+"""The demo's folder: a small real repository, a plan, a requirements file that agents cannot read, and their script."""
+
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.errors import BadInput
+
+HERE = Path(__file__).parent
+NO_CONFIG = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}  # nobody's hooks, nobody's signing
+AUTHOR = ("-c", "user.name=You", "-c", "user.email=you@localhost", "-c", "init.defaultBranch=main")
+
+
+@dataclass(frozen=True)
+class Place:
+    folder: Path
+    environ: Mapping[str, str]
+
+    @property
+    def repository(self) -> Path:
+        return self.folder / "textkit"
+
+    @property
+    def requirements(self) -> Path:
+        return self.folder / "held-out" / "requirements.yaml"
+
+    @property
+    def agents(self) -> Path:
+        return self.folder / "agents.py"
+
+    @property
+    def home(self) -> Path:
+        return self.folder / "state"
+
+    @property
+    def report(self) -> Path:
+        return self.folder / "report.html"
+
+    def trued(self, *words: str) -> list[str]:
+        return [sys.executable, "-m", "trued", *words]
+
+
+def made(keep: Path | None, environ: Mapping[str, str]) -> Place:
+    """Everything written and committed. Nothing of the user's own is read or changed."""
+    folder = _empty(keep) if keep else Path(tempfile.mkdtemp(prefix="trued-demo-"))
+    kept = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
+    own = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
+    place = Place(folder, {**kept, **NO_CONFIG, **own})
+    shutil.copytree(HERE / "files", place.repository, ignore=shutil.ignore_patterns("__pycache__"))
+    place.requirements.parent.mkdir()
+    shutil.copy(HERE / "requirements.yaml", place.requirements)
+    shutil.copy(HERE / "agents.py", place.agents)
+    for words in (("init", "--quiet"), ("add", "--all"), ("commit", "--quiet", "-m", "feat: squeeze white space")):
+        _git(place, *AUTHOR, *words)
+    return place
+
+
+def _empty(folder: Path) -> Path:
+    folder = folder.expanduser().absolute()
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise BadInput(f"{folder} is there already, and not empty", then="name a new folder with --keep")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise BadInput(f"cannot make {folder}: {error.strerror}", then="name another with --keep") from error
+    return folder
+
+
+def _git(place: Place, *words: str) -> None:
+    command = ["git", "-C", str(place.repository), *words]
+    try:
+        subprocess.run(command, env=dict(place.environ), check=True, capture_output=True, text=True, timeout=60)
+    except FileNotFoundError as error:
+        raise BadInput("git is not on PATH", then="install git") from error
+    except subprocess.CalledProcessError as error:
+        raise BadInput(f"git could not make the demo's repository: {error.stderr.strip()}") from error

@@ -1,0 +1,242 @@
+"""The show itself: the real command line in processes of its own, one of which is really killed."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from shlex import quote
+
+from trued.cli.demo.bill import Bill, begun, bill
+from trued.cli.demo.facts import LIE, VICTIM, End, happened, repeated
+from trued.cli.demo.narration import Teller, told
+from trued.cli.demo.place import Place, made
+from trued.engine.engine import Engine
+from trued.errors import TruedError
+from trued.model import Event, Grade, Verdict
+from trued.run.context import folder_name
+
+LOOK_S = 0.05
+PATIENCE_S = 900.0  # far beyond what a slow machine takes, busy with other things: the demo never hangs
+BEATS = {
+    "seal": (0, "", "First the engine runs every case on the code as it is: only what fails there can prove anything."),
+    "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B checks. Their words are claims."),
+    "chunk 1B/": (3, "Chunk 1B: a lie", "Now A writes a table of the plan's one example and says that all is done."),
+    "chunk 2A/": (4, "Chunk 2A: kill -9", "While A works on the last chunk, the engine is killed without warning."),
+    "finish": (0, "", "Every check once more, on the final commit:"),
+}
+
+
+class Failed(Exception):
+    """The show cannot go on."""
+
+
+class Show:
+    def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Teller) -> None:
+        self.tell, self.place = teller, made(keep, environ)
+        self.engine = Engine(self.place.home, self.place.environ)
+        self.began, self.run = time.monotonic(), ""
+        self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was told of them
+
+    def play(self) -> int:
+        try:
+            return self._played()
+        except (Failed, TruedError) as failure:
+            self.tell.fact(False, f"the demo could not go on: {failure}")
+            self.tell.say(f"what it left is in {self.place.folder}; `trued doctor` looks at this machine")
+            return 1
+        finally:
+            self.engine.close()
+
+    def _played(self) -> int:
+        self._opening()
+        killed = self._run_and_kill()
+        code = self._resume()
+        paid = bill(self.engine.folder(self.run), self.engine.journal.events(self.run))
+        self._paid(paid)
+        self.tell.headline(5, "The ledger: every requirement, and what it rests on")
+        self._shown("ledger", self.run)
+        self._output("report", self.run, "-o", str(self.place.report))
+        return self._closing(happened(self._ended(killed, code), paid))
+
+    # -- beats ---------------------------------------------------------------------------------------------------------
+
+    def _opening(self) -> None:
+        self.tell.say(
+            "trued demo: scripted demo agents, not a model. No network, no key; nothing of yours is touched.", "bold"
+        )
+        self.tell.say(f"Everything happens in {self.place.folder}")
+        self.tell.headline(1, "A plan, and a contract that is sealed before work starts")
+        self.tell.say("textkit/PLAN.md asks for three chunks of work in a small Python repository.")
+        self.tell.say("held-out/requirements.yaml says what must be true at the end, in cases that no agent can read.")
+        self.tell.command("cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\")
+        self.tell.command("      --agent scripted:../agents.py")
+
+    def _run_and_kill(self) -> bool:
+        words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
+        child = self._started(*words, "--agent", f"scripted:{self.place.agents}")
+        for event in self._events(child):
+            self._told(event)
+            if event.kind == "started" and event.key == VICTIM:
+                return self._killed(child, int(event.data.get("pid") or 0))
+        raise Failed(f"the run ended before it could be killed: {self._last_words()}")
+
+    def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
+        spool = self.engine.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
+        while not begun(spool):  # until the agent itself says that it has begun
+            self._in_time()
+            time.sleep(LOOK_S)
+        time.sleep(0.5)
+        self.tell.command(f"kill -9 {child.pid}")
+        child.kill()
+        code = child.wait()
+        lives = _alive(supervisor)
+        goes_on = ", and the agent works on without it" if lives else ""
+        self.tell.say(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
+        return code == -signal.SIGKILL and self.engine.journal.run(self.run).state == "running" and lives
+
+    def _resume(self) -> int:
+        self.tell.command(f"trued resume {self.run}")
+        child = self._started("resume", self.run)
+        for event in self._events(child):
+            self._told(event)
+        return child.wait()
+
+    def _paid(self, paid: Bill) -> None:
+        calls = f"{len(paid.answered)} calls answered by the journal, {paid.paid} on the agents' own bill"
+        self.tell.say(f"{calls}: {repeated(paid)}", "bold")
+
+    def _closing(self, facts: list[tuple[bool, str]]) -> int:
+        place, seconds = self.place, time.monotonic() - self.began
+        self.tell.headline(6, f"What you have seen, in {seconds:.0f} seconds")
+        for is_so, text in facts:
+            self.tell.fact(is_so, text)
+        self.tell.say(f"report   {place.report}")
+        self.tell.say(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
+        self.tell.headline(7, "Look further")
+        for command in _further(place):
+            self.tell.command(command)
+        self.tell.say("Tamper with it: let A go on lying after it was refuted. The run ends “not proven”, exit code 1:")
+        for command in _tampering(place):
+            self.tell.command(command)
+        self.tell.say(f"Be rid of it: rm -r {quote(str(place.folder))}")
+        return 0 if all(is_so for is_so, _ in facts) else 1
+
+    # -- processes and journal -----------------------------------------------------------------------------------------
+
+    def _started(self, *words: str) -> subprocess.Popen[bytes]:
+        with (self.place.folder / "output.txt").open("ab") as output:
+            return subprocess.Popen(
+                self.place.trued(*words),
+                cwd=self.place.repository,
+                env=dict(self.place.environ),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+            )
+
+    def _events(self, child: subprocess.Popen[bytes]) -> Iterator[Event]:
+        """What the journal says, as it says it, until the process has ended."""
+        try:
+            while True:
+                over = child.poll() is not None
+                self.run = self.run or next((one.id for one in self.engine.journal.runs()), "")
+                for event in self.engine.journal.events(self.run, after=self.seen) if self.run else ():
+                    self.seen = event.id
+                    yield event
+                if over:
+                    return
+                self._in_time()
+                time.sleep(LOOK_S)
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                with suppress(subprocess.TimeoutExpired):
+                    child.wait(10)
+
+    def _in_time(self) -> None:
+        if time.monotonic() - self.began > PATIENCE_S:
+            raise Failed(f"it was not ready after {PATIENCE_S:.0f} s: {self._last_words()}")
+
+    def _told(self, event: Event) -> None:
+        self._beat(event.key)
+        once = (event.kind, event.key)
+        if event.kind == "asked" and once in self.said:  # the engine that was started again asks for what is under way
+            return
+        self.said.add(once)
+        if line := told(event):
+            self.tell.event(time.monotonic() - self.began, *line)
+        if event.kind == "judged" and event.data.get("grade") == Grade.REFUTED:
+            self.tell.say("REFUTED. An agent's word can lower a verdict, never raise it.", "bold red")
+            self.tell.say("What goes back to A is the kind of failure, never the held-out case.")
+
+    def _beat(self, key: str) -> None:
+        """A headline whenever another part of the run begins."""
+        part = key[: key.find("/") + 1] or key
+        if part == self.part or part not in BEATS:
+            return
+        self.part = part
+        number, title, sentence = BEATS[part]
+        if number:
+            self.tell.headline(number, title)
+        self.tell.say(sentence)
+
+    def _ended(self, killed: bool, code: int) -> End:
+        journal = self.engine.journal
+        refuted = journal.step(self.run, f"{LIE}prove#1")
+        return End(
+            events=journal.events(self.run),
+            lie=Verdict.model_validate_json(refuted).grade if refuted else None,
+            killed=killed,
+            code=code,
+            grade=journal.run(self.run).grade,
+        )
+
+    def _shown(self, *words: str) -> None:
+        self.tell.command(f"trued {' '.join(words)}")
+        self.tell.output(self._output(*words))
+
+    def _output(self, *words: str) -> str:
+        done = subprocess.run(
+            self.place.trued(*words),
+            cwd=self.place.repository,
+            env=dict(self.place.environ),
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        if done.returncode:
+            raise Failed(f"`trued {' '.join(words)}` ended with {done.returncode}: {done.stderr.strip()[-400:]}")
+        return done.stdout
+
+    def _last_words(self) -> str:
+        path = self.place.folder / "output.txt"
+        lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
+        return lines[-1] if lines else "it said nothing"
+
+
+def _further(place: Place) -> Iterator[str]:
+    beside = Path(sys.executable).parent
+    path = f" PATH={quote(str(beside))}:$PATH" if not shutil.which("trued") and (beside / "trued").exists() else ""
+    yield f"cd {quote(str(place.repository))}; export TRUED_HOME={quote(str(place.home))}{path}"
+    yield "trued why count      # the evidence, piece by piece: red, refuted, green"
+    yield "trued show           # every call, its time and tokens;  trued diff: the work"
+
+
+def _tampering(place: Place) -> Iterator[str]:
+    agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
+    yield f"sed -i 's/^MENDS = True/MENDS = False/' {agents}"
+    yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return pid > 0

@@ -1,0 +1,41 @@
+"""The project in this folder, as a run would find it: its kind, and how it is built, tested and started."""
+
+import subprocess
+from pathlib import Path
+
+from trued.inputs.project.kind import Kind, corrected, detected, to_read
+from trued.model import Settings
+
+WITHIN_S = 30
+_GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
+
+
+def kind_here(top: Path, settings: Settings) -> Kind:
+    """Of the commit that a run would begin at."""
+    listed = _asked(top, "ls-tree", "-r", "-z", "--name-only", "HEAD") or b""
+    paths = [name.decode(errors="replace") for name in listed.split(b"\0") if name]
+    texts = _texts(top, to_read(paths))
+    return corrected(detected(paths, texts.get), settings.commands)
+
+
+def _texts(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
+    """All of them at once: `cat-file --batch` answers in the order in which it was asked."""
+    answer = _asked(top, "cat-file", "--batch", fed="".join(f"HEAD:{path}\n" for path in paths)) if paths else b""
+    found, rest = dict[str, str](), answer or b""
+    for path in paths:
+        head, _, rest = rest.partition(b"\n")
+        size = head.rpartition(b" ")[2]
+        if head.endswith(b" missing") or not size.isdigit():
+            continue
+        found[path], rest = rest[: int(size)].decode(errors="replace"), rest[int(size) + 1 :]
+    return found
+
+
+def _asked(top: Path, *words: str, fed: str = "") -> bytes | None:
+    try:
+        done = subprocess.run(
+            [*_GIT, "-C", str(top), *words], input=fed.encode(), capture_output=True, check=False, timeout=WITHIN_S
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return done.stdout if done.returncode == 0 else None

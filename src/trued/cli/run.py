@@ -1,0 +1,343 @@
+"""Commands that let agents work: run, resume, cancel."""
+
+import asyncio
+import os
+import re
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from trued.cli.concurrent import drive_all
+from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
+from trued.cli.live import Lines, Screen, Tree
+from trued.cli.summary import conclude
+from trued.cli.terminal import hint, home, outside_agents, quiet_place, whoami
+from trued.engine.concurrent_runs import resume as resume_several
+from trued.engine.concurrent_runs import start as start_several
+from trued.engine.engine import FINISHED, Engine, Request
+from trued.engine.resume_from_branch import Unknown, unknown
+from trued.errors import BadInput
+from trued.inputs.settings.limits import changes
+from trued.model import RunRecord
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+def run(  # noqa: PLR0913  a flag is a parameter
+    goals: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="GOAL|FILE|TICKET…",
+            help="A plan, a ticket, a specification, a feature list, or the goal in words; several tickets at once.",
+        ),
+    ],
+    workflow: Annotated[
+        str | None,
+        typer.Option(
+            "-w",
+            "--workflow",
+            help="purple (for a plan), ticket, handoff (for a specification), solo (for words), pipeline or team.",
+            show_default="by the input",
+        ),
+    ] = None,
+    requirements: Annotated[
+        Path | None,
+        typer.Option(help="What must be true at the end, with your own checks. Keep it outside the repository."),
+    ] = None,
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[ROLE=]AGENT",
+            help="Who works: claude, codex:MODEL, command:PROGRAM ARGS, …; `trued agents` lists them.",
+            show_default="what is installed",
+        ),
+    ] = None,
+    login: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[AGENT=]HOW", help="How agents may log in: auto, key, subscription or none.", show_default="auto"
+        ),
+    ] = None,
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW", help="What a role may not do: policy refuses it, ask asks you.", show_default="policy"
+        ),
+    ] = None,
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=NAME", help="Let a role work by another role file; `trued roles` lists them."),
+    ] = None,
+    rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
+    cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
+    parallel: Annotated[int | None, typer.Option(help="With team: tasks at the same time.", show_default="1")] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="Go on after each chunk without asking. It attests nothing.")
+    ] = False,
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GRADE", help="The lowest grade that is enough: tested, examined.", show_default="attested"
+        ),
+    ] = None,
+    wait: Annotated[
+        bool | None,
+        typer.Option(
+            "--wait/--no-wait", help="Wait for a provider's limit to pass, or end the run.", show_default="wait"
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT=AMOUNT", help="The most that may be used: usd=5, tokens=2M, calls=20, time=2h."),
+    ] = None,
+    plan_only: Annotated[
+        bool, typer.Option("--plan-only", help="Seal and show the contract; let nobody work yet.")
+    ] = False,
+    draft: Annotated[
+        bool, typer.Option("--draft", help="With ticket: offer work that is not proven as a draft, too.")
+    ] = False,
+    sandbox: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
+    ] = None,
+    allow_unsandboxed: Annotated[
+        bool, typer.Option("--allow-unsandboxed", help="Even if nothing confines agents and checks.")
+    ] = False,
+    trust: Annotated[
+        str, typer.Option(metavar="DIGEST", help="What `trued trust` shows for this repository.", show_default=False)
+    ] = "",
+    branch: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="BRANCH",
+            help="With handoff: go on from the branch that a run left; HEAD begins anew.",
+            show_default=False,
+        ),
+    ] = "",
+    base: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMIT",
+            help="With --from: your commit from which that branch began, where git alone does not tell.",
+            show_default=False,
+        ),
+    ] = "",
+    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    as_json: AsJson = False,
+) -> None:
+    """Let agents work on a goal or a plan until it is proven, or say exactly what is not.
+
+    The run starts from HEAD and works on a branch of its own, trued/RUN; your working tree is left alone.
+    """
+    outside_agents("run")
+    flags: dict[str, Any] = {
+        "agents": agents(agent or []),
+        "login": logins(login or []),
+        "prompts": prompts,
+        "roles": chosen_roles(role or []),
+        "rounds": rounds,
+        "cap": cap,
+        "parallel": parallel,
+        "yes": yes or None,
+        "accept": accept,
+        "wait": wait,
+        "limits": limit or None,
+        "plan_only": plan_only or None,
+        "draft": draft or None,
+        "sandbox": sandbox,
+        "allow_unsandboxed": allow_unsandboxed or None,
+    }
+    request = partial(
+        Request,
+        repository=repo,
+        workflow=workflow,
+        requirements=requirements,
+        flags=flags,
+        trust=trust,
+        branch=branch,
+        base=base,
+    )
+    if len(goals) > 1:
+        requests = [request(goal=goal) for goal in goals]
+        drive_all(lambda engine: start_several(engine, requests), as_json=as_json)
+    _advise(goals[0], workflow)
+    drive(lambda engine: engine.start(request(goal=goals[0])), as_json=as_json)
+
+
+@app.command()
+def resume(
+    runs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[RUN…]",
+            help="Ids, or their beginnings; else this repository's newest.",
+            autocompletion=completed,
+        ),
+    ] = None,
+    every: Annotated[bool, typer.Option("--all", help="All runs of this repository that can go on.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
+    wait: Annotated[
+        bool | None,
+        typer.Option(
+            "--wait/--no-wait",
+            help="Wait for a provider's limit to pass, or end the run.",
+            show_default="as the run was started",
+        ),
+    ] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="WHAT=AMOUNT", help="A higher limit for this run: usd=10, feature:usd=5, task:usd=2, ROLE:calls=9."
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
+    outside_agents("resume")
+    more = changes(limit or [])
+    with opened() as engine:
+        named = (
+            unfinished(engine) if every else [engine.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
+        )
+    if named:
+        drive_all(
+            lambda engine: resume_several(
+                engine, named, lambda one: engine.resume(one, yes=yes, wait=wait, more=more, who=whoami())
+            ),
+            as_json=as_json,
+        )
+    run = runs[0] if runs else None
+    if left := _only_left(run):
+        drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
+    with opened() as engine:
+        record = chosen(engine, run)
+        before = tuple(engine.journal.events(record.id))
+    screen = Lines() if quiet_place() else Tree(record.id, before)
+    drive(
+        lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, who=whoami()),
+        screen=screen,
+        as_json=as_json,
+    )
+
+
+def unfinished(engine: Engine) -> list[str]:
+    """Of this repository, and driven by nobody."""
+    here = top_of(Path.cwd())
+    found = [one for one in engine.journal.runs() if here and Path(one.repository).resolve() == here]
+    named = [one.id for one in found if one.state not in FINISHED and not engine.journal.driver(one.id)]
+    if not named:
+        raise BadInput("no run of this repository can go on", then="`trued ls` lists them")
+    return list(reversed(named))
+
+
+def _only_left(run: str | None) -> Unknown | None:
+    """A run that nothing but its branch in this repository tells of."""
+    here = top_of(Path.cwd()) if run else None
+    if not run or here is None:
+        return None
+    with opened() as engine:
+        return None if any(one.id == run for one in engine.journal.runs()) else unknown(here, run)
+
+
+def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
+    """The run anew, from what is on its branch: sealed and proven again, and only what is missing is built."""
+    here = top_of(Path.cwd()) or Path.cwd()
+    file = here / left.specification
+    if not left.specification or not file.is_file():
+        what = f"nothing is left of that run but its branch {left.branch}, and its specification is not here"
+        raise BadInput(what, left.specification, f"name it: trued run SPECIFICATION --from {left.branch}")
+    hint(f"private state is gone: going on from {left.branch} and {left.specification}; all of it is proven again")
+    hint(f"with agents or requirements of your own: trued run {left.specification} --from {left.branch} …")
+    flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
+    return Request(goal=str(file), repository=here, workflow="handoff", flags=flags, branch=left.branch)
+
+
+@app.command()
+def cancel(run: RunName = None, as_json: AsJson = False) -> None:
+    """End a run for good: its agents are stopped, its work stays on its branch."""
+    outside_agents("cancel")
+    with opened() as engine:
+        record = asyncio.run(engine.cancel(chosen(engine, run).id))
+        conclude(engine, record, as_json=as_json)
+    raise typer.Exit(0 if record.state == "cancelled" else record.code)
+
+
+def drive(
+    work: Callable[[Engine], Awaitable[RunRecord]], *, screen: Screen | None = None, as_json: bool = False
+) -> None:
+    """Let a run go on under the eyes of the person, say how it ended, and end with its code."""
+    eyes = screen or (Lines() if quiet_place() else Tree())
+    engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
+    try:
+        with eyes:
+            record = asyncio.run(_awaited(work(engine)))
+        conclude(engine, record, as_json=as_json)
+    except KeyboardInterrupt:
+        hint("interrupted before anything could be lost; `trued ls` lists the runs, `trued resume` goes on")
+        raise typer.Exit(130) from None
+    finally:
+        engine.close()
+    raise typer.Exit(record.code)
+
+
+async def _awaited(work: Awaitable[RunRecord]) -> RunRecord:
+    return await work
+
+
+def agents(given: list[str]) -> dict[str, str]:
+    """`--agent` as role → agent; `*` stands for all others."""
+    chosen_agents: dict[str, str] = {}
+    for one in given:
+        role, _, named = one.partition("=")
+        role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", one)
+        chosen_agents[role] = _absolute(named)
+    return chosen_agents
+
+
+def chosen_roles(given: list[str]) -> dict[str, str]:
+    """`--role` as role of the workflow → name of a role file."""
+    pairs = [one.partition("=") for one in given]
+    for (role, _, name), one in zip(pairs, given, strict=True):
+        if not (role.strip() and name.strip()):
+            raise BadInput(f"{one!r} names no two roles", "--role", "write purple-team-b=my-reviewer")
+    return {role.strip(): name.strip() for role, _, name in pairs}
+
+
+def logins(given: list[str]) -> dict[str, str]:
+    """`--login` as agent → how; `*` stands for all others."""
+    pairs = [one.rpartition("=") for one in given]
+    return {agent if equals else "*": how for agent, equals, how in pairs}
+
+
+def _absolute(agent: str) -> str:
+    """A script is named from here; its process runs elsewhere."""
+    kind, _, where = agent.partition(":")
+    if kind != "scripted":
+        return agent
+    file, mark, name = where.partition("#")
+    try:
+        path = Path(file).expanduser().absolute()
+    except RuntimeError:
+        raise BadInput(f"nobody knows the folder {file}", "--agent", "write the whole path") from None
+    if not path.is_file():
+        raise BadInput(f"there is no script {file}", "--agent", "name a Python file with a function for each role")
+    return f"scripted:{path}{mark}{name}"
+
+
+def _advise(goal: str, workflow: str | None) -> None:
+    """What a person would want to know before it begins; nothing here stops anything."""
+    if workflow is None and not _is_file(goal):
+        hint(
+            "plain words: solo, one agent in one pass. A plan file gets purple, where a second agent checks each chunk"
+        )
+
+
+def _is_file(goal: str) -> bool:
+    try:
+        return Path(goal).is_file()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,172 @@
+"""Who could play a role here: found by looking, without a request, and proposed for the roles of a run."""
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
+
+from trued.agents.adapters import agent_of, described, kinds
+from trued.agents.driver.agent import Agent
+from trued.agents.driver.discovery import found, version
+from trued.agents.driver.login import Means, means
+from trued.errors import BadInput
+from trued.inputs.settings.loader import user_home
+from trued.model import Settings
+from trued.workflows import WORKFLOWS
+
+PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # those with the best answers, budgets and records first
+MODELS = {  # of the built-in coder, where there is no agent but a key
+    "anthropic": "claude-sonnet-4-5",
+    "openai": "gpt-5",
+    "google": "gemini-2.5-pro",
+}
+EXAMINER, TEAM_B = "examiner", "purple-team-b"
+ROLES = ("planner", "examiner", "second-examiner")  # beside those that a workflow names
+WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """One agent as it is on this machine."""
+
+    name: str
+    agent: Agent
+    path: str = ""
+    version: str = ""
+    login: Means = field(default_factory=lambda: Means("", ""))
+    missing: str = ""  # what is not there; empty: it can be started
+    installs: tuple[str, ...] = ()  # what brings it
+
+    @property
+    def ready(self) -> bool:
+        return not self.missing and self.login.ready
+
+    @property
+    def vendor(self) -> str:
+        return self.agent.capabilities.vendor
+
+    @property
+    def to_do(self) -> str:
+        """The shortest way to make it ready; empty: it is."""
+        return ", then ".join([*self.installs, *([self.agent.login.how] if not self.login.ready else [])])
+
+
+def look(settings: Settings, environ: Mapping[str, str], *, versions: bool = False) -> list[Seen]:
+    """Every agent that has a file here, those that are preferred first."""
+    names = sorted(kinds(), key=lambda name: (PREFERRED.index(name) if name in PREFERRED else len(PREFERRED), name))
+    seen = [seen_as(name, described(name), settings, environ) for name in names]
+    if not versions:
+        return seen
+    with ThreadPoolExecutor() as pool:
+        said = list(pool.map(lambda one: version(one.path) if one.path and one.name in PREFERRED else "", seen))
+    return [replace(one, version=word) for one, word in zip(seen, said, strict=True)]
+
+
+def seen_as(name: str, agent: Agent, settings: Settings, environ: Mapping[str, str]) -> Seen:
+    home = user_home(environ)
+    login = means(agent.login, settings.login_of(name), environ, home, time.time())
+    place = found(agent.program, environ.get("PATH", ""), str(home)) if agent.program else None
+    missing, installs = "", list[str]()
+    if agent.program and place is None:
+        missing = f"is not installed: there is no program {agent.program} on PATH"
+        installs.append(agent.install)
+    if any(find_spec(module) is None for module in agent.modules):
+        missing = missing or f"takes the extra trued[{agent.extra}]"
+        installs.append(f"pip install 'trued[{agent.extra}]'")
+    return Seen(name, agent, place.path if place else "", login=login, missing=missing, installs=tuple(installs))
+
+
+def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, str]) -> None:
+    """Refuse, before anything is stored, what could not be started, and a login of nobody."""
+    for name in settings.login:
+        if name not in ("*", *kinds()):
+            agent_of(name)
+            raise BadInput(f"the login of {name}", "[login]", "name the agent without its model")
+    for name in dict.fromkeys(agents):
+        one = seen_as(name, agent_of(name), settings, environ)
+        if one.missing:
+            title = one.name if one.agent.named else one.agent.title  # those are titled by what is behind their name
+            raise BadInput(f"{title} {one.missing}", then=one.to_do)
+
+
+def chosen(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
+    """Who plays, and what is said of it: those that are named, and where a role is left, those that are found."""
+    named = settings.agents
+    if "*" in named or all(role in named for role in WORKFLOWS[settings.workflow]):
+        return named, ""
+    seen = ready(look(settings, environ), settings, environ)
+    if not seen:
+        raise BadInput(*_nobody(look(settings, environ)))
+    agents = proposed(seen)
+    unneeded = {TEAM_B} - {*WORKFLOWS[settings.workflow]}
+    agents = {role: agent for role, agent in agents.items() if role not in unneeded}
+    by_name = {one.name: one for one in seen}
+    logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
+    return {**agents, **named}, f"{played(agents)}; {'; '.join(logins)}"
+
+
+def ready(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) -> list[Seen]:
+    """Those that could begin now; a raw model only where there is no agent: its key may be there for another end."""
+    able = [one for one in seen if one.name in PREFERRED and one.ready]
+    if able or any(one.name == "coder" and one.missing for one in seen):
+        return able
+    names = [f"coder:{provider}:{model}" for provider, model in MODELS.items()]
+    return [one for name in names if (one := seen_as(name, agent_of(name), settings, environ)).ready]
+
+
+def proposed(seen: Sequence[Seen]) -> dict[str, str]:
+    """Role → agent. Whoever examines or checks is of another vendor than whoever builds, where there are two."""
+    if not seen:
+        return {}
+    first = seen[0]
+    others = {one.vendor: one.name for one in reversed(seen) if first.vendor and one.vendor not in ("", first.vendor)}
+    names = [one.name for one in seen if one.name in others.values()]
+    if not names:
+        return {"*": first.name}
+    return {"*": first.name, TEAM_B: names[0], EXAMINER: names[-1] if len(names) == 1 else names[1]}
+
+
+def played(agents: Mapping[str, str]) -> str:
+    """A map of roles in words."""
+    rest = [f"{agent} as {role}" for role, agent in agents.items() if role != "*"]
+    every = [f"{agents['*']} {'in all other roles' if rest else 'in every role'}"] if "*" in agents else []
+    return ", ".join([*rest, *every])
+
+
+def cast_here(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) -> dict[str, str]:
+    """Who would play in a run that names nobody."""
+    return (
+        settings.agents if "*" in settings.agents else {**proposed(ready(seen, settings, environ)), **settings.agents}
+    )
+
+
+def elsewhere(workflow: str) -> set[str]:
+    """Roles that play in other workflows only: many have names that a project's own agents have, too (`qa`, `spec`)."""
+    every = {role for roles in WORKFLOWS.values() for role in roles}
+    return every - {*WORKFLOWS[workflow], *ROLES}
+
+
+def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
+    """The roles that this agent would play, with that map."""
+    every = dict.fromkeys([*(role for roles in WORKFLOWS.values() for role in roles), *ROLES, *agents])
+    kind = name.partition(":")[0]
+    return tuple(
+        role for role in every if role != "*" and (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind
+    )
+
+
+def _nobody(seen: Sequence[Seen]) -> tuple[str, str, str]:
+    """No agent could begin: the shortest ways to have one, and what works without."""
+    there = [one for one in seen if one.name in PREFERRED and not one.missing]
+    if there:
+        what = "; ".join(f"{one.agent.title} is installed, and {one.login.says}" for one in there)
+        ways = "; ".join(dict.fromkeys(one.to_do for one in there))
+    else:
+        what, ways = "no agent is named, and none is installed", shortest(seen)
+    return what, "", f"{ways}; or let any program play: --agent 'command:PROGRAM ARGS'; {WITHOUT}"
+
+
+def shortest(seen: Sequence[Seen]) -> str:
+    """The ways to an agent that take one line."""
+    return "; or ".join(one.to_do for one in seen if one.name in PREFERRED[:2] or one.name == "coder")

@@ -1,0 +1,173 @@
+"""Amendments: what only a person may change of a sealed contract, each a step of its own that names who and why."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued import proof
+from trued.engine.approvals import spoken_by_a_person
+from trued.engine.landing.reproof import requirements_of
+from trued.engine.records import AMENDED, FINISH, Amendment, Change, Inputs
+from trued.engine.requirements_source import blobs_of
+from trued.errors import BadInput
+from trued.inputs.plans.plan import parse_plan
+from trued.inputs.requirements.coverage import account
+from trued.inputs.requirements.file import load_requirements
+from trued.inputs.tickets.plan import plan_of
+from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Verdict
+from trued.proof.prove import prove
+from trued.proof.room.bench import check_hash
+from trued.proof.seal import seal
+from trued.protocols import Tell
+from trued.run import examination as sealing
+from trued.run.context import digest
+from trued.run.steps import LOGGED
+from trued.workspace.git.workspace import GitWorkspace
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine
+
+
+def amendments(engine: "Engine", run_id: str) -> list[Amendment]:
+    keys = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(AMENDED)]
+    return [Amendment.model_validate_json(engine.journal.step(run_id, key) or "") for key in keys]
+
+
+async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
+    """Change the contract by a person's word. Red is taken anew for what changed; no agent is called."""
+    record = engine.journal.run(run_id)
+    contract = engine.contract(record.id)
+    if contract is None:
+        raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
+    if not change.what:
+        raise BadInput("nothing is to be amended", then="name --requirements, --add, --remove, --keep or --supersedes")
+    _known(contract, record, change)
+    spoken_by_a_person(engine, record)
+    with engine.journal.claim(record.id):
+        inputs = engine.inputs(record.id)
+        workspace, journal = engine._workspace(record, inputs), engine._of(record)
+        await workspace.begin()
+        number = len(amendments(engine, record.id)) + 1
+        before = tuple(key for key, _, _ in engine.journal.steps(record.id))
+        ended = any(key.startswith(FINISH) for key in before)
+
+        async def step() -> str:
+            sealed = await _sealed(workspace, inputs, contract, change, journal.tell)
+            verdict = await _judged(engine, record, workspace, sealed, journal.tell) if ended else None
+            return Amendment(
+                who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
+            ).model_dump_json()
+
+        given = digest(change.model_dump(mode="json"), proof.contract_hash(contract))
+        made = Amendment.model_validate_json(await journal.once(f"{AMENDED}{number}", given, step))
+        name = proof.contract_hash(made.contract)
+        journal.tell(
+            "amended", f"{AMENDED}{number}", who=change.who, why=change.why, what=list(made.what), contract=name
+        )
+        if made.verdict is None:
+            return engine.journal.run(record.id)
+        await workspace.tidy()
+        return engine._concluded(record, proof.concluded(made.verdict, inputs.settings.accept))
+
+
+def _known(contract: Contract, record: RunRecord, change: Change) -> None:
+    ids = [one.id for one in contract.requirements]
+    for name in (*change.remove, *change.keep, *change.supersedes):
+        if name not in ids:
+            raise BadInput(f"run {record.id} has no requirement {name!r}", then=f"it has {', '.join(ids)}")
+    if len(set(change.remove)) == len(ids) and not change.add:
+        raise BadInput("a contract without requirements proves nothing", then="leave one, or cancel the run")
+
+
+async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: Change, tell: Tell) -> Contract:
+    asked, fresh = _changed(inputs, contract, change)
+    guards = list(contract.guards)
+    if change.requirements or change.keep:
+        asked, more = await sealing.guarded(workspace, asked)
+        guards += [name for name in more if name not in guards]
+    hidden, why = await _hidden(workspace, contract, fresh)
+    present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}
+    ids = {one.id for one in asked.requirements}
+    terms = proof.Sealing(
+        hidden,
+        why,
+        authors={name: one for name, one in contract.authors.items() if name in present},
+        guards=[name for name in guards if name in present],
+        caps={name: one for name, one in contract.caps.items() if name in ids},
+        undecided=contract.undecided,
+        known=contract.base_facts,
+    )
+    return await seal(workspace, asked, terms, tell=tell)
+
+
+def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requirements, list[Path]]:
+    """The requirements as they are to be, and the files that they were read from."""
+    requirements = contract.requirements
+    given = requirements_of(contract)
+    if change.requirements and inputs.settings.workflow not in LOGGED:
+        what = f"in a run of {inputs.settings.workflow} no other requirements file can take the place of the old one"
+        raise BadInput(what, str(change.requirements), "add to it and take out of it: --add FILE, --remove ID")
+    if change.requirements:
+        given = load_requirements(change.requirements)
+        before = {(one.id, one.text): one for one in requirements if one.checks}
+        found = account(_plan(inputs), inputs.goal, given)
+        requirements = tuple(one if one.checks else before.get((one.id, one.text), one) for one in found)
+    added = load_requirements(change.add) if change.add else None
+    if added:
+        taken = {one.id for one in requirements}
+        if twice := [one.id for one in added.requirements if one.id in taken]:
+            raise BadInput(f"requirement {twice[0]} is there already", str(change.add), "give it another id")
+        given = given.model_copy(
+            update={"carried": {**given.carried, **added.carried}, "serve": given.serve or added.serve}
+        )
+    listed = (*requirements, *(added.requirements if added else ()))
+    every = [_one(one, change) for one in listed if one.id not in change.remove]
+    ids = {one.id for one in every}
+    whole = tuple(one.model_copy(update={"parts": tuple(name for name in one.parts if name in ids)}) for one in every)
+    return given.model_copy(update={"requirements": whole}), [
+        path for path in (change.requirements, change.add) if path
+    ]
+
+
+def _plan(inputs: Inputs) -> Plan | None:
+    if inputs.ticket:
+        return plan_of(inputs.ticket)
+    return parse_plan(inputs.goal.text, inputs.goal.source.file) if inputs.goal.source.file else None
+
+
+def _one(one: Requirement, change: Change) -> Requirement:
+    more = change.supersedes.get(one.id, ())
+    keep = one.keep or one.id in change.keep
+    superseded = tuple(dict.fromkeys((*one.supersedes, *more)))
+    proposed = tuple(name for name in one.proposed if name not in superseded)
+    return one.model_copy(update={"keep": keep, "supersedes": superseded, "proposed": proposed})
+
+
+async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]) -> tuple[bool, str]:
+    """Cases from a file are held out if agents cannot read it, whatever was before."""
+    blobs = set((await workspace.blobs(workspace.base)).values())
+    for path in files:
+        if not blobs.isdisjoint(blobs_of(path.read_bytes())):
+            return False, f"{path.name} is in the repository, too: its cases count as visible"
+        if await workspace.readable_by_agents(path.resolve()):
+            return False, f"agents can read {path.name}: its cases count as visible"
+    if files and (contract.held_out or not any(one.checks for one in contract.requirements)):
+        return True, "agents cannot read the requirements file: tried in their sandbox"
+    return contract.held_out, contract.held_out_why
+
+
+async def _judged(
+    engine: "Engine", record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Tell
+) -> Verdict:
+    """By the new contract; what agents held against the work, and nobody settled, stands under it, too."""
+    ids, final = [one.id for one in contract.requirements], engine.final(record.id)
+    objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
+    return await prove(
+        workspace,
+        contract,
+        ids,
+        record.head,
+        subject="plan",
+        objections=objections,
+        owned=engine.owned(record.id),
+        tell=tell,
+    )

@@ -1,0 +1,89 @@
+"""Several runs side by side: one process, one cap on agents, each with its own branch and its own outcome."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from trued.agents.spool.slots import Slots
+from trued.errors import BadInput, TruedError
+from trued.model import RunRecord
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine, Request
+
+WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, the one that counts most first
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What runs of one process have in common: places for agents, and turns to judge."""
+
+    slots: Slots
+    turns: asyncio.Semaphore  # evidence that is taken while ten others are is evidence of a busy machine
+
+    def turn(self) -> asyncio.Semaphore:
+        return self.turns
+
+    @classmethod
+    def of(cls, cap: int) -> "Shared":
+        return cls(Slots(cap), asyncio.Semaphore(os.cpu_count() or 1))
+
+
+async def start(engine: "Engine", requests: Sequence["Request"]) -> list[RunRecord | TruedError]:
+    """Begin all of them, or none: everything that can be checked is, before the first one is written down."""
+    ready = [await engine.ready(one) for one in requests]
+    if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
+        what = f"{words[0][:80]!r} is no ticket, and only tickets are worked on side by side"
+        raise BadInput(what, then="put a goal in words between quotation marks, and start plans one by one")
+    branches = [inputs.branch for inputs, _ in ready if inputs.branch]
+    if twice := next((one for one in branches if branches.count(one) > 1), ""):
+        raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
+    engine.shared = Shared.of(min(inputs.settings.cap for inputs, _ in ready))
+    begun = [engine.begin(inputs, repository) for inputs, repository in ready]
+    return await _together(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
+
+
+async def resume(
+    engine: "Engine", runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
+) -> list[RunRecord | TruedError]:
+    """Go on with all of them, under the narrowest of their caps."""
+    records = [engine.journal.run(one) for one in dict.fromkeys(runs)]
+    engine.shared = Shared.of(min(engine.inputs(one.id).settings.cap for one in records))
+    return await _together(engine, [(record, go_on(record.id)) for record in records])
+
+
+async def _together(
+    engine: "Engine", work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]
+) -> list[RunRecord | TruedError]:
+    """Whoever fails leaves the others alone; a signal ends all, or those alone that somebody wants to be cancelled."""
+    tasks = [(engine.folder(record.id) / "cancelled", asyncio.create_task(one)) for record, one in work]
+    loop = asyncio.get_running_loop()
+    for one in (signal.SIGINT, signal.SIGTERM):
+        with suppress(RuntimeError, ValueError):
+            loop.add_signal_handler(one, _stop, tasks)
+    try:
+        ended = await asyncio.gather(*(task for _, task in tasks), return_exceptions=True)
+    finally:
+        for one in (signal.SIGINT, signal.SIGTERM):
+            with suppress(RuntimeError, ValueError):
+                loop.remove_signal_handler(one)
+    if fault := next((one for one in ended if not isinstance(one, RunRecord | TruedError)), None):
+        raise fault
+    return [one for one in ended if isinstance(one, RunRecord | TruedError)]
+
+
+def _stop(tasks: Sequence[tuple[Path, asyncio.Task[RunRecord]]]) -> None:
+    wanted = [task for file, task in tasks if file.exists() and not task.done()]
+    for task in wanted or [task for _, task in tasks]:
+        task.cancel()
+
+
+def code_of(ended: Sequence[RunRecord | TruedError]) -> int:
+    """The exit code of all together: the worst."""
+    codes = {one.code for one in ended}
+    return next((one for one in WORST if one in codes), max(codes, default=0))

@@ -1,0 +1,182 @@
+"""What a run will take, before anybody is paid: a range of calls, money and time, and where its figures come from."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
+
+from trued.model import Spending
+from trued.wire import Price, Spend
+
+Range: TypeAlias = tuple[float, float]
+
+TEAM_TASKS = 12  # of a feature, where nobody has counted them
+KNOWN = 3  # earlier calls of a role by an agent: then their own figures are taken
+# One call of an agent that nobody knows yet: requests to the model, context beyond prompt and brief, words said, time.
+REQUESTS: Range = (6, 40)
+CONTEXT: Range = (4_000, 40_000)
+SAID: Range = (2_000, 25_000)
+SECONDS: Range = (60, 900)
+CACHED = 0.8  # of what is sent again and again, at a provider that keeps it
+OVERHEAD = {  # tokens of an agent's own prompt and tools, as measured with a coding role's tools
+    "claude": 3_400,
+    "codex": 10_400,
+    "gemini": 12_600,
+    "opencode": 7_800,
+    "qwen": 20_000,
+    "coder": 2_200,
+}
+UNKNOWN_OVERHEAD = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """Who may be called in a role, how often, and at what price."""
+
+    role: str
+    agent: str
+    fewest: int
+    most: int
+    price: Price
+    brief: int = 0  # characters
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """The range of one role."""
+
+    role: str
+    agent: str
+    calls: Range
+    usd: Range
+    tokens: Range
+    seconds: Range
+    basis: str  # where the figures come from
+    price: str
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    parts: tuple[Part, ...]
+    remarks: tuple[str, ...] = ()
+
+    def over(self, what: str) -> Range:
+        lows, highs = zip(*(getattr(part, what) for part in self.parts), strict=True) if self.parts else ((0,), (0,))
+        return sum(lows), sum(highs)
+
+    @property
+    def sentence(self) -> str:
+        calls, usd, seconds = self.over("calls"), self.over("usd"), self.over("seconds")
+        money = f"about {_between(usd, _money)}" if usd[1] else "no money that is known of"
+        return f"{_between(calls, lambda one: f'{one:.0f}')} calls, {money} and {_between(seconds, _time)} of work"
+
+    @property
+    def data(self) -> dict[str, Any]:
+        whole = {what: list(self.over(what)) for what in ("calls", "usd", "tokens", "seconds")}
+        return {**whole, "parts": [asdict(part) for part in self.parts], "remarks": list(self.remarks)}
+
+
+def calls_of(workflow: str, *, tasks: int, rounds: int) -> Mapping[str, tuple[int, int]]:
+    """Role → the fewest and the most calls, once the contract is sealed."""
+    if workflow == "solo":
+        return {"solo": (1, 2)}
+    if workflow == "handoff":
+        return {"coder": (tasks, tasks * rounds)}
+    if workflow == "ticket":
+        verified = {"verify-agent": (1, rounds), "fix-agent": (0, rounds - 1)}
+        return {"impl-agent": (1, 1), **verified, "pr-agent": (0, 1)}
+    if workflow == "team":  # of a dozen tasks in each feature; three cycles of UAT, each with fixes by the PM
+        looks = 1 + -(-tasks // TEAM_TASKS)
+        whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
+        return {**whole, "dev": (tasks, tasks * rounds), "qa": (tasks, tasks * rounds)}
+    if workflow == "pipeline":  # three rounds of verification, two of them mended, and one revision after the review
+        checks = {f"v-{name}": (1, 4) for name in ("build", "tests", "tasks", "feature")}
+        checks |= {f"r-{name}": (1, 2) for name in ("quality", "security", "testing", "knowledge")}
+        return {"implementer": (tasks, tasks * 4), **checks, "planner": (0, 2)}
+    return {
+        "purple-team-a": (tasks, tasks * rounds),
+        "purple-team-b": (tasks, tasks * rounds * 2),  # it is asked once more about what cannot be run
+    }
+
+
+def estimate(cast: Sequence[Cast], past: Callable[[str, str], Sequence[Spend]], limits: Spending) -> Estimate:
+    parts = tuple(_part(one, [row for row in past(one.role, one.agent) if row.state == "done"]) for one in cast)
+    found = Estimate(parts)
+    remarks = [*_ceilings(parts, cast), *_stated(parts), *_limited(found, limits)]
+    return Estimate(parts, tuple(remarks))
+
+
+def _part(one: Cast, past: Sequence[Spend]) -> Part:
+    calls: Range = (one.fewest, one.most)
+    if len(past) >= KNOWN:
+        usd, tokens, seconds = (
+            (min(each), max(each))
+            for each in zip(*((row.spent.usd, row.spent.tokens, row.spent.seconds) for row in past), strict=True)
+        )
+        basis = f"as {len(past)} earlier calls"
+    else:
+        usd, tokens, seconds = _stated_call(one)
+        basis = "stated"
+
+    def all_of(each: Range) -> Range:
+        return each[0] * calls[0], each[1] * calls[1]
+
+    return Part(
+        one.role, one.agent, calls, all_of(usd), all_of(tokens), all_of(seconds), basis=basis, price=one.price.source
+    )
+
+
+def _stated_call(one: Cast) -> tuple[Range, Range, Range]:
+    kind = one.agent.partition(":")[0]
+    prompt = OVERHEAD.get(kind, UNKNOWN_OVERHEAD) + one.brief / 4
+    sent = [requests * (prompt + context) for requests, context in zip(REQUESTS, CONTEXT, strict=True)]
+    cached = CACHED if kind in OVERHEAD else 0.0
+    price = one.price
+    each = (1 - cached) * price.usd_in + cached * price.usd_cached
+    usd = [(tokens * each + said * price.usd_out) / 1_000_000 for tokens, said in zip(sent, SAID, strict=True)]
+    tokens = [tokens + said for tokens, said in zip(sent, SAID, strict=True)]
+    return (usd[0], usd[1]), (tokens[0], tokens[1]), SECONDS
+
+
+def _ceilings(parts: Sequence[Part], cast: Sequence[Cast]) -> list[str]:
+    unknown = sorted({one.agent for one in cast if one.price.source == "ceiling"})
+    stated = {one.agent for one, part in zip(cast, parts, strict=True) if part.basis == "stated"}
+    if not (named := [one for one in unknown if one in stated]):
+        return []
+    rate = next(one.price for one in cast if one.price.source == "ceiling")
+    per = f"${rate.usd_in:g} in and ${rate.usd_out:g} out for a million tokens"
+    return [f"nobody knows the price of {', '.join(named)}: at the ceiling, {per}"]
+
+
+def _stated(parts: Sequence[Part]) -> list[str]:
+    if names := sorted({part.agent for part in parts if part.basis == "stated" and part.agent}):
+        return [f"fewer than {KNOWN} calls of {', '.join(names)} in this role are known: figures of a usual one"]
+    return []
+
+
+def _limited(found: Estimate, limits: Spending) -> list[str]:
+    told = []
+    for what, limit, said in (
+        ("usd", limits.usd, _money(limits.usd)),
+        ("tokens", limits.tokens, f"{limits.tokens:,} tokens"),
+        ("calls", limits.calls, f"{limits.calls} calls"),
+        ("seconds", limits.time, _time(limits.time)),
+    ):
+        low, high = found.over(what)
+        if limit and high > limit:
+            told.append(f"the limit of {said} {'will' if low > limit else 'may'} be reached before the end")
+    return told
+
+
+def _between(both: Range, said: Callable[[float], str]) -> str:
+    low, high = said(both[0]), said(both[1])
+    return low if low == high else f"{low}–{high}"
+
+
+def _money(usd: float) -> str:
+    return f"${usd:.2f}" if usd < 100 else f"${usd:.0f}"
+
+
+def _time(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

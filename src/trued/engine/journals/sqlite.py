@@ -1,0 +1,379 @@
+"""The journal in one SQLite file: steps are synced before anyone hears of them, everything else rides along."""
+
+import fcntl
+import json
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued.errors import BadInput, Busy, Diverged, StateFailed
+from trued.model import Approval, Event, Question, RunRecord
+from trued.support import processes
+
+if TYPE_CHECKING:
+    from trued.protocols import Decide, Step
+    from trued.wire import Amount, Spend
+
+PAST = 50  # calls that are enough to know what one takes
+BUSY_S = 20.0  # longer than any write of ours; then another process has hung in mid-write
+
+MIGRATIONS = (
+    """
+    create table run (
+        id text primary key, workflow text, title text, repository text, base text, branch text,
+        state text, grade text, code integer, why text, head text, created_at real, updated_at real, inputs text);
+    create table step (run text, key text, inputs text, value text, began real, ended real, primary key (run, key));
+    create table event (id integer primary key, run text, at real, key text, kind text, data text);
+    create index event_of_run on event (run, id);
+    create table question (
+        id integer primary key, run text, key text, text text, options text, answer text default '',
+        comment text default '', who text default '', asked_at real, answered_at real default 0, unique (run, key));
+    create table approval (run text, requirement text, who text, why text, at real, contract text);
+    """,
+    """
+    create table spend (
+        run text, call text, attempt integer, step text, task text, role text, agent text, state text,
+        reserved_usd real, reserved_tokens integer, reserved_seconds real,
+        spent_usd real, spent_tokens integer, spent_seconds real,
+        cost text, at real, primary key (run, call, attempt));
+    create index spend_of_role on spend (role, agent, at);
+    create table raised (run text, scope text, what text, amount real, who text, at real);
+    """,
+    """
+    alter table approval add column seen text default '';
+    alter table approval add column asked text default '';
+    alter table approval add column rejected integer default 0;
+    """,
+)
+
+
+class SqliteJournal:
+    """All runs of one TRUED_HOME. `of(run)` is the part that one run may write."""
+
+    def __init__(self, path: Path, clock: Callable[[], float] = time.time) -> None:
+        self.path, self.clock = path, clock
+        try:
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StateFailed(
+                f"cannot make {path.parent}: {error.strerror}; set TRUED_HOME to a writable folder"
+            ) from error
+        self._synced = self._connect("full")
+        self._unsynced = self._connect("normal")  # in WAL mode: never torn, and durable with the next synced write
+        self._migrate()
+
+    def _connect(self, synchronous: str) -> sqlite3.Connection:
+        try:
+            db = sqlite3.connect(self.path, isolation_level=None, timeout=BUSY_S)
+            db.execute("pragma journal_mode=wal")
+            db.execute(f"pragma synchronous={synchronous}")
+            return db
+        except sqlite3.Error as error:
+            raise _translated(error, self.path) from error
+
+    def _migrate(self) -> None:
+        (version,) = self._synced.execute("pragma user_version").fetchone()
+        if version > len(MIGRATIONS):
+            raise StateFailed(f"{self.path} was written by a newer trued (format {version}): upgrade trued")
+        if version == len(MIGRATIONS):
+            return
+        with self.writing(self._synced) as db:
+            (version,) = db.execute("pragma user_version").fetchone()  # another process may have been faster
+            for number, statements in enumerate(MIGRATIONS[version:], version + 1):
+                for statement in filter(str.strip, statements.split(";")):
+                    db.execute(statement)
+                db.execute(f"pragma user_version={number}")
+
+    @contextmanager
+    def writing(self, db: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
+        """One transaction; its failure is a sentence for a person."""
+        try:
+            db.execute("begin immediate")
+            yield db
+            self.commit(db)
+        except sqlite3.Error as error:
+            if db.in_transaction:
+                db.execute("rollback")
+            raise _translated(error, self.path) from error
+        except BaseException:
+            if db.in_transaction:
+                db.execute("rollback")
+            raise
+
+    def commit(self, db: sqlite3.Connection) -> None:
+        """The one place where something becomes durable."""
+        db.execute("commit")
+
+    def _write(self, statement: str, values: Sequence[object], *, sync: bool = True) -> None:
+        with self.writing(self._synced if sync else self._unsynced) as db:
+            db.execute(statement, values)
+
+    def _rows(self, statement: str, values: Sequence[object] = ()) -> list[sqlite3.Row]:
+        try:
+            cursor = self._synced.execute(statement, values)
+            cursor.row_factory = sqlite3.Row
+            return cursor.fetchall()
+        except sqlite3.Error as error:
+            raise _translated(error, self.path) from error
+
+    # -- runs ----------------------------------------------------------------------------------------------------------
+
+    def add(self, record: RunRecord, inputs: str = "") -> None:
+        """A run begins with one write: it is there with all its inputs, or it is not."""
+        now = self.clock()
+        row = {**record.model_dump(mode="json"), "created_at": now, "updated_at": now, "inputs": inputs}
+        self._write(f"insert into run ({', '.join(row)}) values ({', '.join('?' * len(row))})", list(row.values()))  # noqa: S608
+
+    def update(self, record: RunRecord) -> None:
+        row = {**record.model_dump(mode="json", exclude={"id", "created_at"}), "updated_at": self.clock()}
+        sets = ", ".join(f"{name} = ?" for name in row)
+        self._write(f"update run set {sets} where id = ?", [*row.values(), record.id])  # noqa: S608
+
+    def runs(self) -> list[RunRecord]:
+        columns = ", ".join(RunRecord.model_fields)
+        rows = self._rows(f"select {columns} from run order by created_at desc, id")  # noqa: S608
+        return [RunRecord(**dict(row)) for row in rows]
+
+    def inputs(self, run: str) -> str:
+        """What a run was started with."""
+        return str(self._rows("select inputs from run where id = ?", (run,))[0]["inputs"])
+
+    def run(self, name: str) -> RunRecord:
+        """A run by its id, or by a beginning of it that fits only one."""
+        fitting = [one for one in self.runs() if one.id == name] or [
+            one for one in self.runs() if one.id.startswith(name)
+        ]
+        if len(fitting) == 1 and name:
+            return fitting[0]
+        found = f"{len(fitting)} runs begin with {name!r}" if fitting else f"there is no run {name!r}"
+        raise BadInput(found, then="`trued ls` lists the runs")
+
+    def of(self, run: str, listen: Callable[[Event], None] | None = None) -> "RunJournal":
+        return RunJournal(self, run, listen)
+
+    @contextmanager
+    def claim(self, run: str) -> Iterator[None]:
+        """Only one process drives a run. The kernel gives the claim back however that process ends."""
+        lock = self._lock(run)
+        lock.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                who = self.driver(run) or "that is just ending"
+                raise Busy(f"run {run} is driven by process {who}; follow it with `trued logs -f {run}`") from error
+            os.ftruncate(handle, 0)
+            os.pwrite(handle, processes.identity(os.getpid()).encode(), 0)
+            yield
+            os.ftruncate(handle, 0)
+        finally:
+            os.close(handle)
+
+    def driver(self, run: str) -> int:
+        """The process that drives a run now; 0 for none. Looking takes no lock, so nobody is in anybody's way."""
+        try:
+            who = self._lock(run).read_text()
+        except OSError:
+            return 0
+        pid = processes.number(who) if who.partition(":")[0].isdigit() else 0
+        return pid if pid and processes.identity(pid) == who else 0
+
+    def _lock(self, run: str) -> Path:
+        return self.path.parent / "runs" / run / "lock"
+
+    # -- what people read and say --------------------------------------------------------------------------------------
+
+    def events(self, run: str, after: int = 0) -> list[Event]:
+        rows = self._rows(
+            "select id, at, key, kind, data from event where run = ? and id > ? order by id", (run, after)
+        )
+        return [Event(**{**dict(row), "data": json.loads(row["data"])}) for row in rows]
+
+    def landed(self) -> dict[str, list[str]]:
+        """Run → branches that its work was brought to."""
+        found: dict[str, list[str]] = {}
+        for row in self._rows("select run, data from event where kind = 'landed' order by id"):
+            onto = str(json.loads(row["data"]).get("onto"))
+            found[row["run"]] = list(dict.fromkeys((*found.get(row["run"], ()), onto)))
+        return found
+
+    def step(self, run: str, key: str) -> str | None:
+        """What a recorded step gave."""
+        rows = self._rows("select value from step where run = ? and key = ?", (run, key))
+        return str(rows[0]["value"]) if rows else None
+
+    def steps(self, run: str) -> list[tuple[str, float, float]]:
+        rows = self._rows("select key, began, ended from step where run = ? order by rowid", (run,))
+        return [(row["key"], row["began"], row["ended"]) for row in rows]
+
+    def questions(self, run: str, *, only_open: bool = False) -> list[Question]:
+        rows = self._rows("select * from question where run = ? order by id", (run,))
+        fields = [{**dict(row), "options": tuple(json.loads(row["options"]))} for row in rows]
+        every = [Question(**{name: value for name, value in row.items() if name != "run"}) for row in fields]
+        return [one for one in every if not (only_open and one.answer)]
+
+    def approve(self, run: str, approval: Approval, *, instead: bool = False) -> bool:
+        """The first word on a requirement at a commit stands, unless this one comes instead; whether it does."""
+        row = {
+            "run": run,
+            "requirement": approval.requirement,
+            "contract": approval.contract,
+            "seen": approval.commit,
+            "asked": approval.asked,
+            "who": approval.who,
+            "why": approval.why,
+            "rejected": approval.rejected,
+        }
+        same = "run = :run and requirement = :requirement and seen = :seen and asked = :asked"
+        same += " and contract = :contract" if approval.requirement == "*" else ""
+        with self.writing(self._synced) as db:
+            if not instead and db.execute(f"select 1 from approval where {same}", row).fetchone():  # noqa: S608
+                return False
+            names = ", ".join(row)
+            marks = ", ".join(f":{name}" for name in row)
+            db.execute(f"insert into approval ({names}, at) values ({marks}, :at)", {**row, "at": self.clock()})  # noqa: S608
+            return True
+
+    def approvals(self, run: str) -> list[Approval]:
+        """What people said, oldest first."""
+        columns = 'requirement, who, why, at, contract, seen as "commit", asked, rejected'
+        rows = self._rows(f"select {columns} from approval where run = ? order by rowid", (run,))  # noqa: S608
+        return [Approval(**dict(row)) for row in rows]
+
+    def spends(self, run: str) -> "list[Spend]":
+        """All that a run has reserved and spent."""
+        return [_spend(row) for row in self._rows("select * from spend where run = ? order by rowid", (run,))]
+
+    def past(self, role: str, agent: str) -> "list[Spend]":
+        """What such calls used before, newest first."""
+        where = "role = ? and agent = ? and state = 'done'"
+        rows = self._rows(f"select * from spend where {where} order by at desc limit {PAST}", (role, agent))  # noqa: S608
+        return [_spend(row) for row in rows]
+
+    def raise_limit(self, run: str, scope: str, what: str, amount: float, who: str) -> None:
+        """A person's word: from now on this run may use so much."""
+        values = (run, scope, what, amount, who, self.clock())
+        self._write("insert into raised (run, scope, what, amount, who, at) values (?, ?, ?, ?, ?, ?)", values)
+
+    def raised(self, run: str) -> list[tuple[str, str, float]]:
+        """Scope, what and amount of every limit that a person changed, oldest first."""
+        rows = self._rows("select scope, what, amount from raised where run = ? order by rowid", (run,))
+        return [(row["scope"], row["what"], row["amount"]) for row in rows]
+
+    def close(self) -> None:
+        self._unsynced.close()
+        self._synced.close()
+
+
+class RunJournal:
+    """What one run writes: steps by name, events, questions."""
+
+    def __init__(self, journal: SqliteJournal, run: str, listen: Callable[[Event], None] | None = None) -> None:
+        self.journal, self.run, self.listen = journal, run, listen
+
+    async def once(self, key: str, inputs: str, step: "Step") -> str:
+        rows = self.journal._rows("select inputs, value from step where run = ? and key = ?", (self.run, key))
+        if rows:
+            if rows[0]["inputs"] != inputs:
+                raise Diverged(f"step {key!r} of run {self.run} was recorded with other inputs: start a new run")
+            return str(rows[0]["value"])
+        began = self.journal.clock()
+        value = await step()
+        self.journal._write(
+            "insert into step (run, key, inputs, value, began, ended) values (?, ?, ?, ?, ?, ?)",
+            (self.run, key, inputs, value, began, max(began, self.journal.clock())),
+        )
+        return value
+
+    def tell(self, kind: str, key: str = "", /, **data: object) -> None:
+        now = self.journal.clock()
+        self.journal._write(
+            "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",
+            (self.run, now, key, kind, json.dumps(data, ensure_ascii=False)),
+            sync=False,
+        )
+        if self.listen:
+            self.listen(Event(id=0, at=now, key=key, kind=kind, data=data))
+
+    def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
+        values = (self.run, key, text, json.dumps(list(options)), self.journal.clock())
+        statement = "select answer, comment, who from question where run = ? and key = ?"
+        rows = self.journal._rows(statement, (self.run, key))
+        if not rows:
+            self.journal._write(
+                "insert into question (run, key, text, options, asked_at) values (?, ?, ?, ?, ?)", values
+            )
+            return None
+        return (rows[0]["answer"], rows[0]["comment"], rows[0]["who"]) if rows[0]["answer"] else None
+
+    def answer(self, key: str, answer: str, comment: str, who: str) -> bool:
+        """The first answer stands; whether it is this one."""
+        values = (answer, comment, who, self.journal.clock(), self.run, key)
+        sets = "answer = ?, comment = ?, who = ?, answered_at = ?"
+        with self.journal.writing(self.journal._synced) as db:
+            statement = f"update question set {sets} where run = ? and key = ? and answer = ''"  # noqa: S608
+            return db.execute(statement, values).rowcount == 1
+
+    def spend(self, decide: "Decide") -> "Spend | None":
+        """One synced transaction: whoever else reserves waits for it, in this process or another."""
+        with self.journal.writing(self.journal._synced) as db:
+            cursor = db.execute("select * from spend where run = ? order by rowid", (self.run,))
+            cursor.row_factory = sqlite3.Row
+            decided = decide([_spend(row) for row in cursor.fetchall()])
+            if decided is None:
+                return None
+            decided = replace(decided, at=max(decided.at, self.journal.clock()))  # whose clock may have been set back
+            row = {"run": self.run, **_columns(decided)}
+            marks = ", ".join("?" * len(row))
+            db.execute(f"insert or replace into spend ({', '.join(row)}) values ({marks})", list(row.values()))  # noqa: S608
+        return decided
+
+    def past(self, role: str, agent: str) -> "list[Spend]":
+        return self.journal.past(role, agent)
+
+    def approvals(self) -> list[Approval]:
+        return self.journal.approvals(self.run)
+
+    def approve(self, approval: Approval, *, instead: bool = False) -> bool:
+        return self.journal.approve(self.run, approval, instead=instead)
+
+
+_AMOUNTS = ("usd", "tokens", "seconds")
+_PLAIN = ("call", "attempt", "step", "task", "role", "agent", "state", "cost", "at")
+
+
+def _spend(row: sqlite3.Row) -> "Spend":
+    from trued.wire import Amount, Spend  # loaded where calls are looked at
+
+    def amounts(of: str) -> "Amount":
+        return Amount(**{name: row[f"{of}_{name}"] for name in _AMOUNTS})
+
+    return Spend(**{name: row[name] for name in _PLAIN}, reserved=amounts("reserved"), spent=amounts("spent"))
+
+
+def _columns(spend: "Spend") -> dict[str, object]:
+    plain = {name: getattr(spend, name) for name in _PLAIN}
+    reserved = {f"reserved_{name}": getattr(spend.reserved, name) for name in _AMOUNTS}
+    return {**plain, **reserved, **{f"spent_{name}": getattr(spend.spent, name) for name in _AMOUNTS}}
+
+
+def _translated(error: sqlite3.Error, path: Path) -> Busy | StateFailed:
+    words = str(error)
+    if "UNIQUE" in words:
+        return Busy("another process drives this run, too: its lock was removed; end one of them")
+    if "locked" in words or "busy" in words:
+        return Busy(f"{path} is busy: another process has held it for {BUSY_S:.0f} s; try again")
+    what = {
+        "full": "the disk is full; free space, then `trued resume`",
+        "readonly": "it cannot be written; make it writable, then `trued resume`",
+        "unable to open": "it cannot be opened; set TRUED_HOME to a writable folder",
+        "malformed": "it is corrupted; keep a copy and start with a fresh TRUED_HOME",
+        "not a database": "it is no journal; keep a copy and start with a fresh TRUED_HOME",
+    }
+    return StateFailed(f"journal {path}: {next((then for word, then in what.items() if word in words), words)}")

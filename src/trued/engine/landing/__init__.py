@@ -1,0 +1,1 @@
+"""Brings a finished run onto the user's branch."""

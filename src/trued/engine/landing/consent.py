@@ -1,0 +1,47 @@
+"""Asks a person about changes that would be believed or run by themselves once they have landed."""
+
+from trued.engine.landing.records import Candidate, Ground, Landing
+from trued.engine.sensitive_files import Entrusted, lines
+from trued.model import Question
+
+SHORT = 12  # characters by which a digest may be named
+OPTIONS = ("yes", "no")
+
+
+async def not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> Landing | None:
+    """Changes of what is believed or run by itself are a person's to agree to, once for exactly these bytes."""
+    journal, wanted = ground.engine._of(ground.record), ground.wanted
+    key = f"agreed to {found.digest[:SHORT]}"
+    if not found or ground.engine.journal.step(ground.record.id, key):
+        return None
+    told = "\n".join(f"  {line}" for line in lines(found))
+    who = wanted.who if len(wanted.agree) >= SHORT and found.digest.startswith(wanted.agree) else ""
+    if not who and not wanted.agree:
+        text = f"The run changes what is believed or run by itself once it has landed:\n{told}\nLand it with these?"
+        answer = await ground.engine.person(Question(key=key, text=text, options=OPTIONS))
+        who = answer[2] if answer and answer[0] == "yes" else ""
+        if answer and not who:
+            return _asking(ground, candidate, found, code=1, why="you did not agree to what the run changes")
+    if not who:
+        what = "changes what is believed or run by itself once it has landed, and nobody agreed to that"
+        return _asking(ground, candidate, found, code=3, why=f"run {ground.record.id} {what}")
+
+    async def step() -> str:
+        return who
+
+    await journal.once(key, found.digest, step)
+    journal.tell("agreed", files=list(found.files), digest=found.digest, who=who)
+    return None
+
+
+def _asking(ground: Ground, candidate: Candidate, found: Entrusted, *, code: int, why: str) -> Landing:
+    name = ground.record.id
+    return ground.result(
+        code=code,
+        why=f"{why}: {', '.join(found.files)}",
+        then=f"look at them with `trued diff {name}`, then: trued land {name} --agree {found.digest[:SHORT]}",
+        asks=found.files,
+        digest=found.digest,
+        before=candidate.tip,
+        commit=candidate.commit,
+    )

@@ -1,0 +1,118 @@
+"""What is asked of a landing, what came of it, and where a run's work has been brought by its journal."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from trued.engine.records import Inputs
+from trued.model import Approval, Contract, RunRecord, Value, Verdict
+from trued.run.context import digest
+from trued.workspace.git.landing import Landing as Home
+from trued.workspace.git.workspace import GitWorkspace
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine
+
+LAND, LANDING = "land onto ", "/landing"
+
+
+class Wanted(Value):
+    """What a person asks of `land`."""
+
+    onto: str = ""  # else the branch that was checked out when the run began
+    way: Literal["", "ff", "merge", "pr"] = ""  # else forward where possible, or rebased, proven again, and forward
+    draft: bool = False  # of a pull request: also of work that is not proven
+    agree: str = ""  # digest of the changes that ask for trust
+    carry: bool = False  # words for single requirements hold for the rebased commit, too
+    who: str = ""
+
+
+class Landing(Value):
+    """What came of it. Whatever is not `landed` has changed nothing in the user's repository."""
+
+    run: str
+    landed: bool = False
+    code: int = 0
+    why: str = ""
+    then: str = ""  # what helps
+    onto: str = ""
+    how: str = ""
+    before: str = ""  # where the branch stood
+    commit: str = ""
+    said: tuple[str, ...] = ()  # what a person should know of it
+    conflicts: tuple[str, ...] = ()
+    asks: dict[str, str] = {}  # noqa: RUF012  changed files that ask for trust, and why
+    digest: str = ""  # of these changes
+    verdict: Verdict | None = None  # where it was proven again
+    url: str = ""  # of a pull request
+
+
+@dataclass(frozen=True)
+class Ground:
+    """All that one landing works with."""
+
+    engine: "Engine"
+    record: RunRecord
+    inputs: Inputs
+    contract: Contract
+    workspace: GitWorkspace
+    wanted: Wanted
+    home: Home
+
+    @property
+    def onto(self) -> str:
+        return self.home.branch
+
+    def result(self, **more: object) -> Landing:
+        return Landing.model_validate({"run": self.record.id, "onto": self.onto, **more})
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A commit that could land."""
+
+    commit: str
+    tip: str  # of the target
+    how: str
+    part: str  # below which its steps stand in the journal
+    replaced: tuple[str, ...] = ()  # the target's own, of a run before this one
+
+
+class Landed(Value):
+    """A commit on a branch of the user's. Written before the branch is moved: it counts where the branch holds it."""
+
+    onto: str
+    before: str
+    commit: str
+    head: str  # the run's own commit
+    how: str
+    who: str = ""
+    contract: str = ""  # step with the contract by which it was proven again; "" where it is the run's own commit
+    verdict: str = ""  # step with that verdict
+    words: tuple[Approval, ...] = ()  # of people, that hold for this commit
+
+
+def part_of(onto: str, commit: str, tip: str, contract: str) -> str:
+    """One part of the journal for one commit on one target by one contract: another is never mistaken for it."""
+    return f"{LAND}{onto}/{digest(commit, tip, contract)[:10]}"
+
+
+def landings(engine: "Engine", run_id: str) -> list[Landed]:
+    """All that were begun: one that was broken off has not moved its branch, or has and could not say so."""
+    keys = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(LAND) and key.endswith(LANDING)]
+    return [Landed.model_validate_json(engine.journal.step(run_id, key) or "") for key in keys]
+
+
+def landed(engine: "Engine", run_id: str) -> list[Landed]:
+    """Those that came to their end, oldest first."""
+    told = [event.data for event in engine.journal.events(run_id) if event.kind == "landed"]
+    begun = {(one.onto, one.commit): one for one in landings(engine, run_id)}
+    pairs = [(str(one.get("onto")), str(one.get("commit"))) for one in told]
+    return [begun[pair] for pair in pairs if pair in begun]
+
+
+def proven_as(engine: "Engine", run_id: str, one: Landed) -> tuple[Contract, Verdict] | None:
+    """Contract and verdict of a commit that was proven again before it landed."""
+    contract, verdict = [engine.journal.step(run_id, key) if key else None for key in (one.contract, one.verdict)]
+    if contract is None or verdict is None:
+        return None
+    return Contract.model_validate_json(contract), Verdict.model_validate_json(verdict)

@@ -1,0 +1,148 @@
+"""Proves a run's work on another base: the same contract sealed anew, red and green taken anew, no agent called."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from trued import proof
+from trued.engine.records import Inputs
+from trued.model import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
+from trued.proof.prove import prove as judged
+from trued.proof.room.bench import check_hash
+from trued.proof.seal import seal as sealed_again
+from trued.protocols import Tell
+from trued.run import examination as sealing
+from trued.run.context import digest
+from trued.support.redaction import Redactor, in_json
+from trued.workspace.git.workspace import GitWorkspace
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine
+
+
+@dataclass(frozen=True)
+class Again:
+    """A verdict on another commit than the run's, with the words of people that hold for it."""
+
+    contract: Contract
+    found: Verdict
+    words: tuple[Approval, ...]
+    accept: Grade
+    step: str  # of the verdict
+
+    @property
+    def outcome(self) -> Outcome:
+        return proof.concluded(proof.approved(self.found, self.words), self.accept)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What people said of the run: for its contract, and for single requirements of its own commit."""
+
+    contract: tuple[Approval, ...] = ()
+    single: tuple[Approval, ...] = ()
+
+
+def requirements_of(contract: Contract) -> Requirements:
+    """What a contract asks for, to be sealed once more."""
+    return Requirements(
+        requirements=contract.requirements,
+        environment=contract.environment,
+        serve=contract.serve,
+        interface=contract.interface,
+        carried=contract.carried,
+        suites=contract.suites,
+        unguarded=contract.unguarded,
+    )
+
+
+def carried(before: Contract, after: Contract, approvals: Iterable[Approval]) -> Words:
+    """Whoever approved requirements and checks has approved the same ones on another base."""
+    given = tuple(approvals)
+    same = _agreed(before) == _agreed(after)
+    return Words(
+        tuple(one for one in given if one.requirement == "*" and same),
+        tuple(one for one in given if one.requirement != "*" and not (one.rejected or one.stale)),
+    )
+
+
+def _agreed(contract: Contract) -> dict[str, object]:
+    """What a person reads before they approve, without guards: those can only refute."""
+
+    def shown(one: Requirement) -> tuple[object, ...]:
+        checks = {check_hash(check) for check in one.checks} - set(contract.guards)
+        return one.text, one.keep, one.supersedes, frozenset(checks), frozenset(one.parts)
+
+    return {one.id: shown(one) for one in contract.requirements}
+
+
+def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
+    """Words for single requirements without which the new commit falls short, and with which it would not."""
+    short = {one.id for one in again.found.requirements if one.grade.rank < again.accept.rank}
+    useful = tuple(one for one in single if one.requirement in short)
+    if again.outcome.state == "done" or not useful:
+        return ()
+    whole = replace(again, words=(*again.words, *useful))
+    return useful if whole.outcome.state == "done" else ()
+
+
+@dataclass(frozen=True)
+class Proof:
+    """Takes it, as durable steps of the run."""
+
+    engine: "Engine"
+    record: RunRecord
+    inputs: Inputs
+    workspace: GitWorkspace
+
+    async def of(self, contract: Contract, base: str, commit: str, part: str) -> tuple[Contract, Verdict, str]:
+        """Contract and verdict of `commit` with `base` as its red side, and the verdict's step.
+
+        What was found once is not rolled again.
+        """
+        journal = self.engine._of(self.record)
+        self.workspace.base = base
+        given = digest(proof.contract_hash(contract), base, commit)
+
+        def tell(kind: str, /, **data: object) -> None:
+            journal.tell(kind, part, **data)
+
+        async def seal() -> str:
+            tell("proving again", base=base, commit=commit)
+            return (await self._sealed(contract, base, tell)).model_dump_json()
+
+        sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
+
+        async def prove() -> str:
+            ids = [one.id for one in sealed.requirements]
+            owned = self.engine.owned(self.record.id)
+            verdict = await judged(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
+            tell("proven", subject=verdict.subject, commit=commit, grade=str(verdict.grade), holds=verdict.holds)
+            redact = Redactor(self.engine._secrets(self.inputs)).within
+            return in_json(redact, verdict.model_dump_json())
+
+        key = self._key(f"{part}/verdict")
+        return sealed, Verdict.model_validate_json(await journal.once(key, given, prove)), key
+
+    def _key(self, name: str) -> str:
+        """The verdict that stands; another try where the environment broke, and with it the last one."""
+        number = 1
+        while (found := self.engine.journal.step(self.record.id, f"{name}#{number}")) is not None:
+            if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
+                break
+            number += 1
+        return f"{name}#{number}"
+
+    async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
+        if base == contract.base and contract.base_facts:
+            return contract
+        asked, more = await sealing.guarded(self.workspace, requirements_of(contract))
+        terms = proof.Sealing(
+            contract.held_out,
+            contract.held_out_why,
+            authors=contract.authors,
+            guards=tuple(dict.fromkeys((*contract.guards, *more))),
+            caps=contract.caps,
+            undecided=contract.undecided,
+        )
+        return await sealed_again(self.workspace, asked, terms, tell=tell)

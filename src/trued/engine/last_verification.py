@@ -1,0 +1,57 @@
+"""The last verification, kept in private state so that `why` can be asked after it."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from trued.errors import BadInput
+from trued.model import Contract, Grade, Value, Verdict
+from trued.support import atomic_files as durable
+
+FILE = "verified.json"
+
+
+class Kept(Value):
+    """A verification that is over."""
+
+    at: float
+    places: tuple[str, ...]  # the repositories of base and head
+    requirements_file: str = ""
+    reproduce: str = ""
+    accept: Grade = Grade.ATTESTED
+    contract: Contract
+    verdict: Verdict
+
+
+def keep(home: Path, one: Kept) -> None:
+    """It holds the cases: for nobody's eyes but the user's."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with _private():
+        durable.write(home / FILE, one.model_dump_json(), sync=False)
+
+
+@contextmanager
+def _private() -> Iterator[None]:
+    before = os.umask(0o077)
+    try:
+        yield
+    finally:
+        os.umask(before)
+
+
+def last(home: Path) -> Kept | None:
+    path = home / FILE
+    if not path.is_file():
+        return None
+    try:
+        return Kept.model_validate_json(path.read_bytes())
+    except ValidationError:
+        raise BadInput(f"{path} is damaged", then="remove it, and verify again") from None
+
+
+def now() -> float:
+    return time.time()

@@ -1,0 +1,102 @@
+"""All that a run waits for a person for, as one list made from the journal: the same after every restart."""
+
+from collections.abc import Iterator
+from shlex import quote
+from typing import TYPE_CHECKING
+
+from trued.engine.approvals import untaken
+from trued.engine.records import FINISHED
+from trued.model import Judged, Requirement, RunRecord, Value
+from trued.run.approvals import is_manual, steps_of
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine
+
+SIGNED = "--as NAME --reason TEXT"
+
+
+class Wait(Value):
+    """One thing that only a person can do, and the command that does it."""
+
+    kind: str  # go on | answer | judge | attest | approve | limit | branch | resume
+    what: str
+    since: float
+    command: str
+    requirement: str = ""
+    steps: tuple[str, ...] = ()  # what to do before one decides
+    commit: str = ""  # what there is to look at
+
+
+def waits(engine: "Engine", record: RunRecord) -> list[Wait]:
+    """Questions first, then what is to be judged, then what only has to be said yes to."""
+    if record.state in FINISHED:
+        return []
+    found = [*_questions(engine, record), *_words(engine, record)]
+    if not found:
+        found = list(_halted(engine, record))
+    return found
+
+
+def _questions(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
+    for one in engine.journal.questions(record.id, only_open=True):
+        words = "|".join(one.options) or "'your own words'"
+        kind = "go on" if one.options else "answer"
+        yield Wait(kind=kind, what=one.text, since=one.asked_at, command=f"trued answer {record.id} {words}")
+
+
+def _words(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
+    verdict, contract = engine.verdict(record.id), engine.contract(record.id)
+    if verdict is None or contract is None:
+        return
+    final, asked = engine.final(record.id), {one.id: one for one in contract.requirements}
+    since, lacking = _since(engine, record), {one.id for one in verdict.requirements if one.lacks}
+    for one in verdict.requirements:
+        requirement = asked.get(one.id) if lacking.isdisjoint(one.parts) else None  # with its parts it is met, too
+        if requirement and one.lacks == "attest" and (final or is_manual(requirement)):
+            yield _judged(record, one, requirement, verdict.commit, since.get(one.id, record.updated_at))
+    unread = [one.id for one in verdict.requirements if one.lacks == "approve"] if final else []
+    if unread:
+        what = f"nobody has approved the contract, on which {', '.join(unread)} rest{'s' if len(unread) == 1 else ''}"
+        when = max(since.get(name, record.updated_at) for name in unread)
+        yield Wait(kind="approve", what=what, since=when, command=f"trued approve {record.id} {SIGNED}")
+
+
+def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: str, since: float) -> Wait:
+    by_hand = is_manual(requirement)
+    said = "; ".join(one.why[:2])
+    return Wait(
+        kind="judge" if by_hand else "attest",
+        what=f"{one.id}: {requirement.text}" if by_hand else f"{one.id} is {one.grade}: {said}",
+        since=since,
+        command=f"trued approve {record.id} {quote(one.id)} {SIGNED}",
+        requirement=one.id,
+        steps=steps_of(requirement) if by_hand else (),
+        commit=commit,
+    )
+
+
+def _since(engine: "Engine", record: RunRecord) -> dict[str, float]:
+    """When each requirement was judged last."""
+    told = [one for one in engine.journal.events(record.id) if one.kind == "judged"]
+    return {str(one.data.get("requirement")): one.at for one in told}
+
+
+def _halted(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
+    """Nothing is to be said, but somebody has to let the run go on."""
+    name, when = record.id, record.updated_at
+    if record.state == "limited":
+        _, mark, more = record.why.rpartition("go on with more: ")
+        yield Wait(kind="limit", what=record.why, since=when, command=more if mark else f"trued resume {name}")
+    elif record.state == "planned":
+        yield Wait(kind="go on", what="the contract is sealed", since=when, command=f"trued resume {name}")
+    elif record.state == "waiting" and _unpublished(engine, record):
+        yield Wait(kind="branch", what=record.why, since=when, command=f"trued diff {name}")
+    elif record.state == "waiting":
+        news = [one.gap.what for one in untaken(engine, name) if one.rejected]
+        what = "; ".join(news) or record.why or "all is decided"
+        yield Wait(kind="resume", what=what, since=when, command=f"trued resume {name}")
+
+
+def _unpublished(engine: "Engine", record: RunRecord) -> bool:
+    stuck = [one for one in engine.journal.events(record.id) if one.kind == "branch not moved"]
+    return bool(stuck and record.why and stuck[-1].data.get("why") == record.why)

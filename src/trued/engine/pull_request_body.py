@@ -1,0 +1,306 @@
+"""Offering: finished work as a pull request, with its evidence, pushed and opened once however often we are killed."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from trued.errors import BadInput
+from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
+from trued.proof.screenshots import taken
+from trued.protocols import Forge, Offer, Offered, Workspace
+from trued.support.markdown_escape import quoted, text
+from trued.support.redaction import inert, plain
+
+MOST_PICTURES = 24
+MOST_ROWS = 200  # of one table: a pull request is for people
+NOT_PROVEN = "not proven: "
+MARKS = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one agent used in one role."""
+
+    role: str
+    agent: str
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cached: int = 0
+    peak: int = 0  # the largest context that it ever had
+    usd: float = 0.0
+    mark: str = ""  # ~ where it is estimated or computed, ≤ at a stated ceiling
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One verification: what was found, what became of the last round's issues, what was mended then."""
+
+    number: int
+    issues: tuple[str, ...] = ()
+    fate: str = ""
+    mended: str = ""
+    beyond: tuple[str, ...] = ()  # files that were changed beyond the named ones, with the reason if there is one
+
+
+@dataclass(frozen=True)
+class Work:
+    """All that a pull request tells of a run."""
+
+    run: str
+    branch: str
+    onto: str
+    head: str
+    title: str  # the engine's own, where no agent wrote one
+    verdict: Verdict
+    proven: bool
+    contract: str = ""
+    bar: str = ""  # said where the bar was lowered
+    key: str = ""  # of the ticket
+    url: str = ""  # of the ticket
+    words: str = ""  # an agent's body
+    by: str = ""  # … and whose it is
+    rounds: tuple[Round, ...] = ()
+    spent: tuple[Spent, ...] = ()
+    evidence: tuple[Evidence, ...] = ()  # of all rounds, on both sides
+    claimed: tuple[tuple[str, str], ...] = ()  # pictures that agents handed in: name and hash
+    said: tuple[str, ...] = ()  # what the ticket does not say; claims that git did not bear out
+    draft: bool = False
+    when: float = 0.0
+
+
+async def offered(forge: Forge, workspace: Workspace, work: Work) -> Offered:
+    """Push the proven commit and open its pull request, or bring the open one up to date.
+
+    Killed anywhere in here, the next try ends the same: a push is repeated to no effect, and the forge is asked for
+    the branch's pull request before one is made. One that somebody closed or merged is left as it is.
+    """
+    await asyncio.to_thread(forge.ready)
+    there = await asyncio.to_thread(forge.offered, work.branch)
+    if there and there.state != "open":
+        return there
+    links = await _pictures_pushed(forge, workspace, work)
+    if forge.remote and (why := await workspace.push(forge.remote, work.head, f"refs/heads/{work.branch}")):
+        raise BadInput(why, then=f"then `trued resume {work.run}` offers it")
+    offer = Offer(work.branch, work.onto, title_of(work), body_of(work, links), work.head, draft=work.draft)
+    return await asyncio.to_thread(forge.offer, offer)
+
+
+# -- pictures ----------------------------------------------------------------------------------------------------------
+
+
+async def _pictures_pushed(forge: Forge, workspace: Workspace, work: Work) -> dict[str, str]:
+    """Hash → address. Pictures stand on a branch of their own: the work itself holds none of them."""
+    names = _file_names(work)
+    found = {name: await workspace.recall(one) for one, name in names.items()}
+    files = {name: content for name, content in found.items() if content is not None}
+    if not files:
+        return {}
+    message = f"docs: pictures of run {work.run}\n\nEvidence that was taken on {work.head}."
+    commit = await workspace.apart(files, message=message, when=work.when)
+    if forge.remote:
+        ref = f"refs/heads/trued/evidence/{work.run}"
+        why = await workspace.push(forge.remote, commit, ref)
+        if why and await workspace.push(forge.remote, commit, f"{ref}-{commit[:8]}"):  # an earlier offer's are there
+            raise BadInput(why, then=f"then `trued resume {work.run}` offers it")
+    return {one: forge.picture(commit, name) for one, name in names.items() if name in files}
+
+
+def _file_names(work: Work) -> dict[str, str]:
+    """Hash → a name that tells what is to be seen."""
+    names: dict[str, str] = {}
+    for page, pair in pairs(work.evidence).items():
+        for when, picture in pair.items():
+            names.setdefault(picture.sha256, f"{len(names) + 1:02d}-{_slug(page)}-{when}.png")
+    for name, one in work.claimed:
+        names.setdefault(one, f"claimed-{len(names) + 1:02d}-{_slug(name.rpartition('.')[0])}.png")
+    return dict(list(names.items())[:MOST_PICTURES])
+
+
+def pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
+    """Page → what it looked like before (the first time that it failed on the work, else on the base) and after."""
+    found: dict[str, dict[str, Picture]] = {}
+    for picture in taken(evidence):
+        pair = found.setdefault(picture.page, {})
+        if picture.passed and picture.side == "head":
+            pair["after"] = picture
+        elif picture.side == "head" and pair.get("before", picture).side == "base":
+            pair["before"] = picture
+        else:
+            pair.setdefault("before", picture)
+    return found
+
+
+def _slug(words: str) -> str:
+    return re.sub(r"[^a-z0-9]+", "-", words.lower()).strip("-")[:40] or "page"
+
+
+# -- words -------------------------------------------------------------------------------------------------------------
+
+
+def title_of(work: Work) -> str:
+    """One line that names the ticket; of work that is not proven it says so first."""
+    flat = " ".join(inert(plain(work.title)).split()) or work.branch  # whoever squashes makes it a commit's message
+    flat = flat.replace(inert(work.key), work.key) if work.key else flat
+    named = flat if work.key.lower() in flat.lower() else f"{work.key}: {flat}"
+    return named if work.proven else f"{NOT_PROVEN}{named}"
+
+
+def body_of(work: Work, links: Mapping[str, str]) -> str:
+    """Markdown for a reviewer. Whatever comes from outside is shown as text; an agent's words are marked as such."""
+    parts = [
+        _headline(work),
+        f"{quoted(work.words)}\n>\n> *Written by {text(work.by)}, an agent. Nobody checked these words.*"
+        if work.words
+        else "",
+        _section("Requirements", _requirements(work)),
+        _section("Pictures", _pictures(work, links)),
+        _section("Rounds", _rounds(work.rounds)),
+        _section("Tokens and cost", _spent(work.spent)),
+        _folded("Evidence, requirement by requirement", _evidence(work)),
+        _folded("What is undecided", _undecided(work)),
+        _folded("Pictures that agents handed in: claims, no evidence", _claimed(work, links)),
+        _receipt(work),
+    ]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _headline(work: Work) -> str:
+    grade = work.verdict.grade
+    mark = MARKS.get(grade, "✅" if work.proven else "❌")
+    state = "" if work.proven else ": **not proven**"
+    ticket = f" for {text(work.key)}" if work.key else ""
+    where = f"\n\nTicket: {_address(work.url)}" if work.url else ""
+    bar = f"\n\n> {text(work.bar)}" if work.bar else ""
+    return f"{mark} Work{ticket} is graded **{grade}**{state}, on commit `{work.head}`.{where}{bar}"
+
+
+def _address(url: str) -> str:
+    return f"<{url}>" if re.fullmatch(r"https?://[^\s<>\"'\\]+", url) else text(url)
+
+
+def _requirements(work: Work) -> str:
+    rows = [
+        f"| {_mark(one)} | {text(one.id)}<br>{text(one.text)} | {one.grade} | {text(one.why[0] if one.why else '')} |"
+        for one in work.verdict.requirements
+    ]
+    return _table(("", "requirement", "grade", "why"), rows)
+
+
+def _mark(one: Judged) -> str:
+    return MARKS.get(one.grade, "🟡" if one.holds else "❌")
+
+
+def _pictures(work: Work, links: Mapping[str, str]) -> str:
+    """Both sides of each page: what it looked like before, and after."""
+    rows = []
+    for page, pair in pairs(work.evidence).items():
+        cells = [_picture(pair.get(when), when, links) for when in ("before", "after")]
+        if any(cells):
+            rows.append(f"| {text(page)} | {' | '.join(one or '–' for one in cells)} |")
+    return _table(("page", "before", "after"), rows)
+
+
+def _picture(picture: Picture | None, when: str, links: Mapping[str, str]) -> str:
+    if picture is None or picture.sha256 not in links:
+        return ""
+    where = f"{picture.side} `{picture.commit[:12]}`, {text(picture.viewport or '?')}"
+    what = f"{when}, {where}, `sha256:{picture.sha256[:12]}`"
+    said = f"<br>{text(picture.says[0])}" if picture.says else ""
+    return f"![{text(picture.page)} {when}]({_link(links[picture.sha256])})<br>{what}{said}"
+
+
+def _link(address: str) -> str:
+    return re.sub(r"[\s<>()\"'\\|]", lambda one: f"%{ord(one[0]):02X}", address)
+
+
+def rounds_told(rounds: Sequence[Round], spent: Sequence[Spent]) -> str:
+    """Rounds, and what every agent held in its context, as a document of a run."""
+    held = sum(one.peak for one in spent)
+    sums = f"\n\nPeak contexts of all roles together: {held:,} tokens." if spent else ""
+    parts = [f"# Rounds\n\n{_rounds(rounds)}", _section("Tokens and cost", f"{_spent(spent)}{sums}")]
+    return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _rounds(rounds: Sequence[Round]) -> str:
+    rows = []
+    for one in rounds:
+        found = "<br>".join(map(text, one.issues[:10])) or "nothing"
+        more = f"<br>… {len(one.issues) - 10} more" if one.issues[10:] else ""
+        beyond = "".join(f"<br>beyond the named files: {text(each)}" for each in one.beyond)
+        rows.append(f"| {one.number} | {found}{more} | {text(one.fate)} | {text(one.mended or '–')}{beyond} |")
+    return _table(("round", "found", "since the last", "then mended"), rows)
+
+
+def _spent(spent: Sequence[Spent]) -> str:
+    if not spent:
+        return ""
+    rows = [
+        f"| {text(one.role)} | {text(_public(one.agent))} | {one.calls} | {one.tokens_in:,} | {one.tokens_out:,} | "
+        f"{one.cached:,} | {one.peak:,} | {one.mark}${one.usd:.2f} |"
+        for one in spent
+    ]
+    calls, usd = sum(one.calls for one in spent), sum(one.usd for one in spent)
+    sums = [sum(getattr(one, name) for one in spent) for name in ("tokens_in", "tokens_out", "cached")]
+    mark = next((mark for mark in "≤~" if any(one.mark == mark for one in spent)), "")
+    rows.append(
+        f"| **all** | | {calls} | {sums[0]:,} | {sums[1]:,} | {sums[2]:,} | "
+        f"{max(one.peak for one in spent):,} | {mark}${usd:.2f} |"
+    )
+    return _table(("role", "agent", "calls", "tokens in", "out", "cached", "peak context", "cost"), rows)
+
+
+def _evidence(work: Work) -> str:
+    return "\n\n".join(_evidence_of(one, work) for one in work.verdict.requirements[:MOST_ROWS])
+
+
+def _evidence_of(judged: Judged, work: Work) -> str:
+    lines = [f"**{text(judged.id)}**{f' · {text(_public(judged.source))}' if judged.source else ''}"]
+    lines += [f"- {text(why)}" for why in judged.why[:5]]
+    lines += [f"- rests on {text(judged.rests_on)}"] if judged.rests_on else []
+    facts = [one for one in work.verdict.evidence if one.requirement == judged.id and one.side == "head"]
+    for one in facts[:10]:
+        passed = sum(tried.outcome is Outcomes.PASSED for tried in one.tried)
+        held = ", held out" if one.held_out else ""
+        command = "" if one.held_out else f" {text(one.command, 160)}:"
+        lines.append(
+            f"- {one.kind}{held}:{command} {passed} of {len(one.tried)} passed on `{one.commit[:12]}`, "
+            f"turn {one.turn}, {text(one.isolation)}"
+        )
+    return "\n".join(lines if facts else [*lines, "- nothing was run for it"])
+
+
+def _public(words: str) -> str:
+    """Folders of the user's machine are nobody's business."""
+    return re.sub(r"(?<![\w.~:/])~?(?:/[^\s:/\"'`]+)*/(?=[^\s:/])|(?<=:)~?/(?!/)[^\s:\"'`]*/", "", words)
+
+
+def _undecided(work: Work) -> str:
+    return "\n".join(f"- {text(one)}" for one in dict.fromkeys((*work.said, *work.verdict.undecided)))
+
+
+def _claimed(work: Work, links: Mapping[str, str]) -> str:
+    shown = dict.fromkeys((name, links[one]) for name, one in work.claimed if one in links)
+    return "\n\n".join(f"{text(name)}\n\n![{text(name)}]({_link(address)})" for name, address in shown)
+
+
+def _receipt(work: Work) -> str:
+    contract = f", contract `{work.contract[:16]}`" if work.contract else ""
+    return f"Run `{work.run}`{contract}. `trued receipt {work.run}` gives a receipt that anybody can check again."
+
+
+def _table(titles: Sequence[str], rows: Sequence[str]) -> str:
+    if not rows:
+        return ""
+    head = f"| {' | '.join(titles)} |\n|{' --- |' * len(titles)}"
+    more = [f"| … | {len(rows) - MOST_ROWS} more |" + " |" * (len(titles) - 2)] if len(rows) > MOST_ROWS else []
+    return "\n".join([head, *rows[:MOST_ROWS], *more])
+
+
+def _section(title: str, body: str) -> str:
+    return f"## {title}\n\n{body}" if body else ""
+
+
+def _folded(title: str, body: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""

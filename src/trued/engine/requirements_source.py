@@ -1,0 +1,121 @@
+"""What is asked of a head: a file that the user names, or what its repository holds already."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued.errors import BadInput, Untrusted
+from trued.model import Environment, Requirement, Requirements
+from trued.support.located import read_text
+from trued.support.located.spots import FILE_LIMIT
+from trued.workspace.git.workspace import GitWorkspace
+
+if TYPE_CHECKING:
+    from trued.inputs.specifications import Source
+
+MARKDOWN = (".md", ".markdown")
+MOST_FILES = 500  # of specifications in one repository
+
+
+def named(path: Path) -> Requirements:
+    """The user's own file: requirements with checks, or Markdown that says what must hold."""
+    if path.suffix.lower() in MARKDOWN:
+        from trued.inputs import specifications as sources  # loaded where a repository's own words are read
+
+        return sources.read_file(str(path), read_text(path))
+    from trued.inputs.requirements.file import load_requirements
+
+    return load_requirements(path)
+
+
+def blobs_of(content: bytes) -> tuple[str, ...]:
+    """The names that git gives this content, in repositories of either kind and with either end of line."""
+    plain = content.replace(b"\r\n", b"\n")
+    ways = dict.fromkeys((content, plain, plain.replace(b"\n", b"\r\n")))
+    wholes = [b"blob %d\0%s" % (len(one), one) for one in ways]
+    short = [hashlib.sha1(one, usedforsecurity=False).hexdigest() for one in wholes]
+    return (*short, *(hashlib.sha256(one).hexdigest() for one in wholes))
+
+
+async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:
+    """What base and head hold themselves, and what there is to say about it; nothing where neither holds any.
+
+    The base's words and checks stand, whatever the head made of them; what the head adds is asked, too, but its checks
+    are the implementer's own and are left out.
+    """
+    from trued.inputs import specifications as sources
+
+    base = workspace.base
+    blobs = {side: await workspace.blobs(side) for side in (base, head)}
+    taken = _taken(blobs[base], blobs[head])
+    if not taken:
+        return Requirements(requirements=()), ()
+    touched = taken.keys() & set(await workspace.changed(base, head))
+    before = sources.read(taken, await _texts(workspace, base, taken, blobs[base]))
+    _trusted(before)
+    after = sources.read(taken, await _texts(workspace, head, taken, blobs[head]))
+    due, left = _due(before.requirements, touched)
+    added = [_bare(one) for one in after.requirements if one.text not in {same.text for same in before.requirements}]
+    due += [one for one in _renamed(added, {one.id for one in before.requirements}) if one.source.file in touched]
+    said = [f"not touched by this change, and not judged: {file}" for file in left]
+    if any(one.checks for one in after.requirements if one.text not in {same.text for same in before.requirements}):
+        said.append("checks that the head adds to its own requirements are left out")
+    whole = before.model_copy(update={"requirements": tuple(due)})
+    return whole.model_copy(update={"file": ", ".join(sorted(taken))}), tuple(said)
+
+
+def _taken(on_base: Iterable[str], here: Iterable[str]) -> "dict[str, Source]":
+    """By what the base has: a head that brings another kind of requirements does not choose what counts."""
+    from trued.inputs import specifications as sources
+
+    if not (taken := sources.found(on_base)):
+        return sources.found(here)
+    kinds = set(taken.values())
+    return taken | {path: source for source in kinds for path in source.found(sorted(here))}
+
+
+async def _texts(
+    workspace: GitWorkspace, commit: str, taken: "Mapping[str, Source]", there: Mapping[str, str]
+) -> dict[str, str]:
+    paths = [path for path in sorted(taken) if path in there]
+    if len(paths) > MOST_FILES:
+        raise BadInput(f"{len(paths)} files hold requirements", then="name one of them with --requirements")
+    texts = {}
+    for path in paths:
+        data = await workspace.read(commit, path) or b""
+        if len(data) > FILE_LIMIT:
+            raise BadInput(f"{path} at {commit[:12]} is too large to be read", then="name a file with --requirements")
+        texts[path] = data.decode("utf-8", "replace")
+    return texts
+
+
+def _trusted(asked: Requirements) -> None:
+    """What is found may ask for checks, which run in the sandbox; how they are prepared is the user's to say."""
+    if asked.environment != Environment() or asked.serve:
+        raise Untrusted(
+            f"{asked.file} in the repository sets up an environment or a server, and nobody trusted it",
+            then=f"look at it, and make it your own: --requirements {asked.file.split(', ')[0]}",
+        )
+
+
+def _due(every: Sequence[Requirement], touched: set[str]) -> tuple[list[Requirement], list[str]]:
+    """Of many specifications those that this change is about; one with checks of its own always is."""
+    files = {one.source.file for one in every}
+    about = (touched or files) | {one.source.file for one in every if one.checks}
+    return [one for one in every if one.source.file in about], sorted(files - about)
+
+
+def _bare(one: Requirement) -> Requirement:
+    return one.model_copy(update={"checks": (), "supersedes": (), "keep": False})
+
+
+def _renamed(added: Iterable[Requirement], taken: set[str]) -> list[Requirement]:
+    result = []
+    for one in added:
+        name, number = one.id, 2
+        while name in taken:
+            name, number = f"{one.id}-{number}", number + 1
+        taken = taken | {name}
+        result.append(one.model_copy(update={"id": name}))
+    return result

@@ -1,0 +1,94 @@
+"""A run that goes on from the branch that an earlier one left: its files are hints, and git knows where it began."""
+
+import hashlib
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.model import Goal
+from trued.workflows.handoff.agent_state import NAME, parse_agent_state
+from trued.workspace.git.repository import Began, Left, began, branches, contains, left_on
+
+PREFIX = "trued/"
+ASIDE = "-failed-"  # in the name of a branch that holds the work of a feature that failed
+
+
+@dataclass(frozen=True)
+class Known:
+    """What private state knows of earlier runs in this repository."""
+
+    branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run goes on with them unasked
+    bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A run that private state knows nothing of, as its branch tells of it."""
+
+    branch: str
+    specification: str
+
+
+@dataclass(frozen=True)
+class Onward:
+    """Where a run goes on: a branch, its tip, and the user's commit from which the work on it began."""
+
+    branch: str
+    tip: str
+    base: str
+
+
+def going_on(root: Path, goal: Goal, named: str, known: Known, base: str = "") -> Onward | None:
+    """The branch that is named; else one of a run that nobody remembers, begun with the very same specification.
+
+    The base is what the journal recorded or what git shows (`began`), or else the user's own word: `base`.
+    """
+    if base and named in ("", "HEAD"):
+        raise BadInput("--base names the commit below a branch that a run left", "--base", "name the branch: --from")
+    if named:
+        return None if named == "HEAD" else _onward(root, _named(root, named), known, base)
+    wanted = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
+    for branch in branches(root, PREFIX):
+        found = _left(root, branch) if branch not in known.branches else None
+        state = parse_agent_state(found.state) if found else None
+        if not found or not state or state.digest != wanted or f"{PREFIX}{state.run}" in known.branches:
+            continue
+        if branch in known.bases or not began(root, found.tip).landed:
+            return _onward(root, found, known, "")
+    return None
+
+
+def _onward(root: Path, left: Left, known: Known, base: str) -> Onward:
+    if base:
+        if not (commit := contains(root, left.tip, base)):
+            raise BadInput(f"{left.branch} was not made upon {base}", "--base", "name a commit of yours below it")
+        return Onward(left.branch, left.tip, commit)
+    recorded = known.bases.get(left.branch, "")
+    found = Began(contains(root, left.tip, recorded)) if recorded else began(root, left.tip)
+    if not found.base:
+        why = found.why or f"it does not contain {recorded[:12]}, from which its run began"
+        what = f"nobody can tell which commit of yours {left.branch} began from: {why}"
+        raise BadInput(what, then=f"name it: --from {left.branch} --base COMMIT; or begin anew: --from HEAD")
+    return Onward(left.branch, left.tip, found.base)
+
+
+def _left(root: Path, branch: str) -> Left | None:
+    """Neither the user's own branch, where a run was landed, nor what a run set aside is one to go on with."""
+    return left_on(root, branch, NAME) if branch.startswith(PREFIX) and ASIDE not in branch else None
+
+
+def _named(root: Path, branch: str) -> Left:
+    found = _left(root, branch)
+    if found is None:
+        what = f"{branch} is no branch that a handoff run left here"
+        raise BadInput(what, "--from", f"name one on which the engine wrote {NAME}, or HEAD to begin anew")
+    return found
+
+
+def unknown(root: Path, run: str) -> Unknown | None:
+    """A run that is only known from its branch in this repository."""
+    found = _left(root, f"{PREFIX}{run}")
+    if found is None:
+        return None
+    return Unknown(found.branch, parse_agent_state(found.state).specification)

@@ -1,0 +1,166 @@
+"""What of a change would be believed or run by itself once it has landed: asked about first, by digest."""
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+from trued.engine.trust import TABLE
+from trued.model import Value
+from trued.workspace.git.workspace import GitWorkspace
+
+SETTINGS = "settings of trued"
+KINDS = {  # why it asks for trust → patterns; a folder's pattern holds for all below it
+    SETTINGS: ("trued.toml", ".trued/*"),
+    "roles, hooks and servers of agents": (
+        ".claude/*",
+        ".codex/*",
+        ".gemini/*",
+        ".qwen/*",
+        ".opencode/*",
+        ".cursor/*",
+        ".agents/*",
+        ".github/agents/*",
+        ".github/chatmodes/*",
+        ".windsurf/*",
+        ".roo/*",
+        ".kiro/*",
+        ".continue/*",
+        ".aider.conf.yml",
+        ".mcp.json",
+        "opencode.json",
+        "opencode.jsonc",
+    ),
+    "words that every agent is told": (
+        "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
+        "QWEN.md",
+        ".cursorrules",
+        ".windsurfrules",
+        ".clinerules",
+        ".clinerules/*",
+        "CLAUDE.local.md",
+        ".github/copilot-instructions.md",
+        ".github/instructions/*",
+    ),
+    "runs where the project is built": (
+        ".github/*",
+        ".gitlab-ci.yml",
+        ".gitlab/*",
+        ".gitea/*",
+        ".forgejo/*",
+        ".woodpecker/*",
+        ".woodpecker.y*ml",
+        ".drone.yml",
+        ".teamcity/*",
+        ".appveyor.yml",
+        "appveyor.yml",
+        "cloudbuild.y*ml",
+        ".azure-pipelines/*",
+        "azure-pipelines.yaml",
+        ".circleci/*",
+        ".buildkite/*",
+        ".travis.yml",
+        "Jenkinsfile",
+        "azure-pipelines.yml",
+        "bitbucket-pipelines.yml",
+    ),
+    "hooks": (".githooks/*", ".husky/*", ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml"),
+    "what git or an editor does with these files": (
+        ".gitattributes",
+        ".gitmodules",
+        ".lfsconfig",
+        ".vscode/*",
+        ".idea/*",
+    ),
+    "environment": (
+        ".env",
+        ".env.*",
+        ".envrc",
+        ".devcontainer/*",
+        ".devcontainer.json",
+        "mise.toml",
+        ".mise.toml",
+        ".tool-versions",
+        ".npmrc",
+        ".yarnrc",
+        ".yarnrc.yml",
+        ".yarn/releases/*",
+        ".yarn/plugins/*",
+        ".pnpmfile.cjs",
+        ".cargo/*",
+        "pip.conf",
+    ),
+}
+# in any folder; of a folder's pattern, that folder wherever it stands
+ANYWHERE = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", ".env", ".envrc", ".npmrc", ".gitattributes", ".mcp.json")
+FOLDERS = (".claude", ".cursor", ".vscode", ".cargo", ".devcontainer")
+TOLD = (".trued/team/",)  # a team's files are views: nothing in them is believed, and nothing is run
+MANIFEST = "pyproject.toml"
+
+
+class Entrusted(Value):
+    """Changed files that ask for trust, each with the reason, and the digest of exactly these changes."""
+
+    files: dict[str, str] = {}  # noqa: RUF012 (a frozen value)
+    digest: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.files)
+
+
+def kind_of(path: str) -> str:
+    """Why a path asks for trust; "" where it does not. Not by the case of its letters: some file systems ignore it."""
+    low = path.lower()
+    if nested := next((one for one in FOLDERS if f"/{one}/" in f"/{low}/"), ""):
+        low = low[f"/{low}/".index(f"/{nested}/") :]
+    for kind, patterns in KINDS.items():
+        if kind == SETTINGS and low.startswith(TOLD):
+            continue
+        if any(_fits(low, pattern.lower()) for pattern in patterns):
+            return kind
+        if any(low.endswith(f"/{name.lower()}") for name in ANYWHERE if name in patterns):
+            return kind
+    return ""
+
+
+def _fits(path: str, pattern: str) -> bool:
+    """Also where a file or link stands in the place of a folder that the pattern is about."""
+    return fnmatchcase(path, pattern) or pattern.startswith(f"{path}/")
+
+
+async def entrusted(workspace: GitWorkspace, before: str, after: str) -> Entrusted:
+    """What a landing from one commit to another would change of it."""
+    changed = await workspace.changed(before, after)
+    named = {path: kind for path in changed if (kind := kind_of(path))}
+    old, new = [await workspace.blobs(commit) for commit in (before, after)]
+    lines = [f"{path}\0{old.get(path, '')}\0{new.get(path, '')}" for path in named]
+    if MANIFEST in changed:
+        tables = [_table(await workspace.read(commit, MANIFEST)) for commit in (before, after)]
+        if tables[0] != tables[1]:
+            named[TABLE] = SETTINGS
+            lines.append("\0".join((TABLE, *tables)))
+    if not named:
+        return Entrusted()
+    whole = "\n".join(sorted(lines)).encode(errors="backslashreplace")
+    return Entrusted(files=dict(sorted(named.items())), digest=hashlib.sha256(whole).hexdigest())
+
+
+def _table(data: bytes | None) -> str:
+    """Our own table; all bytes where it cannot be told."""
+    if not data or b"trued" not in data:
+        return ""
+    try:
+        tool: Any = tomllib.loads(data.decode()).get("tool")
+    except (ValueError, RecursionError):
+        return data.hex()
+    table = tool.get("trued") if isinstance(tool, dict) else None
+    return "" if table is None else json.dumps(table, sort_keys=True, default=str)
+
+
+def lines(found: Entrusted) -> Iterator[str]:
+    """For a person: every file, and why it is asked about."""
+    yield from (f"{path}: {kind}" for path, kind in found.files.items())

@@ -1,0 +1,58 @@
+"""What a run has used so far, and of how much."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from trued.engine import limits
+from trued.model import Limit
+from trued.wire import Amount, Spend
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine
+
+
+def spent_lines(engine: "Engine", run_id: str) -> Iterator[str]:
+    """The run, each task and each role: what they used, and of how much."""
+    rows, allowed = engine.journal.spends(run_id), limits.in_force(engine, run_id)
+    if not rows:
+        return
+    yield _spent("the run", rows, allowed)
+    for task in dict.fromkeys(row.task for row in rows if row.task):
+        yield _spent(task, [row for row in rows if row.task == task], allowed.task)
+    if allowed.feature != Limit():
+        yield from _features(rows, allowed.feature)
+    for role in dict.fromkeys(row.role for row in rows):
+        own = [row for row in rows if row.role == role]
+        yield _spent(role, own, allowed.roles.get(role, Limit()))
+
+
+def _features(rows: "list[Spend]", limit: Limit) -> Iterator[str]:
+    from trued.run.budget import feature_of  # loaded where features have a limit
+
+    for feature in dict.fromkeys(feature_of(row.step) for row in rows):
+        own = [row for row in rows if feature and feature_of(row.step) == feature]
+        yield from [_spent(f"all of {feature}", own, limit)] if own else []
+
+
+def spent_by(rows: list[Spend]) -> Amount:
+    """All together; what is reserved and not yet paid is not in it."""
+    paid = [row.spent for row in rows]
+    return Amount(
+        usd=sum(one.usd for one in paid),
+        tokens=sum(one.tokens for one in paid),
+        calls=len({row.step for row in rows}),
+        seconds=sum(one.seconds for one in paid),
+    )
+
+
+def _spent(whose: str, rows: list[Spend], limit: Limit) -> str:
+    used = spent_by(rows)
+    how = {row.cost for row in rows}
+    mark = "≤" if "ceiling" in how else "~" if "computed" in how else ""
+    parts = [
+        f"{mark}${used.usd:.2f}" + (f" of ${limit.usd:.2f}" if limit.usd else ""),
+        f"{used.tokens:,} tokens" + (f" of {limit.tokens:,}" if limit.tokens else ""),
+        f"{used.calls} call{'' if used.calls == 1 else 's'}" + (f" of {limit.calls}" if limit.calls else ""),
+        f"{used.seconds / 60:.0f} min" + (f" of {limit.time / 60:.0f}" if limit.time else ""),
+    ]
+    return f"{whose}: {', '.join(parts)}"

@@ -1,0 +1,140 @@
+"""From a ticket's name to what a run begins with: its words, its branch, and where it goes on from."""
+
+import asyncio
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from trued.engine.records import FINISHED
+from trued.errors import BadInput
+from trued.inputs.tickets.ticket import is_ticket, parse_ticket, ticket_of
+from trued.integrations.forges import forge_of
+from trued.integrations.trackers import tracker_of
+from trued.integrations.trackers.names import recognised
+from trued.model import Goal, RunRecord, Settings, Ticket
+from trued.protocols import Forge
+from trued.workspace.git.push import tip_at
+from trued.workspace.git.repository import Repository, tip_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from trued.engine.engine import Engine
+    from trued.engine.records import Inputs
+
+TICKET = "ticket"
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
+
+
+def held_elsewhere(name: str, settings: Settings) -> bool:
+    """Does it name a ticket of a tracker?"""
+    found = recognised(name, settings)
+    return found is not None and found.kind != "file"
+
+
+def from_tracker(name: str, settings: Settings, environ: "Mapping[str, str]", root: Path) -> Ticket:
+    """The ticket as its tracker holds it now; a run keeps this copy.
+
+    Whoever may write there names no file of this machine: agents may read the pictures of a ticket.
+    """
+    ticket = ticket_of(tracker_of(settings, name, environ, root).issue(name))
+    return ticket.model_copy(update={"pictures": tuple(one for one in ticket.pictures if not Path(one).is_absolute())})
+
+
+def from_file(goal: Goal, root: Path) -> Ticket:
+    """A file's ticket; pictures beside it are named so that they are found from anywhere."""
+    ticket = parse_ticket(goal.text, goal.source.file or TICKET)
+    beside = (root / goal.source.file).parent
+    return ticket.model_copy(
+        update={"pictures": tuple(filter(None, (_picture(one, beside) for one in ticket.pictures)))}
+    )
+
+
+def looks_like_one(goal: Goal) -> bool:
+    return bool(goal.source.file) and is_ticket(goal.text, goal.source.file)
+
+
+def _picture(name: str, beside: Path) -> str:
+    """A file is a picture by its own name, not by that of a link to it; nothing else of this machine is meant."""
+    try:
+        place = (beside / name).resolve()
+        there = "://" not in name and place.suffix.lower() in PICTURES and place.is_file()
+    except (OSError, ValueError, RuntimeError):  # so Python speaks of links in a circle
+        there = False
+    return str(place) if there else "" if Path(name).is_absolute() else name
+
+
+# -- the branch --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Place:
+    """A branch that may be worked on; with a commit where an earlier run of the same ticket left it."""
+
+    branch: str
+    start: str = ""
+    base: str = ""
+
+
+async def placed(engine: "Engine", inputs: "Inputs", repository: Repository) -> "Inputs":
+    """The inputs with the branch that the ticket names, looked at here, at the remote and at the forge."""
+    assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
+    folder = engine.home / "pull-requests"
+    forge = forge_of(inputs.settings.forge, engine.environ, repository.root, folder)
+    if forge.remote:
+        await asyncio.to_thread(forge.ready)
+        if not repository.branch:
+            what = "no branch is checked out, so nobody knows what a pull request is for"
+            raise BadInput(what, str(repository.root), "git switch to the branch that it shall be merged into")
+    found = await _place(engine, inputs.ticket, repository, forge)
+    return inputs.model_copy(update={"branch": found.branch, "start": found.start, "base": found.base})
+
+
+async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge: Forge) -> Place:
+    runs = [one for one in engine.journal.runs() if one.repository == str(repository.root) and one.workflow == TICKET]
+    runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
+    known = [one.branch for one in runs if _same(engine.inputs(one.id).ticket, ticket)]
+    name = known[-1] if known else ticket.branch  # the first one: whoever edits a title writes no other ticket
+    for number in count(1):
+        branch = name if number == 1 else f"{name}-{number}"
+        own = [one for one in runs if one.branch == branch]
+        if any(_key(engine, one) != ticket.key for one in own):
+            continue  # letters that no branch can have made the same name of two tickets
+        if at_work := next((one for one in own if one.state not in FINISHED), None):
+            what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
+            raise BadInput(what, then=f"`trued resume {at_work.id}` goes on, `trued cancel {at_work.id}` ends it")
+        offered = await asyncio.to_thread(forge.offered, branch) if forge.remote else None
+        if offered and offered.state != "open":
+            continue  # what somebody closed or merged is not touched: the next one is a new one
+        return await _standing(branch, own, repository, forge)
+    raise AssertionError("there is always a next number")
+
+
+def _key(engine: "Engine", run: RunRecord) -> str:
+    ticket = engine.inputs(run.id).ticket
+    return ticket.key if ticket else ""
+
+
+def _same(one: Ticket | None, other: Ticket) -> bool:
+    """By the key that somebody gave it, in one place."""
+    named = one is not None and "key" not in (*one.missing, *other.missing)
+    return named and one is not None and (one.key, one.source.file) == (other.key, other.source.file)
+
+
+async def _standing(branch: str, own: list[RunRecord], repository: Repository, forge: Forge) -> Place:
+    here = tip_of(repository.root, branch)
+    there = await tip_at(repository.root, forge.remote, branch) if forge.remote else ""
+    if tip_of(repository.root, above := branch.partition("/")[0]):
+        what = f"there is a branch {above} in {repository.root}, so that git can have none called {branch}"
+        raise BadInput(what, then=f"rename it: git branch -m {above} …")
+    if not here and not there:
+        return Place(branch)
+    left = next((one for one in reversed(own) if one.head in (here or there,) and there in ("", one.head)), None)
+    if left is None:
+        where = f"at {forge.remote}" if there and not here else f"in {repository.root}"
+        raise BadInput(f"the branch {branch} {where} has other work", then="rename or remove it, and start again")
+    if branch == repository.branch:
+        what = f"{branch} is checked out in {repository.root}, so that no run can move it"
+        raise BadInput(what, then="git switch to another branch")
+    return Place(branch, start=left.head, base=left.base) if left.head != left.base else Place(branch)

@@ -1,0 +1,135 @@
+"""Trust: what a repository brings along for us is read only after the user has agreed to exactly these bytes."""
+
+import fcntl
+import hashlib
+import json
+import time
+import tomllib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trued.errors import BadInput
+from trued.support import atomic_files as durable
+
+FILE = "trust.json"
+TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
+REMEMBERED = 50  # contents of one repository: branches differ, and going back should not ask again
+OTHERS = {  # role files of other tools; one that no run plays needs no trust
+    "claude": ((".claude/agents", "**/*.md"),),
+    "github": ((".github/agents", "**/*.md"), (".github/chatmodes", "*.chatmode.md")),
+    "opencode": ((".opencode/agent", "**/*.md"), (".opencode/agents", "**/*.md")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What lies in a repository for us. Nothing of it has been interpreted."""
+
+    files: tuple[str, ...]
+    digest: str  # of names and contents; "" when there is nothing
+    hashes: Mapping[str, str] = field(default_factory=dict)  # of each file
+    others: frozenset[str] = frozenset()  # those that are roles of other tools
+
+
+def found(repo: Path) -> Found:
+    others = {path.relative_to(repo).as_posix(): path for path in _others(repo)}
+    parts = {**dict(_parts(repo)), **{name: _bytes(path) for name, path in others.items()}}
+    hashes = {name: hashlib.sha256(parts[name]).hexdigest() for name in sorted(parts)}
+    whole = hashlib.sha256()
+    for name, one in hashes.items():
+        whole.update(f"{name}\0{one}\n".encode(errors="surrogateescape"))
+    return Found(tuple(hashes), whole.hexdigest() if parts else "", hashes, frozenset(others))
+
+
+def is_trusted(home: Path, repo: Path, digest: str) -> bool:
+    """Nothing to trust, or the user trusted exactly this."""
+    return not digest or digest in _read(home).get(str(repo.resolve()), {})
+
+
+def trusted_files(home: Path, repo: Path, what: Found) -> frozenset[str]:
+    """Those whose very bytes the user has agreed to, now or with other files around them."""
+    contents = _read(home).get(str(repo.resolve()), {})
+    if what.digest in contents:
+        return frozenset(what.files)
+    known = {pair for one in contents.values() for pair in one.get("files", {}).items()}
+    return frozenset(name for name, one in what.hashes.items() if (name, one) in known)
+
+
+def trust(home: Path, repo: Path, digest: str, who: str) -> None:
+    """Remember, outside the repository, that the user agreed."""
+    what = found(repo)
+    if what.digest != digest:
+        raise BadInput(
+            f"the files in {repo} are not those that were shown", then="look at them again with `trued trust`"
+        )
+    if not digest:
+        return
+    with _locked(home):
+        known = _read(home)
+        contents = known.get(str(repo.resolve()), {})
+        contents[digest] = {"who": who, "at": time.time(), "files": dict(what.hashes)}
+        known[str(repo.resolve())] = dict(list(contents.items())[-REMEMBERED:])
+        text = json.dumps({"version": 1, "repositories": known}, indent=1, sort_keys=True, ensure_ascii=False)
+        durable.write(home / FILE, text)
+
+
+def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
+    own = repo / "trued.toml"
+    if own.exists():
+        yield "trued.toml", _bytes(own)
+    table = _tool_table(repo / "pyproject.toml")
+    if table is not None:
+        yield TABLE, table
+    roles = repo / ".trued" / "roles"
+    for path in sorted(roles.glob("*.md")) if roles.is_dir() else ():
+        yield path.relative_to(repo).as_posix(), _bytes(path)
+
+
+def _others(repo: Path) -> Iterator[Path]:
+    for folder, pattern in (place for places in OTHERS.values() for place in places):
+        if (repo / folder).is_dir():
+            yield from (repo / folder).glob(pattern)
+
+
+def _tool_table(path: Path) -> bytes | None:
+    """Our table alone, so that a new dependency does not ask for trust again; all bytes where it cannot be told."""
+    if not path.is_file() or b"trued" not in (data := _bytes(path)):
+        return None
+    try:
+        tool = tomllib.loads(data.decode()).get("tool")
+    except (ValueError, RecursionError):
+        return data
+    table = tool.get("trued") if isinstance(tool, dict) else None
+    return None if table is None else json.dumps(table, sort_keys=True, default=str).encode()
+
+
+def _bytes(path: Path) -> bytes:
+    if not path.is_file():  # a pipe would let us wait for ever
+        raise BadInput(f"{path} is no ordinary file", then="remove it, or put a file there")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}", then="make it a readable file, or remove it") from error
+
+
+def _read(home: Path) -> dict[str, Any]:
+    path = home / FILE
+    if not path.exists():
+        return {}
+    try:
+        known = json.loads(path.read_bytes())["repositories"]
+        return {str(repo): {digest: dict(one) for digest, one in contents.items()} for repo, contents in known.items()}
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise BadInput(f"{path} is damaged", then="remove it and trust your repositories again") from error
+
+
+@contextmanager
+def _locked(home: Path) -> Iterator[None]:
+    """Two commands at once must not forget each other's word."""
+    home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with (home / f"{FILE}.lock").open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,139 @@
+"""JSON as text: one member or element put in or taken out, and every other byte left as it stands."""
+
+import json
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from trued.errors import BadInput
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_DECODER = json.JSONDecoder()
+MARK = "\ufeff"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One member of an object, or one element of an array: where it begins and ends, and where its value does."""
+
+    name: str | int
+    start: int
+    value: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A JSON text that holds an object. Its own style is kept: line ends, and how deep a level is indented."""
+
+    text: str
+
+    @classmethod
+    def read(cls, data: bytes, where: str) -> "Text":
+        """The text, or one sentence on why it is none."""
+        try:
+            text = data.decode()
+            value = json.loads(text.removeprefix(MARK))
+        except UnicodeDecodeError:
+            raise BadInput("it is not UTF-8", where, "mend it by hand; nothing was changed") from None
+        except ValueError as error:
+            line = getattr(error, "lineno", 1)
+            what = f"it is no JSON: {getattr(error, 'msg', error)}"
+            raise BadInput(what, f"{where}:{line}", "mend it by hand; nothing was changed") from None
+        except RecursionError:
+            raise BadInput("it is nested too deeply", where, "mend it by hand; nothing was changed") from None
+        if not isinstance(value, dict):
+            raise BadInput("it holds no object", f"{where}:1", "mend it by hand; nothing was changed")
+        return cls(text)
+
+    def bytes(self) -> bytes:
+        return self.text.encode()
+
+    def at(self, *path: str | int) -> Any:
+        """The value there; None where nothing is."""
+        spot = self._spot(path)
+        return None if spot is None else _DECODER.raw_decode(self.text, spot)[0]
+
+    def line(self, *path: str | int) -> int:
+        spot = self._spot(path)
+        return self.text.count("\n", 0, spot or 0) + 1
+
+    def put(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "Text":
+        """A new last part of the object or array at `path`; the name is a member's."""
+        spot = self._spot(path)
+        assert spot is not None  # noqa: S101  (whoever puts something there has looked)
+        parts = self._parts(spot)
+        inner = self._indent * (len(path) + 1)
+        label = f"{json.dumps(name)}: " if name is not None else ""
+        written = label + json.dumps(value, indent=self._indent, ensure_ascii=False).replace(
+            "\n", self._newline + inner
+        )
+        if parts:
+            return self._spliced(parts[-1].end, parts[-1].end, f",{self._newline}{inner}{written}")
+        shut = self._shut(spot)
+        outer = self._indent * len(path)
+        return self._spliced(spot + 1, shut, f"{self._newline}{inner}{written}{self._newline}{outer}")
+
+    def drop(self, *path: str | int) -> "Text":
+        """Without the part at `path`, its comma and the space before it."""
+        holder = self._spot(path[:-1])
+        assert holder is not None  # noqa: S101
+        parts = self._parts(holder)
+        place = next(at for at, part in enumerate(parts) if part.name == path[-1])
+        if len(parts) == 1:
+            return self._spliced(holder + 1, self._shut(holder), "")
+        if place:
+            return self._spliced(parts[place - 1].end, parts[place].end, "")
+        return self._spliced(parts[0].start, parts[1].start, "")
+
+    # -- where things stand ----------------------------------------------------------------------------------------
+
+    @property
+    def _newline(self) -> str:
+        return "\r\n" if "\r\n" in self.text else "\n"
+
+    @property
+    def _indent(self) -> str:
+        found = re.search(r"\n([ \t]+)\S", self.text)
+        return found[1] if found else "  "
+
+    def _spliced(self, start: int, end: int, text: str) -> "Text":
+        return Text(self.text[:start] + text + self.text[end:])
+
+    def _skip(self, spot: int) -> int:
+        found = _SPACE.match(self.text, spot)
+        return found.end() if found else spot
+
+    def _spot(self, path: tuple[str | int, ...]) -> int | None:
+        spot = self._skip(len(MARK) if self.text.startswith(MARK) else 0)
+        for name in path:
+            if self.text[spot] not in "{[":
+                return None
+            # of two members with one name the last counts, as for every reader of JSON
+            found = [part.value for part in self._parts(spot) if part.name == name]
+            if not found:
+                return None
+            spot = found[-1]
+        return spot
+
+    def _parts(self, spot: int) -> list[Part]:
+        """The parts of the object or array that begins at `spot`."""
+        members, parts = self.text[spot] == "{", list[Part]()
+        spot = self._skip(spot + 1)
+        while self.text[spot] not in "}]":
+            start, name = spot, len(parts)
+            label: str | int = name
+            if members:
+                label, spot = _DECODER.raw_decode(self.text, spot)
+                spot = self._skip(self._skip(spot) + 1)
+            _, end = _DECODER.raw_decode(self.text, spot)
+            parts.append(Part(label, start, spot, end))
+            spot = self._skip(end)
+            if self.text[spot] == ",":
+                spot = self._skip(spot + 1)
+        return parts
+
+    def _shut(self, spot: int) -> int:
+        """Where the bracket stands that closes the object or array at `spot`."""
+        parts = self._parts(spot)
+        return self._skip(parts[-1].end if parts else spot + 1)

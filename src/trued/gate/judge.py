@@ -1,0 +1,139 @@
+"""Seals a gate's contract, and judges working trees and commits against it: each tree once."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued import proof
+from trued.engine.verify import VerifyRequest, judged, sealed
+from trued.engine.worktree import Checkout
+from trued.errors import CannotJudge
+from trued.gate.state import Gate, Keep, inside
+from trued.model import Contract, Grade, Outcome, Verdict
+from trued.protocols import Tell
+
+LOOK_AGAIN_S = 0.2
+OPEN = "nothing confines an agent before a gate: whether it looked for the held-out cases elsewhere is not known"
+IN_SIGHT = "the requirements file lies in the working tree: its cases count as visible"
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How one tree stands before the gate."""
+
+    verdict: Verdict
+    outcome: Outcome
+    tree: str
+    commit: str
+    dirty: bool = False
+    remembered: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def passed(self) -> bool:
+        return self.outcome.state == "done"
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """How strict: what the user said on the command line or in their own settings."""
+
+    accept: Grade = Grade.ATTESTED
+    sandbox: str = "auto"
+    allow_unsandboxed: bool = False
+
+
+async def seal(checkout: Checkout, requirements: Path, base: str, *, keep: Keep, bar: Bar, tell: Tell) -> Contract:
+    """The contract on `base`, with red taken there. Nothing is written but private state that is gone afterwards."""
+    request = _request(checkout, base, requirements, bar)
+    contract = await sealed(request, home=keep.home, tell=tell)
+    if contract.held_out and inside(requirements, checkout.root):
+        contract = contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
+    return contract.model_copy(update={"undecided": (*contract.undecided, OPEN)}) if contract.held_out else contract
+
+
+class Judge:
+    """One gate in one checkout."""
+
+    def __init__(self, checkout: Checkout, keep: Keep, gate: Gate, bar: Bar, tell: Tell) -> None:
+        self.checkout, self.keep, self.gate, self.bar, self.tell = checkout, keep, gate, bar, tell
+
+    async def now(self) -> Judgement:
+        """The working tree as it is."""
+        own = {
+            str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
+            for one in self.gate.installed.values()
+            if Path(one.path).is_relative_to(self.checkout.root)
+        }
+        taken = await self.checkout.snapshot(self.keep.folder / "snapshots.git", own)
+        return await self._within(
+            f"{taken.repository}@{taken.commit}", taken.commit, taken.tree, taken.notes, taken.dirty
+        )
+
+    async def commit(self, commit: str) -> Judgement:
+        return await self._within(f"{self.checkout.root}@{commit}", commit, self.checkout.tree(commit))
+
+    async def _within(
+        self, head: str, commit: str, tree: str, notes: tuple[str, ...] = (), dirty: bool = False
+    ) -> Judgement:
+        """In bounded time: whoever waits here has better things to do than to wait for ever."""
+        try:
+            async with asyncio.timeout(self.gate.within_s):
+                verdict, remembered = await self._judged(head, tree)
+        except TimeoutError:
+            what = f"the checks did not end within {self.gate.within_s:g} s"
+            raise CannotJudge(f"{what}: give them more with `trued gate amend --within SECONDS`") from None
+        attested = [
+            one.approval
+            for one in self.gate.attested
+            if (one.tree, one.approval.contract) == (tree, self.gate.contract)
+        ]
+        verdict = proof.approved(verdict, attested).model_copy(update={"commit": commit})
+        outcome = proof.concluded(verdict, self.gate.accept)
+        self.keep.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
+        return Judgement(verdict, outcome, tree, commit, dirty, remembered, notes)
+
+    async def _judged(self, head: str, tree: str) -> tuple[Verdict, bool]:
+        """By tree, once: a verdict is not rolled again until it pleases. What could not be judged is tried anew."""
+        if known := self.keep.verdict(self.gate.contract, tree):
+            return known, True
+        contract = self.keep.contract(self.gate)
+        async with self._alone():
+            if known := self.keep.verdict(self.gate.contract, tree):
+                return known, True
+            file = self._file()
+            request = _request(self.checkout, self.gate.base, file, self.bar)
+            done = await judged(
+                contract, head, request, home=self.keep.home, environ=self.checkout.environ, tell=self.tell
+            )
+            verdict = done.verdict
+            if not any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
+                self.keep.remember(self.gate.contract, verdict)
+            return verdict, False
+
+    def _file(self) -> Path | None:
+        """The requirements file, looked for in the head's history by its bytes; a copy is kept for when it is gone."""
+        named = Path(self.gate.requirements_file)
+        return next((one for one in (named, self.keep.folder / "requirements") if one.is_file()), None)
+
+    @asynccontextmanager
+    async def _alone(self) -> AsyncIterator[None]:
+        """One gate of a repository judges at a time; the next finds what it found."""
+        while (lock := self.keep.lock()) is None:  # noqa: ASYNC110 (another process has it)
+            await asyncio.sleep(LOOK_AGAIN_S)
+        with lock:
+            yield
+
+
+def _request(checkout: Checkout, base: str, requirements: Path | None, bar: Bar) -> VerifyRequest:
+    return VerifyRequest(
+        base=f"{checkout.root}@{base}",
+        head="",
+        requirements_file=requirements,
+        accept=bar.accept,
+        sandbox=bar.sandbox,
+        allow_unsandboxed=bar.allow_unsandboxed,
+        here=checkout.root,
+    )

@@ -1,0 +1,55 @@
+"""git's question before a push: each line names what goes where."""
+
+import re
+from dataclasses import dataclass
+
+from trued.engine.worktree import Checkout
+from trued.errors import BadInput
+from trued.gate.judge import Judge, Judgement
+
+_HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+MOST_BYTES = 16 * 2**20
+
+
+@dataclass(frozen=True, slots=True)
+class Pushed:
+    """One ref that is pushed."""
+
+    local: str
+    commit: str  # "" when the remote's ref is deleted
+    remote: str
+
+
+def pushed(data: bytes) -> list[Pushed]:
+    """The lines that git writes to a pre-push hook."""
+    found = []
+    for number, line in enumerate(data[:MOST_BYTES].decode(errors="replace").splitlines(), start=1):
+        words = line.split(" ")
+        if not line.strip():
+            continue
+        if len(words) != 4 or not _HASH.fullmatch(words[1]) or not _HASH.fullmatch(words[3]):
+            then = "this command is for git's pre-push hook; `trued gate` judges the working tree"
+            raise BadInput("this is not what git says before a push", f"stdin:{number}", then)
+        found.append(Pushed(words[0], "" if not words[1].strip("0") else words[1], words[2]))
+    return found
+
+
+def due(checkout: Checkout, base: str, refs: list[Pushed]) -> tuple[dict[str, list[str]], list[str]]:
+    """Commits to judge, with the refs that they go to; and what is let through unjudged, with the reason."""
+    commits: dict[str, list[str]] = {}
+    said: list[str] = []
+    for one in refs:
+        commit = checkout.commit(one.commit) if one.commit else ""
+        if not one.commit:
+            said.append(f"{one.remote} is deleted: nothing to judge")
+        elif not commit:
+            said.append(f"{one.remote} is no commit but a {checkout.kind(one.commit) or 'missing object'}: not judged")
+        elif checkout.contains(base, commit):
+            said.append(f"{one.remote} has nothing beyond the sealed base: not judged")
+        else:
+            commits.setdefault(commit, []).append(one.remote)
+    return commits, said
+
+
+async def judge_all(judge: Judge, commits: dict[str, list[str]]) -> dict[str, Judgement]:
+    return {commit: await judge.commit(commit) for commit in commits}

@@ -1,0 +1,161 @@
+"""A goal as people write it: success criteria, constraints and sentences, verbatim, each with its line."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from trued.errors import BadInput
+from trued.inputs import vocabulary as headings
+from trued.inputs.sentences import sentences_of
+from trued.inputs.vocabulary import clean, kind_of
+from trued.model import Criterion, Goal, Source, Value
+from trued.support.markdown import Block, Heading, List, Other, Paragraph, Table, Words, parse, split_lines
+
+GROUPS = {"ship": "criteria", "constraint": "constraints", "nongoal": "background", "problem": "background"}
+GROUPS |= {"aside": "background"}  # of a section or label; all else asks for something
+TEACH = 'say what is to be built; a heading "Success criteria" or "Constraints" may follow'
+
+
+class GoalParts(Value):
+    """Every sentence of the goal is in one of these, and none is in two."""
+
+    title: str = ""
+    criteria: tuple[Criterion, ...] = ()  # under "Success criteria", "Acceptance criteria", "Done when" …
+    constraints: tuple[Criterion, ...] = ()
+    sentences: tuple[Criterion, ...] = ()  # all else that asks for something
+    background: tuple[Criterion, ...] = ()  # under "Background", "Non-goals", "Notes" …: told, and nothing to be shown
+
+    @property
+    def asked(self) -> tuple[Criterion, ...]:
+        """What has to hold, in the order in which it was written."""
+        return tuple(
+            sorted((*self.sentences, *self.criteria, *self.constraints), key=lambda one: (one.source.line, one.kind))
+        )
+
+
+def parse_goal(goal: Goal) -> GoalParts:
+    file = goal.source.file
+    if not goal.text.strip().strip("\ufeff"):
+        raise BadInput("the goal is empty", f"{file or 'goal'}:1", TEACH)
+    reading = _Reading(goal.text, file)
+    reading.read()
+    return GoalParts(title=reading.title, **{name: tuple(found) for name, found in reading.found.items()})
+
+
+@dataclass(slots=True)
+class _Section:
+    level: int
+    title: str
+    line: int
+    kind: str
+    empty: bool = True
+
+
+@dataclass(slots=True)
+class _Reading:
+    text: str
+    file: str
+    title: str = ""
+    found: dict[str, list[Criterion]] = field(
+        default_factory=lambda: {"criteria": [], "constraints": [], "sentences": [], "background": []}
+    )
+    sections: list[_Section] = field(default_factory=list)
+    label: str = ""  # that the next list stands under
+
+    def read(self) -> None:
+        lines, blocks = split_lines(self.text), parse(self.text)
+        for number, block in enumerate(blocks):
+            follower = blocks[number + 1] if number + 1 < len(blocks) else None
+            if isinstance(block, Heading):
+                self._heading(block)
+            elif isinstance(block, Paragraph):
+                parts = block.fields()
+                for at, part in enumerate(parts, 1):
+                    self._paragraph(part, follower if at == len(parts) else None, lines)
+            else:
+                self._take(block, lines, self.label or self._kind())
+                self.label = self.label if isinstance(block, Other) else ""
+        self._close(0)
+        self._title(blocks)
+
+    def _heading(self, block: Heading) -> None:
+        self._close(block.level)
+        title, self.label = clean(block.words.plain), ""
+        if not self.title and not self.sections and block.level == 1:
+            self.title = title
+        kind = kind_of(title)
+        kind = kind if kind in GROUPS or kind == "goal" else self._kind()
+        self.sections.append(_Section(block.level, block.words.raw, block.line, kind))
+
+    def _kind(self) -> str:
+        return self.sections[-1].kind if self.sections else ""
+
+    def _close(self, level: int) -> None:
+        """A heading with nothing below it is all that is said there."""
+        while self.sections and self.sections[-1].level >= level:
+            closed = self.sections.pop()
+            if self.sections:
+                self.sections[-1].empty = False
+            told = kind_of(clean(closed.title)) in ("nongoal", "problem", "aside")
+            named = told or headings.is_pure(closed.title) or headings.is_work(closed.title)
+            if closed.empty and closed.level > 1 and closed.title and not named:
+                self._keep(closed.title, closed.line, closed.kind)
+
+    def _title(self, blocks: list[Block]) -> None:
+        """A title says what the goal is, where no sentence does."""
+        first = next((one for one in blocks if isinstance(one, Heading)), None)
+        if self.title and first and not self.found["sentences"] and kind_of(self.title) != "goal":
+            self._keep(first.words.raw, first.line, "")
+        if not any(self.found.values()):
+            self._keep(self.text.strip(), 1, "")
+
+    def _paragraph(self, block: Paragraph, follower: Block | None, lines: list[str]) -> None:
+        label, rest = _label(block.words, follower)
+        kind = kind_of(label)
+        if kind not in GROUPS:
+            self.label = ""
+            self._take(block, lines, self._kind())
+            return
+        self.label = "" if rest else kind
+        if self.sections:
+            self.sections[-1].empty = False
+        if rest:
+            pure = headings.is_pure(label) or kind not in ("ship", "constraint")
+            self._keep(rest if pure else block.words.raw, block.line, kind)
+        elif not headings.is_pure(label) or not isinstance(follower, List | Table | Other):
+            self._keep(block.words.raw, block.line, kind)
+
+    def _take(self, block: Block, lines: list[str], kind: str) -> None:
+        if self.sections:
+            self.sections[-1].empty = False
+        said = sentences_of(block, lines)
+        there = self.found[GROUPS.get(kind, "sentences")]
+        if said and isinstance(block, Other) and there and there[-1].source.line < block.line:
+            before = there.pop()  # code that a sentence speaks of is part of it
+            self._keep(f"{before.text}\n{said[0][0]}", before.source.line, kind)
+            return
+        for text, line in said:
+            self._keep(text, line, kind)
+
+    def _keep(self, text: str, line: int, kind: str) -> None:
+        group = GROUPS.get(kind, "sentences")
+        own = kind if group in ("criteria", "constraints") else "text"
+        self.found[group].append(Criterion(text=text, kind=own, source=Source(file=self.file, line=line)))
+
+
+def _label(words: Words, follower: Block | None) -> tuple[str, str]:
+    """The label that a paragraph begins with or is, and what follows it."""
+    if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
+        return words.label, words.rest.removeprefix(":").strip()
+    if words.raw.endswith(":") and isinstance(follower, List | Table | Other) and len(words.raw.split()) <= 5:
+        return words.raw, ""
+    label, colon, rest = words.raw.partition(":")
+    short = bool(colon) and rest[:1].isspace() and len(label.split()) <= 3
+    return (label, rest.strip()) if short and headings.is_pure(label) and not words.label else ("", "")
+
+
+def told(parts: GoalParts) -> Iterator[str]:
+    """The parts in words, for whoever is to work on them."""
+    for title, group in (("Success criteria", parts.criteria), ("Constraints", parts.constraints)):
+        if group:
+            yield f"{title}:"
+            yield from (f"- {one.text}" for one in group)

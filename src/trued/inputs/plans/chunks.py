@@ -1,0 +1,108 @@
+"""Which of a plan's blocks are its chunks once all of it is read; what is none is left over and never dropped."""
+
+import re
+
+from trued.inputs import vocabulary as headings
+from trued.inputs.plans.outline import Draft, Outline, Section
+from trued.support.markdown import List, Table
+
+NUMBER = re.compile(r"\d+")
+OF_PHASE = re.compile(r"(\d+)[A-Za-z.-]")  # 2A is of phase 2, wherever it stands
+
+
+def chunks_of(outline: Outline) -> list[Draft]:
+    """Chunks by id; where a phase names none, its lists and tables, else its prose; without phases the checklists."""
+    _join_details(outline)
+    by_id = bool(outline.drafts)
+    busy = _busy(outline.drafts)
+    others: list[tuple[Section, List | Table]] = []
+    for section, block in outline.loose:
+        if _is_work(section, block, busy, by_id):
+            outline.from_loose(section, block)
+        else:
+            others.append((section, block))
+    if not outline.drafts:
+        boxes = [one for one in others if isinstance(one[1], List) and one[1].items[0].checked is not None]
+        for one in boxes:
+            outline.from_loose(*one)
+        others = [one for one in others if one not in boxes]
+    for section, block in others:
+        stories = by_id and "stories" in headings.words_of(section.title)
+        if not section.background or _ticked(block):
+            outline.left_over(section, block, "goal" if stories else "text")
+    _from_prose(outline)
+    return sorted(outline.drafts, key=lambda draft: draft.line)
+
+
+def _join_details(outline: Outline) -> None:
+    """A heading such as `### 1A: …` says more of the chunk in the table, or is a chunk."""
+    known = {draft.id.casefold(): draft for draft in outline.drafts if draft.id}
+    for detail in outline.details:
+        span = (detail.section.line, detail.section.end)
+        draft = known.get(detail.id.casefold())
+        if draft is None:
+            detail.spans.append(span)
+            outline.drafts.append(detail)
+            continue
+        draft.spans.append(span)
+        draft.files = draft.files or detail.files
+        more = detail.scope or (detail.title if detail.title != draft.title else "")
+        if more:
+            draft.scope = f"{draft.scope or draft.title}\n{more}"
+
+
+def _busy(drafts: list[Draft]) -> set[int]:
+    """Sections that hold a chunk, at whatever depth."""
+    found: set[int] = set()
+    for draft in drafts:
+        section: Section | None = draft.section
+        while section is not None and id(section) not in found:
+            found.add(id(section))
+            section = section.parent
+    return found
+
+
+def _is_work(section: Section, block: List | Table, busy: set[int], by_id: bool) -> bool:
+    home = _phase_of(section)
+    if isinstance(block, Table) and not block.rows:
+        return False
+    if not by_id and isinstance(block, List):
+        return section.work or section.phase or (home is not None and not section.background)
+    if home is not None:
+        return id(home) not in busy and not section.background
+    stories = "stories" in headings.words_of(section.title)
+    own = section.level > 1 and section.work and not section.background and not stories
+    return own and id(section) not in busy and not _ticked(block)
+
+
+def _ticked(block: List | Table) -> bool:
+    return isinstance(block, List) and any(item.checked is not None for item in block.walk())
+
+
+def _phase_of(section: Section | None) -> Section | None:
+    while section is not None and not section.phase:
+        section = section.parent
+    return section
+
+
+def _from_prose(outline: Outline) -> None:
+    """A phase that holds no chunk is one: its heading and what stands below it."""
+    busy = _busy(outline.drafts)
+    numbers = {found.group(1) for draft in outline.drafts if (found := OF_PHASE.match(draft.id))}
+    made: dict[int, Draft] = {}
+    for section in reversed(outline.sections):  # inner ones first: a phase of phases holds chunks
+        if not section.phase or id(section) in busy:
+            continue
+        number = NUMBER.search(section.title)
+        if number is None or number.group() not in numbers:
+            made[id(section)] = Draft("", section.title, "", (), section, section.line, [])
+            busy |= _busy([made[id(section)]])
+    left = []
+    for one in sorted(outline.unread, key=lambda one: one.line):
+        draft = made.get(id(_phase_of(one.section)))
+        if draft is None:
+            left.append(one)
+        else:
+            draft.scope = f"{draft.scope or draft.title}\n{one.text}"
+    outline.unread = left
+    outline.drafts += [draft for draft in made.values() if draft.scope or len(headings.words_of(draft.title)) > 1]

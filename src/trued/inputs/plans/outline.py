@@ -1,0 +1,368 @@
+"""A plan's blocks read in order: which are chunks, which are criteria, and under which headings they stand."""
+
+from dataclasses import dataclass, field
+
+from trued.errors import BadInput
+from trued.inputs import vocabulary as headings
+from trued.inputs.vocabulary import clean, column, cut_files, kind_of, named, split_files
+from trued.support.markdown import Block, Heading, Item, List, Other, Paragraph, Row, Table, Words
+
+NUMBERING = headings.ID_COLUMNS - {"chunk", "step", "key", "ref"}
+CRITERIA = ("ship", "goal", "constraint")
+TOLD = ("problem", "aside")  # background, unless it stands among criteria
+BACKGROUND = (*TOLD, "nongoal")
+LABEL_WORDS = 5
+BOLD_PHASE = 7  # a bold line that names a phase ranks below every heading
+TEACH = 'write a table with the columns Chunk, Scope and Files, or list items such as "- 1A: what to do"'
+
+
+@dataclass(eq=False, slots=True)
+class Section:
+    level: int
+    title: str
+    line: int
+    parent: "Section | None"
+    kind: str = ""
+    phase: bool = False
+    work: bool = False
+    end: int = 0
+    chunk: "Draft | None" = None  # the heading is a chunk of its own
+    empty: bool = True  # nothing stands below the heading
+
+    @property
+    def background(self) -> bool:
+        """Under a heading that asks for nothing, whatever the headings between are called."""
+        if self.phase or self.chunk or self.kind in CRITERIA:
+            return False
+        return self.kind in BACKGROUND or (self.parent is not None and self.parent.background)
+
+
+@dataclass(eq=False, slots=True)
+class Draft:
+    """A chunk before its phase is known."""
+
+    id: str
+    title: str
+    scope: str
+    files: tuple[str, ...]
+    section: Section
+    line: int
+    spans: list[tuple[int, int]]  # lines of the source that speak of it
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A criterion before its phase is known."""
+
+    kind: str
+    text: str
+    section: Section
+    line: int
+
+
+@dataclass(slots=True)
+class Outline:
+    file: str
+    section: Section = field(default_factory=lambda: Section(0, "", 1, None, work=True))
+    title: str = ""
+    drafts: list[Draft] = field(default_factory=list)
+    details: list[Draft] = field(default_factory=list)  # headings that name a chunk
+    found: list[Found] = field(default_factory=list)
+    unread: list[Found] = field(default_factory=list)  # words that nothing else has taken
+    loose: list[tuple[Section, List | Table]] = field(default_factory=list)
+    spans: list[tuple[Section, int, int]] = field(default_factory=list)  # what is no chunk
+    sections: list[Section] = field(default_factory=list)
+    label: str = ""
+    label_used: bool = False
+
+    def read(self, blocks: list[Block], last: int) -> None:
+        for number, block in enumerate(blocks):
+            follower = blocks[number + 1] if number + 1 < len(blocks) else None
+            if isinstance(block, Heading):
+                self._heading(block)
+            elif isinstance(block, Paragraph):
+                fields = block.fields()
+                for at, one in enumerate(fields, 1):
+                    self._paragraph(one, follower if at == len(fields) else None)
+            elif isinstance(block, List):
+                self._list(block)
+            elif isinstance(block, Table):
+                self._table(block)
+            elif isinstance(block, Other) and block.text:
+                self._keep(block.line, block.end)
+                if self.label_used:
+                    self.label, self.label_used = "", False
+                self._take(block.text, block.line)
+        self._close(0, last + 1)
+
+    # -- headings and labels
+
+    def _heading(self, block: Heading) -> None:
+        title = clean(block.words.plain)
+        self._close(block.level, block.line)
+        self.section.empty = False
+        if block.level == 1 and not self.title and not self.sections:
+            self.title = title
+            self._open(Section(1, title, block.line, self.section, work=True))
+            return
+        section = Section(block.level, title, block.line, self.section)
+        section.phase, section.work = headings.is_phase(title), headings.is_work(title)
+        chunk = named(block.words) if self._chunk() is None and not section.phase else None
+        if chunk and (chunk.strong or headings.says_chunk(block.words.plain)):
+            section.chunk = Draft(chunk.id, chunk.title, "", (), section, block.line, [])
+            self.details.append(section.chunk)
+        elif not section.phase:
+            inherited = self.section.kind if not section.work else ""
+            section.kind = kind_of(title) or inherited
+            section.work = section.work or (self.section.work and self.section.level > 1 and not section.kind)
+        self._open(section)
+        if not section.phase and not section.chunk:
+            self.spans.append((section, block.line, block.end))
+
+    def _open(self, section: Section) -> None:
+        self.section, self.label = section, ""
+        self.sections.append(section)
+
+    def _close(self, level: int, line: int) -> None:
+        while self.section.parent is not None and self.section.level >= level:
+            closed, self.section = self.section, self.section.parent
+            closed.end = line - 1
+            named_so = closed.phase or headings.is_work(closed.title) or closed.chunk or kind_of(closed.title)
+            if closed.empty and closed.level > 1 and closed.title and not named_so and not closed.background:
+                self._take(closed.title, closed.line)
+
+    def _chunk(self) -> "Draft | None":
+        """The chunk whose heading the current section stands under."""
+        section: Section | None = self.section
+        while section is not None and section.chunk is None:
+            section = section.parent
+        return section.chunk if section else None
+
+    def _paragraph(self, block: Paragraph, follower: Block | None) -> None:
+        words = block.words
+        if words.label and not words.rest and headings.is_phase(clean(words.label)):
+            self._close(BOLD_PHASE, block.line)
+            self._open(Section(BOLD_PHASE, clean(words.label), block.line, self.section, phase=True))
+            return
+        self._keep(block.line, block.end)
+        label, rest = _label(words, follower)
+        kind = kind_of(label) or ("files" if headings.words_of(label) in (["files"], ["file"]) else "")
+        if kind and not (kind in TOLD and self.section.kind in CRITERIA):
+            self._labelled(kind, rest, words, block.line)
+            return
+        if label or self.label_used:
+            self.label, self.label_used = "", False
+        if words.raw and not (label and not rest and _is_title(words)) and not self._is_field(label):
+            self._take(words.raw, block.line)
+
+    def _is_field(self, label: str) -> bool:
+        return headings.is_field(label) if self.section.level <= 1 else headings.is_standing(label)
+
+    def _labelled(self, kind: str, rest: str, words: Words, line: int) -> None:
+        self.label, self.label_used = kind, bool(rest)
+        if kind == "files" and self.section.chunk:
+            self.section.chunk.files += split_files(Words(plain=rest, codes=words.codes)) if rest else ()
+        elif kind in CRITERIA and (rest or not _is_title(words)):
+            text = rest if rest and headings.is_pure(words.label or words.raw.partition(":")[0]) else words.raw
+            self.found.append(Found(kind, text, self.section, line))
+
+    def _take(self, text: str, line: int) -> None:
+        """Words that are no list and no table: a criterion, background, part of a chunk, or left over."""
+        kind, chunk = self.label or self.section.kind, self._chunk()
+        if kind in CRITERIA:
+            self.found.append(Found(kind, text, self.section, line))
+        elif kind or self.section.background:
+            return
+        elif chunk:
+            chunk.scope = f"{chunk.scope or chunk.title}\n{text}"
+        else:
+            self.unread.append(Found("text", text, self.section, line))
+
+    def _keep(self, line: int, end: int) -> None:
+        self.section.empty = False
+        self.spans.append((self.section, line, end))
+
+    # -- lists
+
+    def _list(self, block: List) -> None:
+        kind, chunk = self.label or self.section.kind, self._chunk()
+        self.label_used = bool(self.label)
+        if kind in CRITERIA:
+            self._keep(block.line, block.end)
+            self.found += [Found(kind, item.text, self.section, item.line) for item in block.walk() if item.text]
+        elif kind == "files" and chunk:
+            chunk.files += tuple(name for item in block.items for name in split_files(item.words))
+        elif kind:
+            self._keep(block.line, block.end)
+        elif chunk:
+            self._take("\n".join(line for item in block.items for line in _outline(item, 0)), block.line)
+        elif not self._chunks(block.items):
+            self._keep(block.line, block.end)
+            self.loose.append((self.section, block))
+
+    def _chunks(self, items: tuple[Item, ...]) -> bool:
+        """Take the items that name a chunk; those beside them that name none are looked at later."""
+        before = len(self.drafts)
+        others: list[Item] = []
+        for item in items:
+            chunk = named(item.words)
+            if chunk and (chunk.strong or self._is_work() or item.checked is not None):
+                self.drafts.append(self._draft(item, chunk.id, chunk.title))
+            elif not self._chunks(item.items):
+                others.append(item)
+            elif item.text and not (headings.is_phase(clean(item.words.plain)) or headings.is_work(item.words.plain)):
+                self._take(item.text, item.line)
+        found = len(self.drafts) > before
+        self.section.empty = self.section.empty and not found
+        if found and others:
+            self.loose.append((self.section, List(tuple(others), others[0].line, others[-1].end)))
+        return found
+
+    def _is_work(self) -> bool:
+        return self.section.work or self.section.phase
+
+    def _draft(self, item: Item, name: str, title: str) -> Draft:
+        title, files = cut_files(title)
+        if not title and item.more:
+            title = item.more[0]
+        nested = [one for one in item.items if headings.words_of(one.words.plain)[:1] not in (["files"], ["file"])]
+        for one in item.items:
+            if one not in nested:
+                files += split_files(Words(plain=one.words.plain.partition(":")[2], codes=one.words.codes))
+        details = [*item.more, *(line for one in nested for line in _outline(one, 0))]
+        scope = "\n".join([title, *details]) if details else ""
+        return Draft(name, title, scope, files, self.section, item.line, [(item.line, item.end)])
+
+    def from_loose(self, section: Section, block: List | Table) -> None:
+        """Items or rows without ids, taken as chunks because their part of the plan names none."""
+        self.section = section
+        if isinstance(block, List):
+            self.drafts += [self._draft(item, "", item.words.raw) for item in block.items if item.text.strip()]
+            return
+        for row in block.rows:
+            if text := _row_text(block, row):
+                spans = [(block.line, block.line + 1), (row.line, row.line)]
+                self.drafts.append(Draft("", text, "", (), section, row.line, spans))
+
+    def left_over(self, section: Section, block: List | Table, kind: str = "text") -> None:
+        """What is no list of chunks, in a plan that has chunks: to be ticked off where it has boxes, else unread."""
+        if isinstance(block, Table):
+            rows = [
+                (row.line, _row_text(block, row))
+                for row in block.rows
+                if section.level > 1 or kind != "text" or not headings.is_field(row.cells[0].plain)
+            ]
+            if not block.rows:
+                rows = [(block.line, " | ".join(cell.raw for cell in block.header if cell.raw))]
+            self._leave([Found(kind, text, section, line) for line, text in rows if text])
+            return
+        for item in block.walk():
+            of = "ship" if item.checked is not None else kind
+            label = _label(item.words, None)[0]
+            if item.text.strip() and not (section.level <= 1 and headings.is_field(label)):
+                self._leave([Found(of, item.text, section, item.line)])
+
+    def _leave(self, some: list[Found]) -> None:
+        for one in some:
+            (self.unread if one.kind == "text" else self.found).append(one)
+
+    # -- tables
+
+    def _table(self, block: Table) -> None:
+        kind = self.label or self.section.kind
+        self.label_used = bool(self.label)
+        name, scope = column(block.header, headings.ID_COLUMNS), _scope_column(block.header)
+        files = column(block.header, headings.FILE_COLUMNS)
+        if name is None and scope is not None and files is not None and scope != 0 and _looks_like_ids(block):
+            name = 0
+        chunk_table = any(headings.words_of(cell.plain)[:1] in (["chunk"], ["chunks"]) for cell in block.header)
+        if chunk_table or (
+            scope is not None and not kind and (files is not None or (name is not None and self._is_work()))
+        ):
+            for row in block.rows:
+                self._row(block, row, (name, scope, files))
+            return
+        self._keep(block.line, block.end)
+        if kind in CRITERIA:
+            self.left_over(self.section, block, kind)
+        elif self._chunk() and not kind:
+            for row in block.rows:
+                self._take(_row_text(block, row), row.line)
+        elif not kind:
+            self.loose.append((self.section, block))
+
+    def _row(self, block: Table, row: Row, columns: tuple[int | None, int | None, int | None]) -> None:
+        if not any(cell.raw for cell in row.cells):
+            return
+        name, scope, files = columns
+        where = f"{self.file}:{row.line}"
+        title = row.cells[scope].raw if scope is not None else ""
+        identity = clean(row.cells[name].plain) if name is not None else ""
+        if scope is None and name is not None:
+            both = named(row.cells[name])
+            identity, title = (both.id, both.title) if both and both.title else (identity, "")
+            if not title:
+                raise BadInput("the table of chunks has no column for their scope", where, "name a column Scope")
+        if name is not None and not identity:
+            raise BadInput("a chunk has no id", where, "write one such as 1A in its first column")
+        spans = [(block.line, block.line + 1), (row.line, row.line)]
+        listed = split_files(row.cells[files]) if files is not None else ()
+        more = []
+        for number, cell in enumerate(row.cells):
+            header = block.header[number].plain
+            if number in columns or not cell.raw:
+                continue
+            if (kind := kind_of(header)) in CRITERIA:
+                self.found.append(Found(kind, cell.raw, self.section, row.line))
+            elif not headings.is_standing(header):
+                more.append(f"{header}: {cell.raw}" if header else cell.raw)
+        text = "\n".join([title, *more]) if more else ""
+        self.drafts.append(Draft(identity, title, text, listed, self.section, row.line, spans))
+
+
+def _label(words: Words, follower: Block | None) -> tuple[str, str]:
+    """The label that a paragraph begins with or is, and what follows it: "Done when: x", "**Goals**"."""
+    if words.label and (words.label.endswith(":") or words.rest.startswith(":") or not words.rest):
+        return words.label, words.rest.removeprefix(":").strip()
+    if words.raw.endswith(":") and isinstance(follower, List | Table | Other):
+        return words.raw, ""
+    label, colon, rest = words.raw.partition(":")
+    short = colon and rest[:1].isspace() and len(label.split()) <= LABEL_WORDS
+    if not words.label and short and (kind_of(label) in CRITERIA or headings.is_field(label)):
+        return label, rest.strip()
+    return "", ""
+
+
+def _is_title(words: Words) -> bool:
+    """A line over what follows, rather than a sentence that asks for something itself."""
+    bold = bool(words.label) and not words.rest.strip(":")
+    known = kind_of(words.label or words.raw) or headings.is_work(words.label or words.raw)
+    limit = LABEL_WORDS if known else LABEL_WORDS - 2 + bold
+    led = words.raw.rstrip("*_").endswith(":") or (bold and bool(known))
+    return led and len(words.raw.split()) <= limit
+
+
+def _outline(item: Item, depth: int) -> list[str]:
+    lines = [f"{'  ' * depth}- {item.text}"]
+    return lines + [line for one in item.items for line in _outline(one, depth + 1)]
+
+
+def _scope_column(header: tuple[Words, ...]) -> int | None:
+    for name in headings.SCOPE_COLUMNS:
+        if (at := column(header, frozenset([name]))) is not None:
+            return at
+    return None
+
+
+def _looks_like_ids(block: Table) -> bool:
+    return all(headings.WEAK_ID.fullmatch(clean(row.cells[0].plain)) for row in block.rows)
+
+
+def _row_text(block: Table, row: Row) -> str:
+    """What the row says, without its number and without columns that speak about the work."""
+    said = [
+        cell.raw
+        for head, cell in zip(block.header, row.cells, strict=False)
+        if cell.raw and clean(head.plain).lower().rstrip(".") not in NUMBERING and not headings.is_standing(head.plain)
+    ]
+    return " | ".join(said or [cell.raw for cell in row.cells if cell.raw])

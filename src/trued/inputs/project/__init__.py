@@ -1,0 +1,1 @@
+"""What kind of project a commit holds."""

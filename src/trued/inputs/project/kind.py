@@ -1,0 +1,162 @@
+"""What kind of project a commit holds, and how it is built, tested and started: shown, and correctable."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+from trued.inputs.project import python as python_commands
+from trued.inputs.project import toolchains
+from trued.inputs.project.manifests import Inside, Project, Read, folders, is_read, json_table, projects, reading
+from trued.inputs.project.python import PythonCommands
+from trued.model import Commands, Value
+
+DEEP = 2  # folders below the root: packages/web
+MOST = 4  # projects whose commands are strung together; of more somebody says which are meant
+LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
+STEPS = ("build", "test", "start")
+TARGETS = {"build": ("build",), "test": ("test", "check"), "start": ("start", "run", "serve")}
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
+_NODE_TEST = re.compile(r"(?:[^/]+/)*[^/]+\.test\.[cm]?[jt]s|(?:test|tests)/(?:[^/]+/)*[^/]+\.[cm]?js")
+_UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+class Kind(Value):
+    """Languages, and one command line for each step; "" where nothing is known."""
+
+    names: tuple[str, ...] = ()
+    build: str = ""
+    test: str = ""
+    start: str = ""
+    why: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Python, mixed (Python, Node), unknown."""
+        return f"mixed ({', '.join(self.names)})" if len(self.names) > 1 else "".join(self.names) or "unknown"
+
+    @property
+    def commands(self) -> dict[str, str]:
+        """Those that are known."""
+        return {step: command for step in STEPS if (command := getattr(self, step))}
+
+    @property
+    def said(self) -> str:
+        """`Python; test: uv run pytest`."""
+        return "; ".join((self.name, *(f"{step}: {command}" for step, command in self.commands.items())))
+
+
+def detected(paths: Collection[str], read: Read) -> Kind:
+    """By the files of a commit; of those that `to_read` names the text is asked for."""
+    plain = [path for path in paths if not _UNSEEN.search(path)]
+    by_folder = folders(plain, DEEP)
+    inside = reading(by_folder, read)
+    found = _counted([*projects(plain, read, DEEP), *toolchains.toolchain_projects(by_folder, inside)], inside)
+    why = [f"{LANGUAGES[one.language]}: {_place(one)}" for one in found]
+    told = [_told(one, by_folder[one.folder], inside) for one in found]
+    why += [f"no test command for {_where(one)}: {reason}" for one, reason in told if reason and not one.test]
+    own = [one for one, _ in told]
+    kind = Kind(names=tuple(dict.fromkeys(LANGUAGES[one.language] for one in own)), why=tuple(why))
+    for step in STEPS:
+        kind = _with(kind, step, own)
+    return _filled(kind, by_folder["."], inside)
+
+
+def corrected(kind: Kind, commands: Commands) -> Kind:
+    """What the user says goes before what was found."""
+    said = {step: command for step in STEPS if (command := getattr(commands, step))}
+    why = tuple(f"{step}: as [commands] says" for step in said)
+    return kind.model_copy(update={**said, "why": (*kind.why, *why)}) if said else kind
+
+
+def to_read(paths: Collection[str]) -> tuple[str, ...]:
+    """The files whose text says something: manifests, and of each project's tests the nearest few."""
+    by_folder = folders([path for path in paths if not _UNSEEN.search(path)], DEEP)
+    names = {name for folder, inside in by_folder.items() for name in _telling(folder, inside)}
+    return tuple(sorted(names))
+
+
+def _telling(folder: str, names: set[str]) -> Iterator[str]:
+    manifests = [one for one in (*python_commands.TOLD, *toolchains.READ) if one in names]
+    manifests += [one for one in names if is_read(one)]
+    tests = list[str]()
+    if folder == "." or manifests:  # elsewhere nobody looks for a project
+        started = [one for one in (*python_commands.STARTED, *MAKEFILES) if one in names]
+        most = python_commands.LOOKED
+        tests = [*started, *python_commands.tests_in(names)[:most], *_node_tests(names)[:most]]
+    for name in (*manifests, *tests):
+        yield name if folder == "." else f"{folder}/{name}"
+
+
+# -- what is found -----------------------------------------------------------------------------------------------------
+
+
+def _counted(found: Sequence[Project], inside: Inside) -> list[Project]:
+    """Loose scripts and a package.json for tools alone do not make another language of a project that has one."""
+    manifests = [one for one in found if one.files and not _only_tools(one, inside)]
+    return manifests or list(found)
+
+
+def _only_tools(one: Project, inside: Inside) -> bool:
+    if one.language != "node" or one.build or one.test or one.start:
+        return False
+    manifest = json_table(inside(one.folder, "package.json"))
+    return not any(name in manifest for name in ("dependencies", "main", "bin", "exports", "module", "workspaces"))
+
+
+def _told(one: Project, names: set[str], inside: Inside) -> tuple[Project, str]:
+    """With its commands, and why there is none for its tests."""
+    if one.language == "python":
+        commands = PythonCommands(one, names, inside)
+        test, why = commands.test
+        return replace(one, build=commands.build, test=test, start=commands.start), why
+    if one.language == "node" and not one.test:
+        test, why = _node_test(one, names, inside)
+        return replace(one, test=one.within(test) if test else ""), why
+    return one, ""
+
+
+def _node_test(one: Project, names: set[str], inside: Inside) -> tuple[str, str]:
+    tests = _node_tests(names)
+    texts = [inside(one.folder, name) for name in tests[: python_commands.LOOKED]]
+    if texts and all("node:test" in text for text in texts):
+        typed = any(not name.endswith("js") for name in tests)  # not every Node reads TypeScript
+        return ("", "its tests are TypeScript's, and no script runs them") if typed else ("node --test", "")
+    if texts and one.tool == "bun" and all("bun:test" in text for text in texts):
+        return "bun test", ""
+    return "", "package.json has no script for it"
+
+
+def _node_tests(names: set[str]) -> list[str]:
+    own = (name for name in names if _NODE_TEST.fullmatch(name) and "node_modules/" not in name)
+    return sorted(own, key=lambda name: (name.count("/"), name))
+
+
+def _with(kind: Kind, step: str, own: Sequence[Project]) -> Kind:
+    """One command line for all projects of the repository."""
+    commands = [command for one in own if (command := getattr(one, step))]
+    if len(commands) > MOST or (step == "start" and len(commands) > 1):
+        why = f"no {step} command: {len(commands)} projects have one of their own; say which in [commands]"
+        return kind.model_copy(update={"why": (*kind.why, why)})
+    return kind.model_copy(update={step: " && ".join(commands)})
+
+
+def _filled(kind: Kind, root: set[str], inside: Inside) -> Kind:
+    """What is not known otherwise may be a target of the root's Makefile."""
+    file = next((name for name in MAKEFILES if name in root), "")
+    text = inside(".", file) if file else ""
+    for step, names in TARGETS.items():
+        target = next((name for name in names if re.search(rf"^{name}[ \t]*:(?!:*=)", text, re.MULTILINE)), "")
+        if target and not getattr(kind, step):
+            kept = tuple(one for one in kind.why if not one.startswith(f"no {step} command"))
+            why = f"{step}: a target of {file}"
+            kind = kind.model_copy(update={step: f"make {target}", "why": (*kept, why)})
+    return kind
+
+
+def _place(one: Project) -> str:
+    files = one.files or ("its .py files",)
+    return ", ".join(name if one.folder == "." else f"{one.folder}/{name}" for name in files[:3])
+
+
+def _where(one: Project) -> str:
+    return LANGUAGES[one.language] if one.folder == "." else one.folder

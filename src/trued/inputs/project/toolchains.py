@@ -1,0 +1,101 @@
+"""Go, Rust and Java projects by their manifests: what their own tools build, test and start."""
+
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, TypeAlias
+
+from trued.inputs.project.manifests import Inside, Project
+
+GRADLE = ("build.gradle", "build.gradle.kts")
+SETTINGS = ("settings.gradle", "settings.gradle.kts")
+READ = ("go.mod", "Cargo.toml", "pom.xml", *GRADLE)  # their text says more than that they are there
+LANGUAGES = {"go": "Go", "rust": "Rust", "java": "Java"}
+_COMMAND = re.compile(r"cmd/[^/]+/main\.go")
+_BINARY = re.compile(r"src/bin/[^/]+(?:\.rs|/main\.rs)")
+
+_ByFolder: TypeAlias = Mapping[str, set[str]]
+
+
+def toolchain_projects(by_folder: _ByFolder, inside: Inside) -> Iterator[Project]:
+    """Language by language, the root's before those of its folders."""
+    kinds: tuple[Callable[[str, set[str], Inside], Project | None], ...] = (_go, _rust, _maven, _gradle)
+    for kind in kinds:
+        found = [one for folder, names in by_folder.items() if (one := kind(folder, names, inside)) is not None]
+        yield from (one for one in found if one.folder == "." or not _held(one, by_folder["."], inside))
+
+
+def _held(one: Project, root: set[str], inside: Inside) -> bool:
+    """Is it built with the root's? Then one command there is enough."""
+    if one.tool == "cargo":
+        return "workspace" in _toml(inside(".", "Cargo.toml"))
+    if one.tool.endswith(("mvn", "mvnw")):
+        return "<modules>" in inside(".", "pom.xml")
+    return one.tool != "go" and any(name in root for name in SETTINGS)
+
+
+def _go(folder: str, names: set[str], _: Inside) -> Project | None:
+    if "go.mod" not in names:
+        return None
+    programs = [name.rpartition("/")[0] for name in names if _COMMAND.fullmatch(name)]
+    start = "go run ." if "main.go" in names else ""
+    if not start and len(programs) == 1:
+        start = f"go run {shlex.quote(f'./{programs[0]}')}"
+    return _made(folder, "go", "go", ("go.mod",), "go build ./...", "go test ./...", start)
+
+
+def _rust(folder: str, names: set[str], inside: Inside) -> Project | None:
+    if "Cargo.toml" not in names:
+        return None
+    manifest = _toml(inside(folder, "Cargo.toml"))
+    locked = " --locked" if "Cargo.lock" in names else ""
+    whole = " --workspace" if "workspace" in manifest else ""
+    programs = sum(1 for name in names if name == "src/main.rs" or _BINARY.fullmatch(name))
+    start = f"cargo run{locked}" if programs == 1 and "package" in manifest else ""
+    files = tuple(name for name in ("Cargo.toml", "Cargo.lock") if name in names)
+    return _made(folder, "rust", "cargo", files, f"cargo build{whole}{locked}", f"cargo test{whole}{locked}", start)
+
+
+def _maven(folder: str, names: set[str], inside: Inside) -> Project | None:
+    if "pom.xml" not in names:
+        return None
+    wrapped = {"mvnw", ".mvn/wrapper/maven-wrapper.properties"} <= names
+    tool = "sh ./mvnw" if wrapped else "mvn"  # by a shell: the wrapper's bit may be lost
+    start = f"{tool} -B spring-boot:run" if "spring-boot-maven-plugin" in inside(folder, "pom.xml") else ""
+    files = ("pom.xml", *(("mvnw",) if wrapped else ()))
+    return _made(folder, "java", tool, files, f"{tool} -B -DskipTests package", f"{tool} -B test", start)
+
+
+def _gradle(folder: str, names: set[str], inside: Inside) -> Project | None:
+    told = [name for name in GRADLE if name in names]
+    if not told and not any(name in names for name in SETTINGS):
+        return None
+    if "pom.xml" in names:
+        return None  # two ways to build the same: Maven's needs no choice of a Gradle
+    wrapped = {"gradlew", "gradle/wrapper/gradle-wrapper.jar", "gradle/wrapper/gradle-wrapper.properties"} <= names
+    tool = "sh ./gradlew" if wrapped else "gradle"
+    plugins = "\n".join(inside(folder, name) for name in told)
+    begin = "bootRun" if "org.springframework.boot" in plugins else "run" if _is_application(plugins) else ""
+    files = (*(told or [name for name in SETTINGS if name in names]), *(("gradlew",) if wrapped else ()))
+    start = f"{tool} {begin}" if begin else ""
+    return _made(folder, "java", tool, files, f"{tool} assemble", f"{tool} test", start)
+
+
+def _is_application(plugins: str) -> bool:
+    return bool(
+        re.search(r"^\s*(?:id\s*\(?\s*['\"]application['\"]|application\b|`application`)", plugins, re.MULTILINE)
+    )
+
+
+def _made(folder: str, language: str, tool: str, files: tuple[str, ...], *commands: str) -> Project:
+    bare = Project(folder, language, tool, files, ())
+    build, test, start = (bare.within(one) if one else "" for one in commands)
+    return Project(folder, language, tool, files, (), test, start, build)
+
+
+def _toml(text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError):
+        return {}

@@ -1,0 +1,227 @@
+"""The account of the user's words: every one of them is a requirement, or is covered by one of the user's own."""
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import PurePosixPath
+
+from trued.errors import BadInput
+from trued.inputs.requirements.guard_phrases import quoted_command
+from trued.inputs.sentences import sentences
+from trued.model import (
+    EXISTING_TESTS,
+    BrowserCheck,
+    Check,
+    CommandCheck,
+    Criterion,
+    Goal,
+    ManualCheck,
+    Plan,
+    Requirement,
+    Requirements,
+    Source,
+)
+
+PREFIXES = ("ship", "goal", "constraint", "text")
+# Names that only the engine gives: to the user's own words, to what nobody quotes of them, and to the base's tests.
+_ENGINES_OWN = re.compile(rf"(?:{'|'.join(PREFIXES)})(?:-\d+.*)?|plan(?:-\d+)?|{EXISTING_TESTS}.*|.*-rest(?:-\d+)?")
+
+
+def account(plan: Plan | None, goal: Goal, requirements: Requirements | None) -> tuple[Requirement, ...]:
+    """What must hold when the goal is met.
+
+    The user's requirements stand as they are; whatever of the plan or text they do not cover stands beside them,
+    without a check, and ends unproven. Without a requirements file the whole source is a requirement, too.
+    """
+    given = requirements.requirements if requirements else ()
+    if plan is None:
+        if not given:
+            return _made_of(tuple(_of_text(goal)), goal.id)
+        words = _Words(_as_plan(goal), "the goal", goal)
+    else:
+        words = _Words(plan, whole=goal)
+    given = tuple(
+        one.model_copy(update={"covers": tuple(words.covered(entry, one) for entry in one.covers)}) for one in given
+    )
+    taken = {one.id for one in given}
+    whole = [] if given or plan is None else [_whole_plan(plan)]
+    found = (*given, *_unique([*words.left(taken), *whole], taken))
+    return _made_of(found, found[-1].id) if whole else found
+
+
+def _by_hand_alone(one: Requirement) -> Requirement:
+    """Without checks that an agent sees: they come back when cases are written for it that nobody sees."""
+    return one.model_copy(update={"checks": tuple(each for each in one.checks if isinstance(each, ManualCheck))})
+
+
+def with_visible(asked: Requirements, brought: Iterable[Requirement]) -> Requirements:
+    """With the checks that a plan brings for its tasks, beside those that were written for them.
+
+    Pages that a covered criterion names are still looked at: everybody sees what they show, and that may refute.
+    """
+    brought = tuple(brought)
+    checks = {(one.id, one.text): one.checks for one in brought}
+    listed = {(name, one.text) for one in asked.requirements for name in (one.id, *one.covers)}
+    pages: dict[str, tuple[Check, ...]] = {}
+    for one in brought:
+        if (one.id, one.text) not in listed and (holder := _covering(one, asked.requirements)):
+            shown = tuple(each for each in one.checks if isinstance(each, BrowserCheck))
+            pages[holder] = (*pages.get(holder, ()), *shown)
+    made = tuple(
+        one.model_copy(update={"checks": (*(each for each in more if each not in one.checks), *one.checks)})
+        for one in asked.requirements
+        for own in [next((checks[name, one.text] for name in (one.id, *one.covers) if (name, one.text) in checks), ())]
+        for more in [own + pages.get(one.id, ())]
+    )
+    return asked.model_copy(update={"requirements": made})
+
+
+def commanded(asked: Iterable[Requirement]) -> tuple[Requirement, ...]:
+    """Those of the user's own words that name a command, with that command as a check that everybody sees."""
+    found = [(one, quoted_command(one.text)) for one in asked if not one.parts]
+    return tuple(
+        one.model_copy(update={"checks": (CommandCheck(command=command),)}) for one, command in found if command
+    )
+
+
+def _covering(one: Requirement, given: Iterable[Requirement]) -> str:
+    """Which of the user's requirements stands for it: one that names it goes before one that names everything."""
+    entries = {_plain(entry): by.id for by in given for entry in by.covers}
+    kinds = (f"{kind}: {_plain(one.text)}" for kind in PREFIXES)
+    return next((entries[name] for name in (one.id, _plain(one.text), *kinds, "goal") if name in entries), "")
+
+
+def _made_of(found: tuple[Requirement, ...], whole: str) -> tuple[Requirement, ...]:
+    """The whole source stays a requirement of its own, and its clauses are its parts."""
+    parts = tuple(one.id for one in found if one.id != whole)
+    return tuple(one.model_copy(update={"parts": parts}) if one.id == whole and parts else one for one in found)
+
+
+def _named(criteria: tuple[Criterion, ...]) -> Iterator[tuple[str, Criterion]]:
+    """Criteria by kind and number: `ship-3` is the plan's third ship criterion, whatever else is covered."""
+    counts: dict[str, int] = {}
+    for one in criteria:
+        counts[one.kind] = counts.get(one.kind, 0) + 1
+        yield f"{one.kind}-{counts[one.kind]}", one
+
+
+def _whole_plan(plan: Plan) -> Requirement:
+    name = PurePosixPath(plan.source.file).name or "the plan"
+    return Requirement(id="plan", text=f"the whole of {name}", source=plan.source)
+
+
+def _as_plan(goal: Goal) -> Plan:
+    """Plain text as a plan without tasks: each of its sentences is to be covered."""
+    return Plan(
+        source=goal.source,
+        unread=tuple(
+            Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line))
+            for text, line in sentences(goal.text) or [(goal.text.strip(), goal.source.line)]
+        ),
+    )
+
+
+def _of_text(goal: Goal) -> Iterator[Requirement]:
+    found = sentences(goal.text)
+    if len(found) > 1:
+        for number, (text, line) in enumerate(found, 1):
+            yield Requirement(id=f"text-{number}", text=text, source=Source(file=goal.source.file, line=line))
+    yield Requirement(id=goal.id, text=goal.text.strip(), source=goal.source)
+
+
+def _unique(wanted: list[Requirement], taken: set[str]) -> Iterator[Requirement]:
+    for one in wanted:
+        name, number = one.id, 2
+        while name in taken:
+            name, number = f"{one.id}-{number}", number + 1
+        taken.add(name)
+        yield one if name == one.id else one.model_copy(update={"id": name})
+
+
+class _Words:
+    """The plan's words by id and by text; remembers which of them are covered."""
+
+    def __init__(self, plan: Plan, name: str = "the plan", whole: Goal | None = None) -> None:
+        self.plan, self.name = plan, name
+        self.words = tuple(_named((*plan.criteria, *plan.unread)))
+        self.whole = {_plain(whole.text), whole.id} if whole else set()
+        self.tasks = {task.id.casefold(): task.id for task in plan.tasks}
+        titles = Counter(_plain(task.title) for task in plan.tasks)
+        self.titles = {_plain(task.title): task.id for task in plan.tasks if titles[_plain(task.title)] == 1}
+        self.criteria: dict[str, list[tuple[str, str]]] = {}
+        for name, criterion in self.words:
+            self.criteria.setdefault(_plain(criterion.text), []).append((name, criterion.kind))
+        self.done: set[str] = set()  # ids of tasks
+        self.met: set[str] = set()  # names of criteria
+
+    def covered(self, entry: str, by: Requirement) -> str:
+        """Mark what the entry names; a task's id comes back as the plan writes it."""
+        if (task := self.tasks.get(_plain(entry).casefold())) is not None:
+            self.done.add(task)
+            return task
+        names = self._matching(entry)
+        if not names and (task := self.titles.get(_plain(entry))) is not None:  # a list of tasks in their own words
+            self.done.add(task)
+            return task
+        if not names and _plain(entry) not in self.whole:  # a list of tasks alone has no words beside them
+            raise BadInput(
+                f'requirement {by.id} covers "{entry}", and {self.name} has nothing of that name or wording',
+                str(by.source),
+                self._nearest(entry),
+            )
+        self.met.update(names)
+        return entry
+
+    def left(self, taken: set[str]) -> Iterator[Requirement]:
+        """What nothing covers. A requirement with a task's id stands for that task; other ids mean nothing."""
+        brought = {one.id: one for one in self.plan.requirements}
+        agents = brought or self.plan.author  # then the tasks are an agent's way there, and nothing that was asked for
+        users = {*taken, *(name for name, _ in self.words)}
+        for task in self.plan.tasks:
+            if task.id not in self.done and task.id not in taken and (task.id in brought or not agents):
+                own = Requirement(id=task.id, text=task.scope or task.title, source=task.source)
+                yield self._apart(_by_hand_alone(brought.get(task.id, own)), users)
+        for one in brought.values() if not self._speaks_for_all() else ():
+            if one.covers and one.id not in self.tasks.values() and one.id not in taken:
+                yield self._apart(_by_hand_alone(one), users)
+        for name, criterion in self.words:
+            if name not in self.met:
+                yield Requirement(id=name, text=criterion.text, source=criterion.source)
+
+    def _apart(self, one: Requirement, users: set[str]) -> Requirement:
+        """Under a name that neither the user's words nor the engine's own rows can have, if an agent wrote it."""
+        one = one.model_copy(update={"author": self.plan.author})
+        if not one.author or (one.id not in users and not _ENGINES_OWN.fullmatch(one.id)):
+            return one
+        return one.model_copy(update={"id": f"{one.author}.{one.id}", "covers": (*one.covers, one.id)})
+
+    def _speaks_for_all(self) -> bool:
+        """The user's own requirements stand for every word: what an agent makes of these words adds nothing to them."""
+        return bool(self.plan.author and self.words) and all(name in self.met for name, _ in self.words)
+
+    def _matching(self, entry: str) -> list[str]:
+        if _plain(entry) in self.whole:
+            return [name for name, _ in self.words]
+        names = [name for name, _ in self.criteria.get(_plain(entry), ())]
+        kind, _, text = entry.partition(":")
+        if not names and kind.strip().lower() in PREFIXES:
+            wanted = kind.strip().lower()
+            names = [name for name, of in self.criteria.get(_plain(text), ()) if of == wanted]
+        return names
+
+    def _nearest(self, entry: str) -> str:
+        kind, _, text = entry.partition(":")
+        words = _plain(text) if kind.strip().lower() in PREFIXES else _plain(entry)
+        known: Mapping[str, str] = {
+            **{text: text for text in self.criteria},
+            **{one: one for one in self.tasks.values()},
+        }
+        close = difflib.get_close_matches(words, list(known), 1, 0.3)
+        if close or not self.tasks:
+            return f'did you mean "{close[0]}"?' if close else "name one of its sentences, word for word"
+        return f"its chunks are {', '.join(list(self.tasks.values())[:20])}"
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())

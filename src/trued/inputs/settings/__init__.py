@@ -1,0 +1,1 @@
+"""trued.toml, flags and environment variables."""

@@ -1,0 +1,86 @@
+"""Requirements that a repository holds already: spec-kit, OpenSpec, checklists, a requirements file of our own.
+
+A source is one file here and one line in GROUPS: Kiro's and Task Master's folders follow in the same way.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Protocol
+
+from trued.errors import BadInput
+from trued.inputs.specifications.checklist import Checklist
+from trued.inputs.specifications.openspec import OpenSpec
+from trued.inputs.specifications.own_file import Own
+from trued.inputs.specifications.speckit import SpecKit
+from trued.model import Requirements
+
+__all__ = ["GROUPS", "Source", "found", "known", "read", "read_file"]
+
+
+class Source(Protocol):
+    """One way to keep requirements in a repository. Pure: it is handed paths and texts, and touches nothing."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, for people."""
+        ...
+
+    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+        """Of a commit's paths those that it reads."""
+        ...
+
+    def read(self, files: Mapping[str, str]) -> Requirements:
+        """The requirements of these files, in the users' words, each with file and line."""
+        ...
+
+
+# A group counts when none before it found anything: who wrote a requirements file has said what counts.
+GROUPS: tuple[tuple[Source, ...], ...] = ((Own(),), (SpecKit(), OpenSpec()), (Checklist(),))
+
+
+def found(paths: Iterable[str]) -> dict[str, Source]:
+    """Path → who reads it, of the first group that finds anything."""
+    listed = sorted(paths)
+    for group in GROUPS:
+        if taken := {path: source for source in group for path in source.found(listed)}:
+            return taken
+    return {}
+
+
+def read(taken: Mapping[str, Source], texts: Mapping[str, str]) -> Requirements:
+    """All that these files ask for, under ids that no two of them share."""
+    parts = [
+        source.read({path: texts[path] for path in sorted(taken) if taken[path] is source and path in texts})
+        for source in dict.fromkeys(taken.values())
+    ]
+    whole = parts[0] if len(parts) == 1 else Requirements(requirements=())
+    every = [one for part in parts for one in part.requirements]
+    seen: dict[str, int] = {}
+    unique = []
+    for one in every:
+        seen[one.id] = seen.get(one.id, 0) + 1
+        unique.append(one if seen[one.id] == 1 else one.model_copy(update={"id": f"{one.id}-{seen[one.id]}"}))
+    return whole.model_copy(update={"file": ", ".join(sorted(texts)), "requirements": tuple(unique)})
+
+
+def read_file(path: str, text: str) -> Requirements:
+    """One Markdown file that the user names: read by whoever knows its place, else as a checklist."""
+    spots = [source for group in GROUPS for source in group if source.found([path.lstrip("/"), _tail(path)])]
+    for source in (*spots, SpecKit(), OpenSpec(), Checklist()):
+        if (made := source.read({path: text})).requirements:
+            return made
+    raise BadInput(
+        f"{path} asks for nothing that can be told apart",
+        then="write `- [ ] what must hold` lines, or a requirements file in TOML, YAML or JSON",
+    )
+
+
+def _tail(path: str) -> str:
+    """From the folder on that a source knows, whatever lies above it."""
+    for mark in ("openspec/", "specs/"):
+        if (at := path.find(f"/{mark}")) >= 0:
+            return path[at + 1 :]
+    return path.rpartition("/")[2]
+
+
+def known() -> str:
+    return ", ".join(source.name for group in GROUPS for source in group)

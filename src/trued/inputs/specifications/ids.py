@@ -1,0 +1,75 @@
+"""What all sources do alike: ids from titles, checks that a text names by itself."""
+
+import re
+from collections.abc import Iterator
+
+from markdown_it import MarkdownIt
+
+from trued.errors import BadInput
+from trued.inputs.requirements.file import parse_requirements
+from trued.inputs.requirements.guard_phrases import quoted_command
+from trued.model import Check, CommandCheck, Requirement, Source
+from trued.support.markdown import Words, split_lines
+
+LONGEST = 60  # of an id made from words
+FENCES = ("trued", "requirement", "requirements")  # ```trued: checks for the requirement above, written as YAML
+
+
+def slug(text: str, otherwise: str = "requirement") -> str:
+    """An id from a title."""
+    words = re.sub(r"[^\w]+", "-", text.lower()).strip("-_")
+    return words[:LONGEST].strip("-_") or otherwise
+
+
+def made(name: str, text: str, file: str, line: int, checks: tuple[Check, ...] = ()) -> Requirement:
+    return Requirement(id=name, text=text, source=Source(file=file, line=line), checks=checks)
+
+
+def commanded(words: Words) -> tuple[Check, ...]:
+    """A sentence that is nothing but "`make lint` passes" names its own check."""
+    command = quoted_command(words.raw)
+    return (CommandCheck(command=command),) if command else ()
+
+
+def fenced(text: str, file: str) -> Iterator[tuple[int, tuple[Check, ...]]]:
+    """Line and checks of each fenced block that is marked as ours."""
+    for start, _, yaml in _fences(text):
+        yield start + 1, _checks(yaml, f"{file}:{start + 1}")
+
+
+def without_fences(text: str) -> str:
+    """The user's words alone; every line stays where it was."""
+    lines = split_lines(text)
+    for start, end, _ in _fences(text):
+        lines[start:end] = ["\n"] * (end - start)
+    return "".join(lines)
+
+
+def _fences(text: str) -> Iterator[tuple[int, int, str]]:
+    for token in MarkdownIt("commonmark", {"maxNesting": 60}).parse(text):
+        if token.type == "fence" and token.info.strip().lower() in FENCES and token.map:
+            yield token.map[0], token.map[1], token.content
+
+
+def _checks(yaml: str, where: str) -> tuple[Check, ...]:
+    """A list of checks in YAML, read by the reader of requirements files: what it refuses is refused here."""
+    body = "".join(f"      {line}\n" for line in yaml.splitlines())
+    whole = f"requirements:\n  - id: fenced\n    text: fenced\n    checks:\n{body}"
+    try:
+        return parse_requirements(whole, "fenced.yaml").requirements[0].checks
+    except BadInput as error:
+        raise BadInput(f"the fenced checks cannot be read: {error.what}", where, error.then) from error
+
+
+def with_fences(found: list[Requirement], text: str, file: str) -> tuple[Requirement, ...]:
+    """Each fenced block goes to the requirement that stands nearest above it."""
+    result = list(found)
+    for line, checks in fenced(text, file) if found else ():
+        above = [n for n, one in enumerate(result) if one.source.line <= line]
+        if not above:
+            raise BadInput(
+                "the fenced checks stand above every requirement", f"{file}:{line}", "put them below the one they check"
+            )
+        nearest = max(above, key=lambda n: result[n].source.line)
+        result[nearest] = result[nearest].model_copy(update={"checks": (*result[nearest].checks, *checks)})
+    return tuple(result)

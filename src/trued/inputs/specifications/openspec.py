@@ -1,0 +1,94 @@
+"""OpenSpec: requirements and scenarios by heading, in openspec/specs and in the changes that are under way."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from trued.inputs.specifications.ids import commanded, slug, with_fences, without_fences
+from trued.inputs.specifications.ids import made as requirement
+from trued.model import Requirement, Requirements
+from trued.support.markdown import Block, Heading, List, Paragraph, parse
+
+TITLE = re.compile(r"(requirement|scenario)\s*:\s*(.+)", re.IGNORECASE | re.DOTALL)
+DELTA = re.compile(r"(added|modified|removed|renamed)\s+requirements", re.IGNORECASE)
+
+
+class OpenSpec:
+    name = "OpenSpec (openspec/specs, openspec/changes)"
+
+    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if _is_spec(PurePosixPath(path).parts))
+
+    def read(self, files: Mapping[str, str]) -> Requirements:
+        every: list[Requirement] = []
+        for path, text in files.items():
+            every += with_fences(_Spec(path, _capability(path)).read(without_fences(text)), text, path)
+        return Requirements(file=", ".join(files), requirements=tuple(every))
+
+
+def _is_spec(parts: tuple[str, ...]) -> bool:
+    """`openspec/specs/AREA/spec.md`, and the same below a change; what is archived is done."""
+    if len(parts) < 4 or parts[0] != "openspec" or parts[-1] != "spec.md":
+        return False
+    return parts[1] == "specs" or (parts[1] == "changes" and parts[2] != "archive" and "specs" in parts[3:-1])
+
+
+def _capability(path: str) -> str:
+    parts = PurePosixPath(path).parts
+    below = parts[len(parts) - parts[::-1].index("specs") : -1] if "specs" in parts else parts[-2:-1]
+    return slug("-".join(below), "spec")
+
+
+@dataclass
+class _Spec:
+    """One file, read from top to bottom."""
+
+    file: str
+    area: str
+    delta: str = ""  # added, modified, removed, renamed; "" in a specification that is no change
+    name: str = ""  # id of the requirement that we are in
+    found: list[Requirement] = field(default_factory=list)
+    open: bool = False  # the last one is still being told
+
+    def read(self, text: str) -> list[Requirement]:
+        for block in parse(text):
+            if isinstance(block, Heading):
+                self._heading(block)
+            elif self.open and self.delta != "renamed":
+                self._more(block)
+        return self.found
+
+    def _heading(self, one: Heading) -> None:
+        match = TITLE.match(one.words.raw)
+        if match is None:
+            self.open = False
+            if one.level <= 2:
+                delta = DELTA.search(one.words.plain)
+                self.delta, self.name = delta[1].lower() if delta else "", ""
+            return
+        self.open = self.delta != "renamed"
+        if not self.open:
+            return
+        if match[1].lower() == "requirement":
+            self.name = f"{self.area}.{slug(match[2])}"
+            text = f"{match[2]} (removed)" if self.delta == "removed" else match[2]
+            self.found.append(requirement(self.name, text, self.file, one.line))
+        else:
+            above = self.name or self.area
+            self.found.append(requirement(_short(f"{above}.{slug(match[2])}"), match[2], self.file, one.line))
+
+    def _more(self, block: Block) -> None:
+        """The words below a heading are part of what it asks."""
+        last = self.found[-1]
+        if isinstance(block, Paragraph):
+            words, checks = block.words.raw, commanded(block.words)
+        elif isinstance(block, List):
+            words, checks = "\n".join(item.text for item in block.walk()), ()
+        else:
+            return
+        self.found[-1] = last.model_copy(update={"text": f"{last.text}\n{words}", "checks": (*last.checks, *checks)})
+
+
+def _short(name: str, longest: int = 78) -> str:
+    return name[:longest].rstrip(".-_")

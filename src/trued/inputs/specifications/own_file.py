@@ -1,0 +1,29 @@
+"""A requirements file of ours that lies in the repository itself: its cases are visible to everybody there."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import PurePosixPath
+
+from trued.inputs.requirements.file import READERS, parse_requirements
+from trued.model import Requirements
+
+NAMES = ("trued.requirements", ".trued/requirements")
+
+
+class Own:
+    name = "trued.requirements.toml|yaml|json"
+
+    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if _is_ours(path))
+
+    def read(self, files: Mapping[str, str]) -> Requirements:
+        parts = [parse_requirements(text, path) for path, text in files.items()]
+        if len(parts) == 1:
+            return parts[0]
+        return Requirements(requirements=tuple(one for part in parts for one in part.requirements))
+
+
+def _is_ours(path: str) -> bool:
+    pure = PurePosixPath(path)
+    if pure.suffix.lower() not in READERS:
+        return False
+    return str(pure.with_suffix("")) in NAMES or pure.parent == PurePosixPath(".trued/requirements")

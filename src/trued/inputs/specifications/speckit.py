@@ -1,0 +1,115 @@
+"""spec-kit: specs/NNN-name/spec.md with user stories, acceptance scenarios, FR-001, SC-001 and edge cases."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from trued.inputs.specifications.ids import commanded, made, slug, with_fences, without_fences
+from trued.model import Check, Requirement, Requirements
+from trued.support.markdown import Heading, Item, List, Paragraph, parse
+
+PLACE = re.compile(r"(?:\.specify/)?specs/([^/]+)/spec\.md")
+STORY = re.compile(r"user story\s+(\d+)\b", re.IGNORECASE)
+NUMBERED = re.compile(r"(?:\*\*|__)?((?:FR|NFR|SC|AC|REQ|TR|UX)-?\d+[a-z]?)\b", re.IGNORECASE)
+# Headings whose points must hold, though they have no number of their own; everything else is about the work.
+ASKING = {
+    "edge case": "edge",
+    "acceptance scenario": "scenario",
+    "acceptance criteria": "acceptance",
+    "functional requirement": "requirement",
+    "success criteria": "success",
+    "measurable outcome": "success",
+}
+ABOUT = ("why this priority", "independent test")  # how to work, not what must hold
+
+
+class SpecKit:
+    name = "spec-kit (specs/*/spec.md)"
+
+    def found(self, paths: Iterable[str]) -> tuple[str, ...]:
+        return tuple(path for path in paths if PLACE.fullmatch(path))
+
+    def read(self, files: Mapping[str, str]) -> Requirements:
+        several = len(files) > 1
+        every: list[Requirement] = []
+        for path, text in files.items():
+            place = PLACE.search(path)
+            prefix = f"{slug(place[1])}." if several and place else ""
+            every += with_fences(_Spec(path, prefix).read(without_fences(text)), text, path)
+        return Requirements(file=", ".join(files), requirements=tuple(every))
+
+
+@dataclass
+class _Spec:
+    """One file, read from top to bottom: what stands where decides what it is."""
+
+    file: str
+    prefix: str
+    story: str = ""
+    section: str = ""  # of ASKING, by the last heading or label
+    told: bool = False  # the story has its own words already
+    counts: dict[str, int] = field(default_factory=dict)
+    found: list[Requirement] = field(default_factory=list)
+
+    def read(self, text: str) -> list[Requirement]:
+        for block in parse(text):
+            if isinstance(block, Heading):
+                self._heading(block)
+            elif isinstance(block, Paragraph):
+                for part in block.fields():
+                    self._paragraph(part)
+            elif isinstance(block, List):
+                for item in block.items:
+                    self._item(item)
+        return self.found
+
+    def _heading(self, one: Heading) -> None:
+        title = one.words.plain
+        if match := STORY.search(title):
+            self.story, self.section, self.told = f"US{match[1]}", "", False
+            self._add(self.story, one.words.raw, one.line)
+            return
+        self.section = _asking(title)
+        if one.level <= 2 or (self.section and one.level <= 3):
+            self.story = ""
+        if match := NUMBERED.match(title):
+            self._add(match[1].upper(), one.words.raw, one.line)
+
+    def _paragraph(self, one: Paragraph) -> None:
+        if match := NUMBERED.match(one.words.raw):
+            self._add(match[1].upper(), one.words.raw, one.line)
+            return
+        label = one.words.label.strip(" :").lower()
+        if label:
+            self.section = _asking(label) if not label.startswith(ABOUT) else ""
+            return
+        if self.story and not self.told and not self.section:
+            story = self.found[-1]
+            self.found[-1] = story.model_copy(update={"text": f"{story.text}\n{one.words.raw}"})
+            self.told = True
+
+    def _item(self, item: Item) -> None:
+        """With what is nested in it; a nested point that has a number of its own is a requirement of its own."""
+        whole, checks = "\n".join(one.text for one in item.walk()), commanded(item.words)
+        if match := NUMBERED.match(item.words.raw):
+            self._add(match[1].upper(), whole, item.line, checks)
+        elif self.section:
+            self._add(self._numbered(item.number), whole, item.line, checks)
+        for below in item.items:
+            if NUMBERED.match(below.words.raw) or not whole:
+                self._item(below)
+
+    def _numbered(self, number: str) -> str:
+        """`US1.2` is the second scenario of the first story; `edge-3` the third edge case."""
+        kind = self.story if self.story and self.section == "scenario" else self.section
+        self.counts[kind] = self.counts.get(kind, 0) + 1
+        join = "." if kind == self.story else "-"
+        return f"{kind}{join}{number if number and kind == self.story else self.counts[kind]}"
+
+    def _add(self, name: str, text: str, line: int, checks: tuple[Check, ...] = ()) -> None:
+        self.found.append(made(f"{self.prefix}{name}", text, self.file, line, checks))
+
+
+def _asking(title: str) -> str:
+    low = title.lower()
+    return next((kind for words, kind in ASKING.items() if words in low), "")

@@ -1,0 +1,74 @@
+"""Criteria that name a page and what must be seen on it, as checks in a browser: from the user's words alone."""
+
+import re
+
+from trued.model import BrowserCheck, Criterion
+
+_QUOTED = re.compile(r"\"([^\"\n]{1,200})\"|“([^”\n]{1,200})”|(?<!\w)'([^'\n]{1,200})'(?!\w)|‘([^’\n]{1,200})’")
+_PAGE = re.compile(
+    r"`(/[^\s`]*)`|(?:(?<=page )|(?<=on )|(?<=at ))(/)(?=[\s,;.]|$)|(?<![\w/.:~`-])(/[\w~%][\w\-./~%?=&+,@]*)"
+)
+_FILE = re.compile(r"\.(?!html?$|php$)\w{1,8}$")
+_SEES = re.compile(
+    r"\b(?:shows?|shown|displays?|displayed|sees?|seen|visible|appears?|reads?|says?|contains?|lists?|renders?|"
+    r"hides?|hidden|disappears?|gone|removed)\b",
+    re.IGNORECASE,
+)
+_NOT = re.compile(
+    r"\b(?:not|no longer|never|without|instead of|rather than|hides?|hidden|disappears?|gone|removed|nor|no)\b|"
+    r"n['’]t\b",
+    re.IGNORECASE,
+)
+# Whoever says one of these speaks of more than opening the page, or of more pages than one.
+_DOUBT = re.compile(
+    r"\b(?:if|when|whenever|while|unless|until|after|before|once|click(?:s|ed|ing)?|press\w*|hover\w*|select\w*|enter\w*|"
+    r"typ(?:e|es|ed|ing)|submit\w*|log(?:s|ged)?|sign(?:s|ed)?|or|either|may|might|could|except|only|mobile|tablet|"
+    r"title|placeholder|alt|attribute|tooltip|json|api|endpoint|status|header|response|returns?|redirect\w*|each|every|"
+    r"any|other|similar|like|times?|twice)\b|e\.g\.",
+    re.IGNORECASE,
+)
+_HOLE = re.compile(r"\b[XYZN]\b|[{}<>]|…|\.\.\.|\bxx+\b|%[sd]|\*")  # a word that stands for another
+
+
+def pages_of(criterion: Criterion) -> BrowserCheck | None:
+    """The check that the words ask for; None where there is a doubt."""
+    text = " ".join(criterion.text.split())
+    quotes = [(match, next(part for part in match.groups() if part)) for match in _QUOTED.finditer(text)]
+    bare = _QUOTED.sub(lambda match: "\0" * len(match[0]), text)
+    pages = {_path(match) for match in _PAGE.finditer(bare)}
+    unsafe = _DOUBT.search(bare) or any(_HOLE.search(words) or not words.strip() for _, words in quotes)
+    if len(pages) != 1 or not quotes or unsafe or not _SEES.search(bare):
+        return None
+    page = pages.pop()
+    if _FILE.search(page.partition("?")[0]):
+        return None
+    sees, hides = _sorted(bare, quotes)
+    if set(sees) & set(hides):
+        return None
+    return BrowserCheck(page=page, sees=sees, hides=hides, quotes=text, visible=True)
+
+
+def _path(match: re.Match[str]) -> str:
+    return match[1] or match[2] or match[3].rstrip(".,;:?")
+
+
+def _sorted(bare: str, quotes: list[tuple[re.Match[str], str]]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What must be seen, and what must not: by the words before each quotation, and by those that end its clause."""
+    sees: list[str] = []
+    hides: list[str] = []
+    end, denied = 0, False
+    for number, (match, words) in enumerate(quotes):
+        before = bare[end : match.start()]
+        following = quotes[number + 1][0].start() if number + 1 < len(quotes) else len(bare)
+        after = re.split(r"[,;.]|\b(?:and|but)\b", bare[match.end() : following])[0]
+        if before.strip(" ,") not in ("", "and"):  # in a list, what was said of the first is said of all
+            denied = bool(_NOT.search(re.split(r"[;.]|\bbut\b", before)[-1]))
+        (hides if denied or _denies(after) else sees).append(words)
+        end = match.end()
+    return tuple(sees), tuple(hides)
+
+
+def _denies(after: str) -> bool:
+    """`"…" is no longer shown`, but not `"…" instead of`, which speaks of what follows."""
+    words = re.sub(r"\b(?:instead of|rather than|and not|not|without)\s*$", "", after.rstrip(" \0"))
+    return bool(_NOT.search(words))

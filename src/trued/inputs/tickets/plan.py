@@ -1,0 +1,47 @@
+"""A ticket as a plan: every sentence of it is a criterion; pages and commands that it names are visible checks."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from trued.inputs.requirements.guard_phrases import quoted_command
+from trued.inputs.tickets.ticket import pages_of
+from trued.model import BrowserCheck, Check, CommandCheck, Criterion, Plan, Requirement, Serve, Source, Ticket
+
+
+def plan_of(ticket: Ticket) -> Plan:
+    """One plan without tasks: the ticket is built as a whole, and judged clause by clause."""
+    source = ticket.source if ticket.source.file else Source(file=ticket.key)
+    criteria = (*ticket.requirements, *ticket.acceptance)
+    return Plan(
+        title=ticket.summary,
+        criteria=criteria,
+        requirements=tuple(_shown(criteria)),
+        source=source,
+        text=ticket.text,
+    )
+
+
+def _shown(criteria: Iterable[Criterion]) -> Iterator[Requirement]:
+    """Those that name what can be looked at, under the names that the account gives them."""
+    counts = Counter[str]()
+    for one in criteria:
+        counts[one.kind] += 1
+        if check := _check(one):
+            yield Requirement(id=f"{one.kind}-{counts[one.kind]}", text=one.text, source=one.source, checks=(check,))
+
+
+def _check(criterion: Criterion) -> Check | None:
+    if page := pages_of(criterion):
+        return page.model_copy(update={"visible": True})  # the implementer reads the same words
+    command = quoted_command(criterion.text)
+    return CommandCheck(command=command) if command else None
+
+
+def servable(brought: Iterable[Requirement], serve: Serve | None) -> tuple[tuple[Requirement, ...], tuple[str, ...]]:
+    """Without pages that nobody can serve, and what is said of those."""
+    given = tuple(brought)
+    pages = [one for one in given if any(isinstance(check, BrowserCheck) for check in one.checks)]
+    if serve is not None or not pages:
+        return given, ()
+    said = [f"{one.id}: it names a page, and nobody has said how the project is served" for one in pages]
+    return tuple(one for one in given if one not in pages), tuple(said)

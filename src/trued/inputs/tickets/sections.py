@@ -1,0 +1,175 @@
+"""The parts of a ticket's text: which heading or label begins what, and the sentences below it."""
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+from trued.inputs.sentences import sentences, sentences_of
+from trued.inputs.tickets.images import pictures
+from trued.inputs.vocabulary import clean, kind_of, split_files, words_of
+from trued.model import Criterion, Source
+from trued.support.markdown import Block, Heading, List, Other, Paragraph, Words, parse, split_lines
+
+Part: TypeAlias = Literal[
+    "summary", "told", "requirements", "acceptance", "areas", "preview", "pictures", "shown wrong"
+]
+
+TITLE_WORDS = 3
+HINT_WORDS = 4  # a name of an area, an address; who says more says a sentence
+HINTS = ("areas", "preview", "pictures")
+_SHOWN = frozenset(["picture", "pictures", "screenshot", "screenshots", "mockup", "mockups", "wireframe", "wireframes"])
+_AREAS = frozenset(["area", "areas", "component", "components", "module", "modules"])
+_WRONG = frozenset(["actual", "current", "reproduce", "reproduction", "observed", "happens"])
+_ASKED = frozenset(["requirement", "requirements", "requested", "wanted", "story", "stories"])
+_TITLES = ("summary", "title")
+_ADDRESS = re.compile(r"https?://[^\s<>\"'`)\]]+")
+_PATH = re.compile(r"[\w./~-][^\n]*\.(?:png|jpe?g|gif|webp|svg)", re.IGNORECASE)
+_PICTURES_ONLY = re.compile(r"(?:\s*(?:\[?!\[[^\]\n]*\]\([^)\n]*\)(?:\]\([^)\n]*\))?|<img\b[^>]*>))+\s*", re.IGNORECASE)
+_LABEL = re.compile(r"(?:\*\*|__)?([A-Z][\w '/-]{1,40}?)(?:\*\*|__)?:(?:\*\*|__)?[ \t]*")
+
+
+def part_of(title: str) -> Part | None:
+    """What stands below a heading, a label or a field of that name; None for one that says nothing of it."""
+    words = set(words_of(clean(title)))
+    if "preview" in words:
+        return "preview"
+    if words & _SHOWN and not words & _WRONG:
+        return "pictures"
+    if words & _WRONG:
+        return "shown wrong"
+    if words & _AREAS or words == {"affected", "files"}:
+        return "areas"
+    if len(words) == 1 and words & set(_TITLES):
+        return "summary"
+    kind = kind_of(title)
+    if kind == "ship":
+        return "acceptance"
+    return "requirements" if kind in ("goal", "constraint") or words & _ASKED else None
+
+
+@dataclass(slots=True)
+class _At:
+    """Where a text is being read."""
+
+    lines: list[str]
+    shown: list[tuple[str, int]]
+    first: int
+    top: Part
+    part: Part
+    level: int = 0
+    labelled: bool = False
+
+
+@dataclass(slots=True)
+class Parts:
+    """What was found, in the order in which it was written."""
+
+    file: str
+    summary: list[str] = field(default_factory=list)  # its first sentence
+    requirements: list[Criterion] = field(default_factory=list)
+    acceptance: list[Criterion] = field(default_factory=list)
+    areas: list[str] = field(default_factory=list)
+    pictures: list[str] = field(default_factory=list)
+    preview: str = ""
+    title: str = ""  # the first heading of the first level
+
+    def read(self, text: str, first: int = 1, part: Part = "told") -> None:
+        """Take in a text that begins on line `first`, below a heading of that kind."""
+        at = _At(split_lines(text), pictures(text), first, part, part)
+        blocks = parse(text)
+        for number, block in enumerate(blocks):
+            if isinstance(block, Heading):
+                bare = number + 1 == len(blocks) or isinstance(blocks[number + 1], Heading)
+                self._heading(block, at, bare)
+                continue
+            for one in block.fields() if isinstance(block, Paragraph) else [block]:
+                if isinstance(one, Paragraph) and (label := _label(one)):
+                    at.part, at.labelled = label, True
+                self._take(one, at)
+
+    def _heading(self, block: Heading, at: "_At", bare: bool) -> None:
+        if block.level == 1 and not self.title and not self.requirements and not self.acceptance:
+            self.title = clean(block.words.plain)
+            at.part, at.level, at.labelled = at.top, 0, False
+            return
+        named = part_of(block.words.plain)
+        if named or block.level <= at.level or at.labelled:
+            at.part, at.level, at.labelled = named or at.top, block.level, False
+        # One that names no part may itself ask for something; one of a word or two is only a title.
+        if not named and (bare or len(block.words.plain.split()) > TITLE_WORDS):
+            self._add("told", block.words.raw, at.first + block.line - 1)
+
+    def _take(self, block: Block, at: "_At") -> None:
+        verbatim = "".join(at.lines[block.line - 1 : block.end])
+        shown = [address for address, line in at.shown if block.line <= line <= block.end]
+        if at.part != "shown wrong":
+            self.pictures += [one for one in shown if one not in self.pictures]
+        said = [(text, at.first + line - 1) for text, line in _said(block, at.lines)]
+        if at.part == "areas":
+            self.areas += [one for one in _listed(block) if one not in self.areas and _is_hint(one)]
+        elif at.part == "preview" and not self.preview and (match := _ADDRESS.search(verbatim)):
+            self.preview = match[0].rstrip(".,;")
+        elif at.part == "pictures":
+            named = [one for one in _listed(block) if _ADDRESS.fullmatch(one) or _PATH.fullmatch(one)]
+            self.pictures += [one for one in named if one not in self.pictures]
+        elif at.part == "summary":
+            said, first = (said, []) if self.summary else (said[1:], said[:1])
+            self.summary += [text for text, _ in first]
+        for text, line in said:
+            only_shown = bool(shown) and bool(_PICTURES_ONLY.fullmatch(text))
+            if not only_shown and not (at.part in HINTS and _is_hint(text)):
+                self._add(at.part, text, line, code=isinstance(block, Other))
+
+    def _add(self, part: Part, text: str, line: int, *, code: bool = False) -> None:
+        into = self.acceptance if part == "acceptance" else self.requirements
+        if code and into:  # code that a sentence speaks of is part of it
+            before = into.pop()
+            into.append(before.model_copy(update={"text": f"{before.text}\n{text}"}))
+            return
+        kind = {"acceptance": "ship", "requirements": "goal"}.get(part, "text")
+        into.append(Criterion(text=text, kind=kind, source=Source(file=self.file, line=line)))
+
+
+def _named(block: Paragraph) -> re.Match[str] | None:
+    """`**Acceptance criteria:**` or `Acceptance criteria:` at the beginning of a paragraph."""
+    match = _LABEL.match(block.text)
+    return match if match and part_of(match[1]) else None
+
+
+def _label(block: Paragraph) -> Part | None:
+    if match := _named(block):
+        return part_of(match[1])
+    return part_of(block.words.label) if _is_bold(block) else None
+
+
+def _is_bold(block: Paragraph) -> bool:
+    return bool(block.words.label) and block.words.label == block.words.plain
+
+
+def _is_hint(text: str) -> bool:
+    return len(text.split()) <= HINT_WORDS
+
+
+def _said(block: Block, lines: list[str]) -> list[tuple[str, int]]:
+    """The sentences of a block with their lines; a label alone says nothing."""
+    if isinstance(block, Paragraph):
+        if _is_bold(block) and part_of(block.words.label):
+            return []
+        if match := _named(block):
+            return [(text, block.line + line - 1) for text, line in sentences(block.text[match.end() :])]
+    return sentences_of(block, lines)
+
+
+def _listed(block: Block) -> list[str]:
+    """Names in a list or a line: what stands in code marks, else what stands between commas."""
+    if isinstance(block, List):
+        return [name for item in block.walk() for name in _names(item.words)]
+    if not isinstance(block, Paragraph):
+        return []
+    match = _named(block)
+    inner = parse(block.text[match.end() :]) if match else [block]
+    return [name for one in inner if isinstance(one, Paragraph) for name in _names(one.words)]
+
+
+def _names(words: Words) -> tuple[str, ...]:
+    return tuple(name.strip(" .") for name in split_files(words) if name.strip(" ."))

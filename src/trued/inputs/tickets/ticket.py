@@ -1,0 +1,246 @@
+"""A ticket as people write it: Markdown with a header or headings, JSON, or an issue of a tracker."""
+
+import re
+from pathlib import PurePath
+from typing import Any
+
+from trued.errors import BadInput
+from trued.inputs.tickets.pages import pages_of
+from trued.inputs.tickets.sections import Part, Parts, part_of
+from trued.model import Criterion, Source, Ticket
+from trued.protocols import Issue
+from trued.support.located import Located, read_json, read_yaml
+from trued.support.markdown import split_lines
+from trued.support.redaction import plain
+
+__all__ = ["is_ticket", "pages_of", "parse_ticket", "ticket_of"]
+
+LIMIT = 256 * 1024  # characters; trackers hold less, and nobody reads more
+BRACKETS = 5000  # each may begin a link: a text of nothing else keeps every Markdown parser busy for minutes
+SUMMARY_LIMIT = 200
+KEY = re.compile(r"([A-Z][A-Z0-9_]{1,19}-\d{1,10}|#\d{1,10})(?![\w-])[\s:.)–—-]*")
+TEACH = "write a header with key and summary, or a heading and sentences below it"
+# Names of a header or of JSON → the part of a ticket that they are.
+NAMES = {
+    "key": ("key", "id", "ticket"),
+    "summary": ("summary", "title"),
+    "kind": ("kind", "type"),
+    "labels": ("labels", "tags"),
+    "description": ("description", "body", "text"),
+    "requirements": ("requirements", "requirement"),
+    "acceptance": ("acceptance", "acceptance_criteria", "criteria"),
+    "areas": ("areas", "affected_areas", "components", "affected_files"),
+    "pictures": ("pictures", "expected_pictures", "screenshots", "images"),
+    "preview": ("preview", "preview_url"),
+}
+MISSING = {
+    "requirements": "requirements",
+    "acceptance": "acceptance criteria",
+    "areas": "affected areas",
+    "pictures": "pictures of the expected behaviour",
+    "preview": "preview URL",
+}
+_FIX = re.compile(
+    r"\b(?:fix(?:es|ed)?|bugs?|broken|breaks?|wrong(?:ly)?|crash(?:es|ed)?|fails?|failing|error|incorrect|regression|"
+    r"missing|hotfix|defect|(?:do|does|is|are|can|was|did)(?:n't|n’t| not)|cannot|no longer|never)\b",
+    re.IGNORECASE,
+)
+
+
+def is_ticket(text: str, file: str) -> bool:
+    """Whether a file looks like a ticket: a header with a key, or JSON with key and summary."""
+    try:
+        header = _header(text, file)[0]
+    except BadInput:
+        return False
+    if header is None:
+        return False
+    found = {part for part in ("key", "summary") if any(_norm(name) in NAMES[part] for name in header.value)}
+    return "key" in found and (not _is_json(text, file) or "summary" in found)
+
+
+def parse_ticket(text: str, file: str) -> Ticket:
+    """Read a file; nothing is invented: what it does not say is in `missing`."""
+    if not text.strip().strip("\ufeff"):
+        raise BadInput("the ticket is empty", f"{file}:1", TEACH)
+    _bounded(text, f"{file}:1")
+    header, body, first = _header(text, file)
+    parts, given = Parts(file), _Given(header, file)
+    given.into(parts)
+    parts.read(body, first)
+    key, summary, missing = _named(given, parts, file)
+    if not summary and not parts.requirements and not parts.acceptance:
+        raise BadInput("the ticket asks for nothing", f"{file}:1", TEACH)
+    return _ticket(parts, key, summary, text, missing, given.kind(summary))
+
+
+def ticket_of(issue: Issue) -> Ticket:
+    """An issue as its tracker holds it; one without a key is a file."""
+    if not issue.key:
+        return parse_ticket(issue.body, issue.url)
+    file, title = issue.url or issue.key, _line(issue.title)
+    text = f"# {issue.key}: {title}\n\n{issue.body}"
+    _bounded("\n".join((text, *issue.fields.values())), file)
+    parts = Parts(file, title=title)
+    parts.read(issue.body, 3)
+    for name, value in issue.fields.items():
+        if (part := part_of(name)) and value.strip():
+            line = len(split_lines(text)) + (4 if not text.endswith("\n") else 3)
+            text = f"{text}\n\n## {_line(name)}\n\n{value}"
+            parts.read(value, line, part)
+    parts.pictures += [one for one in issue.pictures if one not in parts.pictures]
+    fix = issue.kind == "bug" or (not issue.kind and bool(_FIX.search(title)))
+    if not title and not parts.requirements and not parts.acceptance:
+        raise BadInput(f"{issue.key} asks for nothing", file, "say in it what is wanted")
+    return _ticket(parts, issue.key, title, text, [] if title else ["summary"], "fix" if fix else "feat")
+
+
+def _ticket(parts: Parts, key: str, summary: str, text: str, missing: list[str], kind: str) -> Ticket:
+    found = {name: getattr(parts, name) for name in MISSING}
+    source = Source(file=parts.file, line=1)
+    requirements = tuple(parts.requirements)
+    if len(summary) > SUMMARY_LIMIT or not (requirements or parts.acceptance):  # then the title asks for something
+        requirements = (Criterion(text=summary, kind="text", source=source), *requirements)
+    first = (requirements or tuple(parts.acceptance))[0].text
+    return Ticket(
+        key=key,
+        summary=(summary or _line(first))[:SUMMARY_LIMIT],
+        kind="fix" if kind == "fix" else "feat",
+        requirements=requirements,
+        acceptance=tuple(parts.acceptance),
+        areas=tuple(parts.areas),
+        pictures=tuple(parts.pictures),
+        preview=parts.preview,
+        text=text,
+        source=source,
+        missing=(*missing, *(words for name, words in MISSING.items() if not found[name])),
+    )
+
+
+def _named(given: "_Given", parts: Parts, file: str) -> tuple[str, str, list[str]]:
+    """Key and summary: of the header, of the heading, else of the file's name; and what nobody said."""
+    missing: list[str] = []
+    match = KEY.match(parts.title)
+    title = parts.title[match.end() :] if match else parts.title
+    key = given.line("key") or (match[1] if match else "")
+    if not key:
+        stem = PurePath(file).stem
+        named = KEY.match(stem.upper())
+        key = named[1] if named else stem
+        missing += [] if named else ["key"]
+    summary = given.line("summary") or (parts.summary[0] if parts.summary else title)
+    missing += [] if summary else ["summary"]
+    return _line(key), _line(summary), missing
+
+
+def _bounded(text: str, where: str) -> None:
+    if len(text) > LIMIT:
+        raise BadInput(f"the ticket is longer than {LIMIT // 1024} KB", where, "say it shorter, or as several")
+    if text.count("[") > BRACKETS:
+        raise BadInput(f"the ticket has more than {BRACKETS} brackets", where, "say it in words")
+
+
+def _line(text: str) -> str:
+    """On one line, and without what steers a terminal."""
+    return " ".join(plain(text).split())
+
+
+# -- headers and JSON
+
+
+class _Given:
+    """What a header, or JSON, says by name."""
+
+    def __init__(self, header: Located | None, file: str) -> None:
+        self.header, self.file = header, file
+        self.names: dict[str, str] = {}
+        for part, names in NAMES.items():
+            for name in header.value if header else ():
+                if _norm(name) in names:
+                    self.names.setdefault(part, name)
+
+    def line(self, part: str) -> str:
+        """One line of words; a number is a word, too."""
+        value = self._value(part)
+        if isinstance(value, bool) or not isinstance(value, str | int | None):
+            raise BadInput(f"{self.names[part]} is no line of words", self._where(part), "write it in quotation marks")
+        return _line(str(value)) if value is not None else ""
+
+    def kind(self, summary: str) -> str:
+        said = " ".join((self.line("kind"), *(text for text, _ in self.listed("labels")))).lower()
+        words = set(re.findall(r"[a-z]+", said))
+        if words & {"bug", "fix", "bugfix", "defect", "hotfix"}:
+            return "fix"
+        if words & {"feature", "feat", "story", "enhancement", "improvement", "task"}:
+            return "feat"
+        return "fix" if _FIX.search(summary) else "feat"
+
+    def listed(self, part: str) -> list[tuple[str, int]]:
+        """The words of a list, or of a line, each with its line."""
+        value = self._value(part)
+        if value is None:
+            return []
+        every = value if isinstance(value, list) else [value]
+        if any(isinstance(one, bool | dict | list) or one is None for one in every):
+            raise BadInput(f"{self.names[part]} is no list of words", self._where(part), "write a list of lines")
+        many = isinstance(value, list)
+        return [(str(one), self._at(part, n) if many else self._at(part)) for n, one in enumerate(every) if str(one)]
+
+    def into(self, parts: Parts) -> None:
+        for part in ("requirements", "acceptance"):
+            self._criteria(part, parts)
+        parts.areas += [text for text, _ in self.listed("areas")]
+        parts.pictures += [text for text, _ in self.listed("pictures")]
+        parts.preview = self.line("preview")
+        if parts.preview and not parts.preview.startswith(("http://", "https://", "/")):
+            what = f"the preview {parts.preview!r} is no address"
+            raise BadInput(what, self._where("preview"), "write http://…, https://… or a path")
+        if description := self._value("description"):
+            if not isinstance(description, str):
+                what = f"{self.names['description']} is no text"
+                raise BadInput(what, self._where("description"), "write it as text")
+            parts.read(description, self._at("description"))
+
+    def _criteria(self, part: str, parts: Parts) -> None:
+        into: Part = "acceptance" if part == "acceptance" else "requirements"
+        for text, line in self.listed(part):
+            if isinstance(self._value(part), str):
+                parts.read(text, line, into)
+            else:
+                kind = "ship" if into == "acceptance" else "goal"
+                made = Criterion(text=text.strip(), kind=kind, source=Source(file=self.file, line=line))
+                (parts.acceptance if into == "acceptance" else parts.requirements).append(made)
+
+    def _value(self, part: str) -> Any:
+        return self.header.value[self.names[part]] if self.header and part in self.names else None
+
+    def _at(self, part: str, *more: int) -> int:
+        return self.header.line(self.names[part], *more) if self.header else 1
+
+    def _where(self, part: str) -> str:
+        return f"{self.file}:{self._at(part)}"
+
+
+def _norm(name: str) -> str:
+    return re.sub(r"[\s-]+", "_", name.strip().lower())
+
+
+def _is_json(text: str, file: str) -> bool:
+    return file.lower().endswith(".json") or text.lstrip("\ufeff \t\r\n").startswith("{")
+
+
+def _header(text: str, file: str) -> tuple[Located | None, str, int]:
+    """What is said by name, the Markdown that follows, and the line that it begins on."""
+    if _is_json(text, file):
+        located = read_json(text, file)
+        if not isinstance(located.value, dict):
+            raise BadInput("a ticket in JSON is an object", f"{file}:1", "write {…} with key and summary")
+        return located, "", 1
+    lines = split_lines(text.removeprefix("\ufeff"))
+    ends = [n for n, line in enumerate(lines[1:], 1) if line.rstrip() in ("---", "...")][:1]
+    if not lines or lines[0].rstrip() != "---" or not ends or not re.match(r"[\w-][\w -]*:", "".join(lines[1:2])):
+        return None, "".join(lines), 1
+    located = read_yaml("".join(lines[1 : ends[0]]), file, 2)
+    if not isinstance(located.value, dict):
+        return None, "".join(lines), 1
+    return located, "".join(lines[ends[0] + 1 :]), ends[0] + 2

@@ -1,0 +1,209 @@
+"""What the words of a plan's headings, labels, columns and list items mean: sections, phases, chunk ids, files."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from trued.support.markdown import Words
+
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+GOAL = _set("goal goals objective objectives aim aims requirement requirements features must musts should")
+CONSTRAINT = _set(
+    "constraint constraints invariant invariants rule rules restriction restrictions guarantee guarantees guardrails"
+)
+SHIP = _set(
+    "criteria criterion acceptance success dod verification validation gate gates outcome outcomes metric metrics "
+    "kpi kpis expected testing"
+)
+SHIP_PHRASES = ("done when", "ship when", "definition of done", "done if", "ready when", "test plan", "tests to pass")
+NOT_ASKED = ("nongoal", "non goal", "anti goal", "not goal", "out of scope", "not in scope", "future work")
+# Sections that speak about the work and ask for none: by one of their words, or by all of them.
+ASIDE = _set(
+    "question questions research reference references risk risks changelog history glossary appendix "
+    "alternatives decisions links resources notes note rationale approach architecture comparison diagram "
+    "stakeholders timeline schedule estimates"
+)
+PROBLEM = _set("problem background motivation overview summary context introduction why design assumptions status tldr")
+OPENERS = _set("problem background motivation context why")
+FILLER = _set(
+    "the a an and or of our for this key main core hard project primary secondary high level overall "
+    "statement list technical functional nonfunctional user business product plan have nice to current"
+)
+# About the state of the work, wherever it stands; and what a header may say besides.
+STANDING = _set(
+    "status created updated modified date author authors owner owners assignee priority estimate effort reviewer "
+    "reviewers due sprint team why rationale depends on last by"
+)
+FIELDS = STANDING | _set(
+    "feature version branch ticket issue epic tags type name project repo repository lead link pr id"
+)
+PURE = GOAL | CONSTRAINT | SHIP | FILLER | _set("done when ship definition if ready exit quality test tests")
+WORK = _set(
+    "chunk chunks task tasks step steps implementation work breakdown milestones todo todos roadmap "
+    "phases checklist stories deliverables backlog plan"
+)
+PHASE = _set("phase stage milestone sprint part wave iteration")
+NUMBERS = _set("one two three four five six seven eight nine ten zero final first second third")
+ID_COLUMNS = frozenset(["chunk", "id", "#", "no", "nr", "number", "key", "chunk id", "task id", "ref", "step"])
+SCOPE_COLUMNS = ("scope", "description", "what", "task", "work", "title", "summary", "name", "deliverable", "change")
+FILE_COLUMNS = frozenset(["files", "file", "paths", "path", "files touched", "files changed", "modules", "where"])
+
+STRONG_ID = re.compile(r"\d{1,3}[A-Z]{1,2}(?:\.\d{1,3})?")  # 1A: nobody writes that by chance
+WEAK_ID = re.compile(r"(?:[A-Za-z]{1,12}[-_]?)?\d{1,4}(?:\.\d{1,3}){0,3}[A-Za-z]{0,2}")
+JOINTS = re.compile(r"\s+and\s+|\s+or\s+|\s*[&/,+;]\s*")
+ABOUT = re.compile(r"\s(?:about|for|on|behind)\s")
+SEPARATORS = ":.)–—-|"
+NO_FILES = _set("- – — n/a none tbd ?")
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A chunk id with the words that follow it."""
+
+    id: str
+    title: str
+    strong: bool
+
+
+def clean(title: str) -> str:
+    """The title without ticks, emoji and closing colons around it."""
+    start, end = 0, len(title)
+    while end and (title[end - 1] in " \t:" or _is_mark(title[end - 1])):
+        end -= 1
+    while start < end and (title[start].isspace() or _is_mark(title[start])):
+        start += 1
+    return title[start:end]
+
+
+def _is_mark(char: str) -> bool:
+    """Pictures, and what joins and colours them."""
+    return unicodedata.category(char) == "So" or char in "\ufe0f\u200d\u20e3" or "\U0001f3fb" <= char <= "\U0001f3ff"
+
+
+def words_of(title: str) -> list[str]:
+    return re.findall(r"[^\W\d_]+", title.lower().replace("non-", "non"))
+
+
+def kind_of(title: str) -> str:
+    """goal | constraint | ship | nongoal | problem | aside | "" of a section or label with this title.
+
+    What asks for something outweighs what tells: "Constraints and assumptions" are constraints. Steps stay steps.
+    """
+    parts = [part for part in JOINTS.split(title.lower()) if words_of(part)]
+    kinds = [_kind_of_part(part) for part in parts]
+    if any(not kind and is_work(part) for kind, part in zip(kinds, parts, strict=True)):
+        return ""
+    return next((kind for kind in ("goal", "constraint", "ship", "nongoal", "aside", "problem") if kind in kinds), "")
+
+
+def _kind_of_part(part: str) -> str:
+    line = " ".join(words_of(part))
+    if any(phrase in line for phrase in NOT_ASKED):
+        return "nongoal"
+    words = words_of(ABOUT.split(part)[0])
+    core = set(words) - FILLER
+    if words[-1:] and words[-1] in ASIDE:
+        return "aside"
+    if core & SHIP or any(phrase in line for phrase in SHIP_PHRASES):
+        return "ship"
+    for kind, known in (("goal", GOAL), ("constraint", CONSTRAINT), ("aside", ASIDE)):
+        if core & known:
+            return kind
+    return "problem" if core and (core <= PROBLEM or words[0] in OPENERS) else ""
+
+
+def is_field(label: str) -> bool:
+    """Whether it names a header field: status, owner, branch."""
+    words = set(words_of(label))
+    return bool(words) and words <= FIELDS
+
+
+def is_standing(label: str) -> bool:
+    """Whether it names a field or column about the state of the work, not about what is asked."""
+    words = set(words_of(label))
+    return bool(words) and words <= STANDING
+
+
+def is_pure(label: str) -> bool:
+    """Whether the label says no more than that criteria follow: "Done when", not "Latency goal"."""
+    return set(words_of(label)) <= PURE - {"must", "should"}
+
+
+def is_phase(title: str) -> bool:
+    parts = title.replace(":", " ").replace(".", " ").split()
+    if not parts or parts[0].lower() not in PHASE:
+        return False
+    return len(parts) > 1 and (parts[1][0].isdigit() or len(parts[1]) == 1 or parts[1].lower() in NUMBERS)
+
+
+def is_work(title: str) -> bool:
+    return bool(WORK & set(words_of(title)))
+
+
+def named(words: Words) -> Named | None:
+    """The chunk id that a list item or a heading begins with."""
+    if words.label:
+        return _named_by_label(words)
+    raw = words.raw.lstrip("[(") if words.raw[:1] in "[(" else words.raw
+    wrapped = raw.startswith("`") or raw is not words.raw
+    head, _, rest = _without_kind(raw).partition(" ")
+    bare = head.strip("`*_[]()").rstrip(SEPARATORS).strip("`*_[]()")
+    parted = head[-1:] in SEPARATORS or rest[:1] in SEPARATORS
+    if STRONG_ID.fullmatch(bare):
+        return Named(bare, _after(rest), True)
+    if WEAK_ID.fullmatch(bare) and (parted or wrapped or _without_kind(raw) is not raw):
+        return Named(bare, _after(rest), False)
+    return None
+
+
+def _named_by_label(words: Words) -> Named | None:
+    inner = named(Words(raw=words.label.strip(), plain=words.label))
+    if inner is None:
+        bare = words.label.strip().rstrip(SEPARATORS)
+        if not WEAK_ID.fullmatch(bare):
+            return None
+        inner = Named(bare, "", False)
+    rest = _after(words.rest) if not inner.title else words.rest
+    title = f"**{inner.title}** {rest}" if inner.title and rest else inner.title or rest
+    return Named(inner.id, title, inner.strong)
+
+
+def _without_kind(raw: str) -> str:
+    head, _, rest = raw.partition(" ")
+    return rest.lstrip() if head.lower() in ("chunk", "task", "story", "item") and rest[:1].isalnum() else raw
+
+
+def says_chunk(title: str) -> bool:
+    return _without_kind(title) is not title
+
+
+def _after(rest: str) -> str:
+    return rest.strip().lstrip(SEPARATORS).strip()
+
+
+def split_files(words: Words) -> tuple[str, ...]:
+    """The files of a cell: its code spans, or its words between commas."""
+    parts = words.codes or words.plain.replace(";", ",").replace("\n", ",").split(",")
+    names = (part.strip() for part in parts)
+    return tuple(name for name in names if name and name.lower() not in NO_FILES)
+
+
+def cut_files(title: str) -> tuple[str, tuple[str, ...]]:
+    """`do x (files: a.py, b.py)` → `do x`, its files."""
+    start = max(title.lower().rfind("(files:"), title.lower().rfind("(file:"))
+    end = title.find(")", start)
+    if start < 0 or end < 0 or title[end + 1 :].strip(" ."):
+        return title, ()
+    names = title[start + 1 : end].split(":", 1)[1].replace("`", "").split(",")
+    return title[:start].rstrip(), tuple(name.strip() for name in names if name.strip())
+
+
+def column(header: tuple[Words, ...], names: frozenset[str]) -> int | None:
+    for number, cell in enumerate(header):
+        if clean(cell.plain).lower().rstrip(".") in names:
+            return number
+    return None

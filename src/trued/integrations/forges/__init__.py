@@ -1,0 +1,36 @@
+"""Forges: where pull requests are offered, one file each, and which of them a repository has."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.integrations.git_remotes import address_of
+from trued.integrations.github import API, NAME, named, repository_of
+from trued.integrations.http import place
+from trued.model import ForgeSettings
+from trued.protocols import Forge
+
+
+def forge_of(settings: ForgeSettings, environ: Mapping[str, str], root: Path, folder: Path) -> Forge:
+    """The forge that is set, else the one that the remote of the repository at `root` points to, else none but files
+    in `folder`."""
+    if settings.kind == "local":
+        return _local(folder, root)
+    api = settings.url or API
+    pushed_to = repository_of(address_of(root, settings.remote), api)
+    repository = named(settings.repository, "forge.repository") if settings.repository else pushed_to
+    if settings.kind == "auto" and not pushed_to:
+        return _local(folder, root)
+    if not repository:
+        what = f"the remote {settings.remote} is no repository on GitHub"
+        raise BadInput(what, str(root), 'name one: [forge] repository = "owner/name"')
+    from trued.integrations.forges.github import GitHubForge
+
+    at = place(NAME, api, settings.token_env, environ)
+    return GitHubForge(at, repository, settings.remote, pushed_to)
+
+
+def _local(folder: Path, root: Path) -> Forge:
+    from trued.integrations.forges.local import LocalForge
+
+    return LocalForge(folder, root)

@@ -1,0 +1,141 @@
+"""Pull requests on GitHub."""
+
+from typing import TYPE_CHECKING
+from urllib.parse import quote
+
+from trued.errors import BadInput
+from trued.integrations.github import speaking, web_of
+from trued.integrations.http import Place, no_token, nonsense
+from trued.protocols import Offer, Offered
+
+if TYPE_CHECKING:
+    from github.PullRequest import PullRequest
+    from github.Repository import Repository
+
+BODY_LIMIT = 65_536  # characters; GitHub refuses more
+TITLE_LIMIT = 256
+CUT = "\n\n*The rest is cut: a pull request holds no more than 65,536 characters. All of it is in the run's report.*\n"
+ALREADY = "already exists"
+
+
+class GitHubForge:
+    """Opens a pull request, or brings the open one of the same branch up to date."""
+
+    name = "github"
+
+    def __init__(self, at: Place, repository: str, remote: str = "origin", pushed_to: str = "") -> None:
+        self._at, self._repository, self._pushed_to = at, repository, pushed_to or repository
+        self._remote = remote
+
+    @property
+    def remote(self) -> str:
+        return self._remote
+
+    def ready(self) -> None:
+        doing = f"offer a pull request in {self._repository}"
+        if not self._at.token:
+            raise no_token(self._at, doing)
+        with speaking(self._at, doing) as hub:
+            target = hub.get_repo(self._repository)
+            self._check(target, self._repository, doing)
+            source = target if self._pushed_to == self._repository else hub.get_repo(self._pushed_to)
+            self._check(source, self._pushed_to, doing)
+            permissions = source.raw_data.get("permissions")
+            if not isinstance(permissions, dict) or not permissions.get("push"):
+                what = f"the token in {self._at.token_env} may not push to {self._pushed_to}"
+                raise BadInput(what, self._at.host, "use one of somebody who may write there")
+
+    def offered(self, branch: str) -> Offered | None:
+        doing = f"look for the pull request of {branch} in {self._repository}"
+        with speaking(self._at, doing) as hub:
+            found = self._pulls(hub.get_repo(self._repository), branch)
+            return self._shown(found[0], doing) if found else None
+
+    def offer(self, offer: Offer) -> Offered:
+        doing = f"offer a pull request of {offer.branch} in {self._repository}"
+        if not self._at.token:
+            raise no_token(self._at, doing)
+        with speaking(self._at, doing) as hub:
+            repository = hub.get_repo(self._repository)
+            pull = self._open_one(repository, offer) or self._opened(repository, offer)
+            return self._shown(self._up_to_date(pull, offer, doing), doing)
+
+    def picture(self, commit: str, path: str) -> str:
+        """A page that sends the file itself to whoever may see the repository, also a private one."""
+        return f"{web_of(self._at.url)}/{self._pushed_to}/blob/{quote(commit)}/{quote(path)}?raw=true"
+
+    def _check(self, repository: "Repository", name: str, doing: str) -> None:
+        data = repository.raw_data
+        if not isinstance(data, dict) or not isinstance(data.get("full_name"), str):
+            raise nonsense(self._at, doing)
+        if data["full_name"].lower() != name.lower():  # what is written to the old name is not taken
+            what, now = f"{name} is called {self._at.said(data['full_name'])} now", "git remote set-url, or [forge]"
+            raise BadInput(what, self._at.host, f"use that name: {now} repository")
+        if data.get("archived"):
+            raise BadInput(f"{name} is archived", self._at.host, "name another repository")
+
+    # -- steps of an offer
+
+    def _pulls(self, repository: "Repository", branch: str) -> "list[PullRequest]":
+        """Of that branch, the newest first."""
+        head = f"{self._pushed_to.partition('/')[0]}:{branch}"
+        listed = repository.get_pulls(state="all", sort="created", direction="desc", head=head)
+        first = listed.get_page(0)  # nobody opens a hundred of one branch
+        # A server that does not know the filter would list everybody's.
+        return sorted((one for one in first if one.head.ref == branch), key=lambda one: one.number, reverse=True)
+
+    def _open_one(self, repository: "Repository", offer: Offer) -> "PullRequest | None":
+        return next((one for one in self._pulls(repository, offer.branch) if one.state == "open"), None)
+
+    def _opened(self, repository: "Repository", offer: Offer) -> "PullRequest":
+        import github
+
+        own = self._pushed_to == self._repository
+        head = offer.branch if own else f"{self._pushed_to.partition('/')[0]}:{offer.branch}"
+        title, body = title_of(offer), body_of(offer)
+        try:
+            return repository.create_pull(base=offer.onto, head=head, title=title, body=body, draft=offer.draft)
+        except github.GithubException as error:
+            # Somebody was quicker: theirs is the one to bring up to date.
+            if error.status == 422 and ALREADY in str(error.data) and (there := self._open_one(repository, offer)):
+                return there
+            raise
+
+    def _up_to_date(self, pull: "PullRequest", offer: Offer, doing: str) -> "PullRequest":
+        title, body = title_of(offer), body_of(offer)
+        if pull.state != "open":
+            raise nonsense(self._at, doing)
+        if (pull.title, pull.body or "", pull.base.ref) != (title, body, offer.onto):
+            pull.edit(title=title, body=body, base=offer.onto)
+            if pull.title != title:
+                raise nonsense(self._at, doing)
+        if pull.draft != offer.draft:
+            if offer.draft:
+                pull.convert_to_draft()
+            else:
+                pull.mark_ready_for_review()
+        return pull
+
+    def _shown(self, pull: "PullRequest", doing: str) -> Offered:
+        if not isinstance(pull.number, int) or pull.state not in ("open", "closed"):
+            raise nonsense(self._at, doing)
+        return Offered(
+            number=pull.number,
+            url=pull.html_url,
+            state="merged" if pull.merged_at else "open" if pull.state == "open" else "closed",
+            title=pull.title,
+            body=pull.body or "",
+            draft=bool(pull.draft),
+            head=pull.head.sha,
+        )
+
+
+def title_of(offer: Offer) -> str:
+    flat = " ".join(offer.title.split())
+    return flat if len(flat) <= TITLE_LIMIT else f"{flat[: TITLE_LIMIT - 1]}…"
+
+
+def body_of(offer: Offer) -> str:
+    """As GitHub keeps it: with plain line ends, and no longer than it takes."""
+    body = offer.body.replace("\r\n", "\n")
+    return body if len(body) <= BODY_LIMIT else f"{body[: BODY_LIMIT - len(CUT)]}{CUT}"

@@ -1,0 +1,86 @@
+"""No forge: a pull request as a Markdown file, with its pictures beside it. Nothing leaves the machine."""
+
+import json
+import re
+import subprocess
+from pathlib import Path, PurePosixPath
+from urllib.parse import quote
+
+from trued.errors import BadInput
+from trued.protocols import Offer, Offered
+from trued.support.atomic_files import write
+
+FILE = "pull-request.md"
+PICTURES = "pictures"
+WITHIN_S = 60
+_MARK = re.compile(r"<!-- pull request (\{.*\}) -->\n")
+
+
+class LocalForge:
+    """One pull request a folder; a second offer of the same branch is written over the first."""
+
+    name = "local"
+    remote = ""
+
+    def __init__(self, folder: Path, root: Path) -> None:
+        self._folder, self._root = folder, root
+
+    def ready(self) -> None:
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            what = f"cannot write a pull request to {self._folder}: {error.strerror}"
+            raise BadInput(what, then="name a folder that can be written") from error
+
+    def offered(self, branch: str) -> Offered | None:
+        found = self._read()
+        return found[1] if found and found[0] == branch else None
+
+    def offer(self, offer: Offer) -> Offered:
+        self.ready()
+        if (found := self._read()) and found[0] != offer.branch:
+            what = f"{self._folder / FILE} holds the pull request of {found[0]}"
+            raise BadInput(what, then="keep that one elsewhere first")
+        title = " ".join(offer.title.split())
+        known = {"branch": offer.branch, "onto": offer.onto, "head": offer.head, "draft": offer.draft, "title": title}
+        mark = json.dumps(known).replace("-", "\\u002d").replace(">", "\\u003e")  # it cannot end its comment
+        body = offer.body.replace("\r\n", "\n")
+        write(self._folder / FILE, f"<!-- pull request {mark} -->\n{_heading(title)}{body}")
+        return Offered(1, str(self._folder / FILE), "open", title, body, offer.draft, offer.head)
+
+    def picture(self, commit: str, path: str) -> str:
+        """The file is taken out of that commit, and put beside the text."""
+        name = f"{commit[:12]}-{PurePosixPath(path).name}"
+        command = ["git", "-C", str(self._root), "cat-file", "blob", f"{commit}:{path}"]
+        try:
+            done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=True)
+        except (OSError, ValueError, subprocess.SubprocessError):
+            what = f"there is no file {path} in commit {commit[:12]}"
+            raise BadInput(what, str(self._root), "name one that is") from None
+        (self._folder / PICTURES).mkdir(parents=True, exist_ok=True)
+        write(self._folder / PICTURES / name, done.stdout, sync=False)
+        return f"{PICTURES}/{quote(name)}"
+
+    def _read(self) -> tuple[str, Offered] | None:
+        """Branch and pull request of the file that is there."""
+        path = self._folder / FILE
+        try:
+            text = path.read_bytes().decode("utf-8", "replace")
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            raise BadInput(f"cannot read {path}: {error.strerror}", then="move it away") from error
+        match = _MARK.match(text)
+        try:
+            known = json.loads(match[1]) if match else {}
+            branch, title, draft, head = str(known["branch"]), str(known["title"]), bool(known["draft"]), known["head"]
+        except (ValueError, KeyError):
+            raise BadInput(f"{path} is no pull request of ours", then="move it away") from None
+        body = text[match.end() if match else 0 :].removeprefix(_heading(title))
+        return branch, Offered(1, str(path), "open", title, body, draft, str(head))
+
+
+def _heading(title: str) -> str:
+    """An agent may have written it: it is words, and no markup."""
+    words = re.sub(r"([\\`*_<\[\]&!])", r"\\\1", title)
+    return f"# {words}\n\n"

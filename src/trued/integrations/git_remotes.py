@@ -1,0 +1,20 @@
+"""Where a repository's remotes are."""
+
+import subprocess
+from pathlib import Path
+
+from trued.errors import BadInput
+
+WITHIN_S = 30
+
+
+def address_of(root: Path, remote: str) -> str:
+    """The address of a remote as git itself would push to it; "" where there is none of that name."""
+    if remote.startswith("-") or not remote.isprintable() or not remote.strip():
+        raise BadInput(f"{remote!r} is no remote", "forge.remote", 'write a name such as "origin"')
+    command = ["git", "-C", str(root), "remote", "get-url", "--push", remote]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=WITHIN_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

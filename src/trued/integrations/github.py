@@ -1,0 +1,112 @@
+"""GitHub, on github.com or on a server of one's own: names of repositories, and a connection that refuses in words."""
+
+import math
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from trued.errors import BadInput, TruedError
+from trued.integrations.http import TRIES, Place, elsewhere, nonsense, refusal, unreachable
+
+if TYPE_CHECKING:
+    from github import Github
+
+NAME = "GitHub"
+API = "https://api.github.com"
+WEB = "https://github.com"
+TOKEN_ENV = "GITHUB_TOKEN"  # noqa: S105 (a variable's name)
+REPOSITORY = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,99}/(?!\.{1,2}$)[A-Za-z0-9._-]{1,100}")
+_SSH = re.compile(r"(?:[\w.-]+@)?([A-Za-z0-9.-]+):(?!//)(.+)")
+
+
+def web_of(api: str) -> str:
+    """Where people look at what the API speaks of."""
+    if api.rstrip("/") == API:
+        return WEB
+    parts = urlsplit(api)
+    host = parts.netloc.removeprefix("api.") if parts.netloc.endswith(".ghe.com") else parts.netloc
+    return f"{parts.scheme}://{host}{parts.path.rstrip('/').removesuffix('/api/v3')}"
+
+
+def repository_of(address: str, api: str = API) -> str:
+    """`owner/name` of a remote's or a page's address on that GitHub; "" for any other address."""
+    address = address.strip()
+    if "://" in address:
+        try:
+            parts = urlsplit(address)
+            host, path = parts.hostname or "", parts.path
+        except ValueError:
+            return ""
+        if parts.scheme not in ("https", "http", "ssh", "git", "git+ssh"):
+            return ""
+    elif match := _SSH.fullmatch(address):
+        host, path = match.groups()
+    else:
+        return ""
+    home = urlsplit(web_of(api)).hostname or ""
+    if host.lower() not in (home, *(("www.github.com", "ssh.github.com") if home == "github.com" else ())):
+        return ""
+    name = "/".join(path.strip("/").split("/")[:2]).removesuffix(".git")
+    return name if REPOSITORY.fullmatch(name) else ""
+
+
+def named(repository: str, where: str) -> str:
+    if not REPOSITORY.fullmatch(repository):
+        raise BadInput(f"{repository!r} is no repository of GitHub", where, 'write it as "owner/name"')
+    return repository
+
+
+@contextmanager
+def speaking(at: Place, doing: str) -> "Iterator[Github]":
+    """A connection; whatever goes wrong in the block is one sentence afterwards."""
+    try:
+        import github
+        from requests.exceptions import RequestException
+        from urllib3.util import Retry
+    except ImportError:
+        raise BadInput("GitHub needs a library that is not installed", then="pip install 'trued[forge]'") from None
+    again = Retry(
+        total=TRIES - 1,
+        read=0,  # who was silent for so long will be again
+        status_forcelist=(502, 503, 504),
+        allowed_methods=("GET",),  # what changes something is never sent twice
+        respect_retry_after_header=False,  # how long to wait is the user's to say
+        raise_on_status=False,
+        backoff_factor=0.2,
+    )
+    hub = github.Github(
+        auth=github.Auth.Token(at.token) if at.token else None,
+        base_url=at.url,
+        timeout=math.ceil(at.timeout_s),
+        retry=again,
+        seconds_between_requests=None,
+        seconds_between_writes=None,
+        lazy=True,  # what is not looked at is not asked for
+    )
+    try:
+        yield hub
+    except TruedError:
+        raise
+    except github.GithubException as error:
+        raise refusal(at, error.status, _words(error.data), error.headers or {}, doing) from None
+    except RequestException as error:
+        raise unreachable(at, error, doing) from None
+    except RuntimeError:  # so the library speaks of a redirection to another host
+        raise elsewhere(at, doing) from None
+    except (github.BadAttributeException, AssertionError, AttributeError, KeyError, TypeError, ValueError):
+        raise nonsense(at, doing) from None
+    finally:
+        hub.close()
+
+
+def _words(data: object) -> str:
+    """What GitHub says of a refusal, with the details that it lists."""
+    if not isinstance(data, dict):
+        return ""
+    listed = data.get("errors")
+    details = (
+        [one.get("message") if isinstance(one, dict) else one for one in listed] if isinstance(listed, list) else []
+    )
+    return "; ".join(str(one) for one in (data.get("message"), *details) if one)

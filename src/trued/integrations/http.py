@@ -1,0 +1,151 @@
+"""A place on the network with the token that it may see, and its refusals in one sentence each."""
+
+import math
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from urllib.parse import urlsplit
+
+from trued.errors import BadInput, ForgeFailed, LimitReached, TruedError
+from trued.support.redaction import plain
+
+TIMEOUT_S = 20.0  # of one request
+TRIES = 2  # of one that changes nothing
+WORDS_LIMIT = 200  # of what a server says, in a sentence of ours
+LOCAL = ("127.0.0.1", "localhost", "::1")
+FAR = 366 * 86400  # no limit lasts longer; a server that says so is wrong
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Who is spoken to, where, and with whose word. The token is in no message and no file."""
+
+    name: str  # GitHub | Jira
+    url: str
+    token_env: str
+    token: str = field(default="", repr=False)
+    user: str = ""
+    timeout_s: float = TIMEOUT_S
+
+    @property
+    def host(self) -> str:
+        return urlsplit(self.url).netloc.rpartition("@")[2] or self.url
+
+    def said(self, words: object) -> str:
+        """What the server says, on one line, without what steers a terminal, and without the token."""
+        flat = " ".join(plain(str(words or "")).split())
+        if self.token:
+            flat = flat.replace(self.token, "[token]")
+        return flat if len(flat) <= WORDS_LIMIT else f"{flat[:WORDS_LIMIT]}…"
+
+
+def place(name: str, url: str, token_env: str, environ: Mapping[str, str], user_env: str = "") -> Place:
+    """An address that a token may be sent to, with the token of that variable, if it is set."""
+    checked(url, name)
+    token = environ.get(token_env, "").strip()
+    if any(not char.isprintable() or char.isspace() for char in token) or not token.isascii():
+        raise BadInput(f"{token_env} holds no token", then="set it to the token alone, on one line")
+    return Place(name, url.rstrip("/"), token_env, token, environ.get(user_env, "").strip() if user_env else "")
+
+
+def checked(url: str, name: str) -> str:
+    """A token is sent over TLS, or stays on this machine."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        host, parts = "", urlsplit("")
+    if (
+        parts.scheme not in ("http", "https")
+        or not host
+        or any(char.isspace() or not char.isprintable() for char in url)
+    ):
+        raise BadInput(f"{url!r} is no address of {name}", then="write https://… in your own settings")
+    if parts.username or parts.password:
+        raise BadInput(f"the address of {name} has a password in it", then="name a variable with token_env instead")
+    if parts.scheme == "http" and host not in LOCAL:
+        raise BadInput(f"{host} would get the token unencrypted", then=f"write https:// in the address of {name}")
+    return url
+
+
+# -- refusals
+
+
+def no_token(at: Place, what: str) -> BadInput:
+    return BadInput(f"there is no token for {at.name} to {what}", at.token_env, f"set {at.token_env} to one")
+
+
+def refusal(at: Place, status: int, words: object, headers: Mapping[str, str], doing: str) -> TruedError:
+    """The sentence for an answer that is none. `doing` says what was asked for: "open a pull request in a/b"."""
+    known = {str(name).lower(): str(value) for name, value in headers.items()}
+    said = at.said(words)
+    if status == 429 or (status == 403 and _limited(said, known)):
+        return not_now(at, known)
+    if status == 401:
+        then = f"set {at.token_env} to a valid one"
+        if not at.token:
+            return no_token(at, doing)
+        return BadInput(f"{at.name} does not accept the token in {at.token_env}", at.host, then)
+    if status == 403:
+        what = f"{at.name} does not allow to {doing}{f': {said}' if said else ''}"
+        return BadInput(what, at.host, f"use a token in {at.token_env} that may")
+    if status in (404, 410):
+        seen = "a private one is shown only to a token that may read it"
+        hint = seen if at.token else f"{seen}, and {at.token_env} is not set"
+        return BadInput(f"{at.name} knows nothing of it: cannot {doing}", at.host, f"mind the spelling; {hint}")
+    if 300 <= status < 400:
+        return elsewhere(at, doing)
+    if status >= 500:
+        return ForgeFailed(f"{at.host} broke with {status} when asked to {doing}: try again later")
+    return BadInput(f"{at.name} refused to {doing} with {status}{f': {said}' if said else ''}", at.host, "mend that")
+
+
+def not_now(at: Place, headers: Mapping[str, str]) -> LimitReached:
+    until = _until(headers)
+    more = "" if at.token else f"; set {at.token_env} for a higher limit"
+    when = f"it goes on at {until:%Y-%m-%d %H:%M:%S} UTC" if until else "try again in a few minutes"
+    return LimitReached(f"{at.name} ({at.host}) takes no more requests for now: {when}{more}")
+
+
+def elsewhere(at: Place, doing: str) -> ForgeFailed:
+    return ForgeFailed(f"{at.host} sends us elsewhere when asked to {doing}, and no token follows: mend the address")
+
+
+def unreachable(at: Place, error: BaseException, doing: str) -> ForgeFailed:
+    said = at.said(_root(error))
+    return ForgeFailed(f"cannot reach {at.name} at {at.host} to {doing}: {said or type(error).__name__}")
+
+
+def nonsense(at: Place, doing: str) -> ForgeFailed:
+    then = "is its address right, and does nothing between answers for it?"
+    return ForgeFailed(f"{at.host} does not answer as {at.name} does when asked to {doing}: {then}")
+
+
+def _root(error: BaseException) -> str:
+    """The last words of a chain; the first ones are about our own machinery."""
+    reason = getattr(error.args[0], "reason", None) if error.args else None
+    words = str(reason or error)
+    return words.rpartition(": ")[2] if reason is not None else words
+
+
+def _limited(said: str, headers: Mapping[str, str]) -> bool:
+    used_up = headers.get("x-ratelimit-remaining") == "0"
+    return used_up or "retry-after" in headers or "rate limit" in said.lower()
+
+
+def _until(headers: Mapping[str, str]) -> datetime | None:
+    """When it goes on, by what the server says; None if it says nothing that can be true."""
+    now, given = time.time(), headers.get("retry-after", "")
+    try:
+        if given:
+            at = now + float(given) if given.strip().isdigit() else parsedate_to_datetime(given).timestamp()
+        elif headers.get("x-ratelimit-remaining", "0") == "0" or "x-ratelimit-limit" not in headers:
+            reset = headers.get("x-ratelimit-reset", "")
+            at = float(reset) if reset.replace(".", "").isdigit() else datetime.fromisoformat(reset).timestamp()
+        else:
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return datetime.fromtimestamp(math.ceil(at), UTC) if now - FAR < at < now + FAR else None

@@ -1,0 +1,91 @@
+"""Jira, Cloud or Server: one issue, whole, or a refusal in words."""
+
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from trued.errors import BadInput
+from trued.integrations.http import TRIES, Place, elsewhere, nonsense, refusal, unreachable
+
+if TYPE_CHECKING:
+    from jira import JIRA
+
+NAME = "Jira"
+TOKEN_ENV = "JIRA_TOKEN"  # noqa: S105 (a variable's name)
+CLOUD = ".atlassian.net"
+VERSIONS = ("3", "2")  # documents, as Cloud keeps them; wiki text, which is all that Server knows
+
+
+def raw_issue(at: Place, key: str, doing: str) -> dict[str, Any]:
+    """As the first kind of API that is there tells it, with the names of its fields."""
+    cloud = (urlsplit(at.url).hostname or "").endswith(CLOUD)
+    with _in_words(at, doing):
+        for version in VERSIONS[:1] if cloud else VERSIONS:
+            if (found := _asked(at, key, version)) is not None:
+                return found
+    raise nonsense(at, doing)
+
+
+def _asked(at: Place, key: str, version: str, tries: int = TRIES) -> dict[str, Any] | None:
+    """None: this version of the API is not there."""
+    from jira import JIRAError
+
+    try:
+        with closing(_connection(at, version)) as jira:
+            raw = jira.issue(key, expand="names").raw
+            return raw if isinstance(raw, dict) else None
+    except JIRAError as error:
+        if error.status_code in (502, 503, 504) and tries > 1:
+            return _asked(at, key, version, tries - 1)
+        if error.status_code == 404 and not _is_about_the_issue(error.response):
+            return None
+        raise
+
+
+def _connection(at: Place, version: str) -> "JIRA":
+    from jira import JIRA
+
+    jira = JIRA(
+        server=at.url,
+        options={"rest_api_version": version, "check_update": False},
+        basic_auth=(at.user, at.token) if at.user else None,
+        token_auth=None if at.user else at.token,
+        get_server_info=False,
+        max_retries=0,  # how long to wait is the user's to say
+        timeout=at.timeout_s,
+        logging=False,
+    )
+    jira._session.max_redirects = 0  # a token goes to no other address
+    return jira
+
+
+@contextmanager
+def _in_words(at: Place, doing: str) -> Iterator[None]:
+    try:
+        from jira import JIRAError
+        from requests.exceptions import JSONDecodeError, RequestException, TooManyRedirects
+    except ImportError:
+        raise BadInput("Jira needs a library that is not installed", then="pip install 'trued[jira]'") from None
+    try:
+        yield
+    except JIRAError as error:
+        status, response = error.status_code or 0, error.response
+        words = error.text if 400 <= status < 500 else ""
+        raise refusal(at, status, words, response.headers if response is not None else {}, doing) from None
+    except TooManyRedirects:
+        raise elsewhere(at, doing) from None
+    except (JSONDecodeError, AttributeError, KeyError, NotImplementedError, TypeError):
+        raise nonsense(at, doing) from None
+    except RequestException as error:
+        raise unreachable(at, error, doing) from None
+    except ValueError:
+        raise nonsense(at, doing) from None
+
+
+def _is_about_the_issue(response: Any) -> bool:
+    """Jira's own word that the issue is not there, not a web server's that there is no such API."""
+    try:
+        return response is not None and bool(response.json().get("errorMessages"))
+    except (ValueError, AttributeError):
+        return False

@@ -1,0 +1,28 @@
+"""Tickets that are files."""
+
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.protocols import Issue
+
+LIMIT = 8 * 1024 * 1024  # nobody writes more by hand
+
+
+class FileTracker:
+    """A ticket without a tracker: the file says all of it, its key too."""
+
+    def issue(self, name: str) -> Issue:
+        path = Path(name)
+        try:
+            if not path.is_file():
+                raise BadInput(f"there is no file {name}", then="name a file that can be read")
+            if path.stat().st_size > LIMIT:
+                raise BadInput(f"{name} is larger than {LIMIT // 1024 // 1024} MB", then="name the right file")
+            text = path.read_bytes().decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise BadInput("the file is not UTF-8 text", f"{name}:1", "save it as UTF-8") from error
+        except (OSError, ValueError) as error:
+            raise BadInput(f"cannot read {name!r}", then="name a file that can be read") from error
+        if not text.strip().strip("\ufeff"):
+            raise BadInput("the ticket is empty", f"{name}:1", "say in it what is wanted")
+        return Issue(key="", title="", body=text, url=name)

@@ -1,0 +1,41 @@
+"""Tickets that are issues on GitHub."""
+
+from trued.errors import BadInput
+from trued.integrations.github import speaking
+from trued.integrations.http import Place, nonsense
+from trued.integrations.trackers.kinds import kind_of
+from trued.integrations.trackers.names import recognised
+from trued.model import Settings
+from trued.protocols import Issue
+
+
+class GitHubTracker:
+    """Issues of one repository. What is public can be read without a token."""
+
+    def __init__(self, at: Place, repository: str, settings: Settings) -> None:
+        self._at, self._repository, self._settings = at, repository, settings
+
+    def issue(self, name: str) -> Issue:
+        found = recognised(name, self._settings)
+        if found is None or found.kind != "github":
+            raise BadInput(f"{name!r} is no issue on GitHub", then="write #12, or the address of its page")
+        doing = f"read issue {found.key} of {self._repository}"
+        with speaking(self._at, doing) as hub:
+            data = hub.get_repo(self._repository).get_issue(int(found.key)).raw_data
+            if not isinstance(data, dict) or not isinstance(data.get("title"), str):
+                raise nonsense(self._at, doing)
+            if data.get("pull_request"):
+                raise BadInput(f"#{found.key} of {self._repository} is a pull request", self._at.host, "name an issue")
+            labels = tuple(_name(one) for one in data.get("labels") or ())
+            return Issue(
+                key=f"#{found.key}",
+                title=data["title"],
+                body=str(data.get("body") or ""),
+                kind=kind_of(_name(data.get("type")), labels),
+                labels=labels,
+                url=str(data.get("html_url") or ""),
+            )
+
+
+def _name(thing: object) -> str:
+    return str(thing.get("name") or "") if isinstance(thing, dict) else str(thing or "")

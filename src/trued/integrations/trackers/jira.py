@@ -1,0 +1,87 @@
+"""Tickets of Jira, Cloud or Server."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trued.errors import BadInput
+from trued.integrations.http import Place, no_token, nonsense
+from trued.integrations.jira import raw_issue
+from trued.integrations.trackers.jira_document import markdown_of_document
+from trued.integrations.trackers.jira_wiki import markdown_of_wiki
+from trued.integrations.trackers.kinds import kind_of
+from trued.integrations.trackers.names import recognised
+from trued.model import Settings
+from trued.protocols import Issue
+
+ACCEPTANCE = "Acceptance criteria"
+# About the ticket's standing, not about what is asked.
+_STANDING = (
+    "summary description issuetype labels attachment comment worklog created updated creator reporter assignee status "
+    "priority project resolution resolutiondate votes watches progress aggregateprogress timetracking subtasks "
+    "issuelinks components fixVersions versions lastViewed workratio statuscategorychangedate security parent"
+)
+STANDING = frozenset(_STANDING.split())
+
+
+class JiraTracker:
+    """Issues of one Jira."""
+
+    def __init__(self, at: Place, settings: Settings) -> None:
+        self._at, self._settings = at, settings
+
+    def issue(self, name: str) -> Issue:
+        found = recognised(name, self._settings)
+        if found is None or found.kind != "jira":
+            raise BadInput(f"{name!r} is no issue of Jira", then="write SHOP-7, or the address of its page")
+        doing = f"read {found.key}"
+        if not self._at.token:
+            raise no_token(self._at, doing)
+        raw = raw_issue(self._at, found.key, doing)
+        fields = raw.get("fields")
+        if not isinstance(fields, dict) or not isinstance(fields.get("summary"), str):
+            raise nonsense(self._at, doing)
+        return self._read(str(raw.get("key") or found.key), fields, raw.get("names"))
+
+    def _read(self, key: str, fields: Mapping[str, Any], names: object) -> Issue:
+        attached = [one for one in fields.get("attachment") or () if isinstance(one, dict)]
+        pictures = {
+            str(one.get("filename")): str(one.get("content") or "")
+            for one in attached
+            if str(one.get("mimeType", "")).startswith("image/")
+        }
+        known = names if isinstance(names, dict) else {}
+        labels = tuple(str(one) for one in fields.get("labels") or ())
+        kind = fields.get("issuetype")
+        return Issue(
+            key=key,
+            title=str(fields["summary"]),
+            body=_words(fields.get("description"), pictures),
+            kind=kind_of(str(kind.get("name", "")) if isinstance(kind, dict) else "", labels),
+            labels=labels,
+            fields=self._fields(fields, known, pictures),
+            pictures=tuple(url for url in pictures.values() if url),
+            url=f"{self._at.url}/browse/{key}",
+        )
+
+    def _fields(
+        self, fields: Mapping[str, Any], names: Mapping[str, Any], pictures: Mapping[str, str]
+    ) -> dict[str, str]:
+        """By the names that people see; criteria under one name, whatever this Jira calls them."""
+        criteria = {name.casefold() for name in self._settings.tickets.acceptance}
+        found: dict[str, str] = {}
+        for id_, value in fields.items():
+            name = str(names.get(id_) or id_)
+            text = "" if id_ in STANDING else _words(value, pictures)
+            if text.strip():
+                own = ACCEPTANCE if {id_.casefold(), name.casefold()} & criteria else name
+                found[own] = f"{found[own]}\n\n{text}" if own in found else text
+        components = [one for one in fields.get("components") or () if isinstance(one, dict) and one.get("name")]
+        if components:
+            found["Components"] = "\n".join(f"- {one['name']}" for one in components)
+        return found
+
+
+def _words(value: object, pictures: Mapping[str, str]) -> str:
+    if isinstance(value, dict) and value.get("type") == "doc":
+        return markdown_of_document(value, pictures)
+    return markdown_of_wiki(value, pictures) if isinstance(value, str) else ""

@@ -1,0 +1,194 @@
+"""What the engine found out: evidence, verdicts, contracts, outcomes."""
+
+from collections.abc import Collection
+from typing import ClassVar, Literal, Self
+
+from pydantic import Field
+
+from trued.model.grades import Grade, Grown, Outcomes, Value
+from trued.model.replies import Finding
+from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
+
+
+class Tried(Value):
+    """One case or test id, executed."""
+
+    id: str
+    outcome: Outcomes
+    kind: str = ""  # of failure: returned, raised, missing, exit, stdout, time, …
+    detail: str = ""  # what the head printed or returned; never leaves the engine for held-out cases
+    seconds: float = 0.0
+
+
+class Shot(Value):
+    """A picture that the engine's own browser took: of which page, and how large its window was."""
+
+    name: str  # among the artifacts of its evidence
+    sha256: str
+    page: str  # as it was asked for: a path of the server; of a test where the page was at its end
+    url: str = ""  # where the browser was
+    viewport: str = ""  # 1280x800
+    test: str = ""  # id of the test at whose end it was taken
+    trace: str = ""  # sha256 of the recording: `playwright show-trace`
+
+
+class Picture(Shot):
+    """The same, by itself: of which commit, for which requirement, and whether what was expected was there."""
+
+    commit: str
+    side: Literal["base", "head"]
+    requirement: str
+    passed: bool
+    says: tuple[str, ...] = ()  # what was expected and what was there instead
+    met: tuple[str, ...] = ()  # expectations that were met, or the test that passed
+
+
+class Evidence(Grown):
+    """What happened when the engine, not an agent, ran a check on a commit."""
+
+    later: ClassVar[tuple[str, ...]] = ("pictures",)
+
+    id: str
+    requirement: str
+    check: str  # content hash of the check: facts are kept by tree and check
+    kind: str
+    side: Literal["base", "head"]
+    turn: int = 1
+    command: str = ""
+    commit: str
+    tree: str
+    interpreter: str = ""
+    versions: dict[str, str] = {}
+    isolation: str
+    exit_code: int | None = None
+    tried: tuple[Tried, ...] = ()
+    output: str = ""
+    began: float = 0.0
+    seconds: float = 0.0
+    setting: str = ""  # what was different the second time: order, host name, user, HOME, time zone
+    artifacts: dict[str, str] = {}  # name → sha256 of what was kept: a screenshot, a report
+    pictures: tuple[Shot, ...] = ()
+    held_out: bool = False
+    tainted: bool = False  # taken where held-out cases had run before: what it printed may quote them
+    why_void: str = ""  # why this run of the check is worth nothing: a canary that passed, nothing collected, …
+
+
+class Judged(Value):
+    """The verdict on one requirement, with the reasons in plain words."""
+
+    id: str
+    text: str
+    source: str = ""
+    grade: Grade
+    why: tuple[str, ...]
+    evidence: tuple[str, ...] = ()  # ids of Evidence
+    gaps: tuple[Finding, ...] = ()  # what the implementer may know of what is missing
+    holds: bool  # nothing failed, nothing disputed; at most a person's word is missing
+    lacks: str = ""  # what only a person can give: "attest" | "approve" | ""
+    parts: tuple[str, ...] = ()  # requirements that it is made of
+    rests_on: str = ""  # on whose word: the user's own cases, an examiner's, a person's approval
+
+    @property
+    def reason(self) -> str:
+        """Why, in words that any agent may read. `why` is for people: it names tests by their ids, also held-out ones
+        and those that failed only after something held out had run, of which agents are told no more than that."""
+        told = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
+        first = next(iter(self.why), "it does not hold")
+        return "; ".join([*told][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
+
+
+class Verdict(Value):
+    """Judged requirements of one commit. Only `run.prove` and `run.finish` make one."""
+
+    subject: str
+    commit: str = ""
+    tree: str = ""
+    requirements: tuple[Judged, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    suites: tuple[Judged, ...] = ()  # the base's own tests: they refute every requirement, and lift none
+    beside: tuple[Judged, ...] = ()  # what else the same commit was looked at for: it is not what is asked here
+    objections: tuple[Finding, ...] = ()
+    remarks: tuple[Finding, ...] = ()  # gaps that are no requirement's: a person's comment, an empty diff
+    undecided: tuple[str, ...] = ()  # what no check can decide, said and not hidden
+    owned: tuple[str, ...] = ()  # the engine's own files at that time: no part of the work
+
+    @classmethod
+    def open(cls, subject: str, *remarks: Finding) -> Self:
+        return cls(subject=subject, remarks=remarks)
+
+    def about(self, ids: Collection[str]) -> Self:
+        """The same commit, asked for these requirements alone; the others stand beside them."""
+        own = tuple(one for one in self.requirements if one.id in ids)
+        others = tuple(one for one in (*self.requirements, *self.beside) if one.id not in ids)
+        return self.model_copy(update={"requirements": own, "beside": others})
+
+    @property
+    def grade(self) -> Grade:
+        failed = [one.grade for one in self.suites if not one.holds]
+        grades = [one.grade for one in self.requirements] or [Grade.UNPROVEN]
+        return min((*grades, *failed), key=lambda grade: grade.rank)
+
+    @property
+    def holds(self) -> bool:
+        every = (*self.requirements, *self.suites)
+        return bool(self.commit) and not self.gaps and all(one.holds for one in every)
+
+    @property
+    def gaps(self) -> tuple[Finding, ...]:
+        judged = (*self.suites, *self.requirements)
+        every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
+        return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may dispute several
+
+
+class Author(Value):
+    """Who wrote a check's cases, when it was not the user."""
+
+    role: str
+    agent: str = ""
+    vendor: str = ""
+    agreed: tuple[str, ...] = ()  # agents that answered every case alike, blind
+    independent: bool = False  # one of these is of another vendor than planner and implementers
+
+
+class Contract(Grown):
+    """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
+
+    later: ClassVar[tuple[str, ...]] = ("suites", "unguarded")
+
+    base: str
+    requirements: tuple[Requirement, ...]
+    environment: Environment = Field(default_factory=Environment)
+    frozen: dict[str, str] = {}  # path → blob hash, as on base; "" where base has no such file
+    held_out: bool = False  # nobody but the engine can read the cases: probed
+    held_out_why: str = ""
+    serve: Serve | None = None
+    interface: tuple[str, ...] = ()
+    carried: dict[str, str] = {}  # path → base64: files that are laid over both sides
+    authors: dict[str, Author] = {}  # check → who wrote it; what is not named is the user's own
+    guards: tuple[str, ...] = ()  # checks that can refute and never prove: the base's own tests, build, lint, types
+    caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most examined until a person agrees
+    undecided: tuple[str, ...] = ()  # what sealing could not account for, said and not hidden
+    interpreter: str = ""  # with which red was taken: green is taken with the same
+    base_facts: tuple[Evidence, ...] = ()  # red taken three times
+    suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
+    unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
+
+    @property
+    def every(self) -> tuple[Requirement, ...]:
+        """All that checks are run for: requirements, and the base's own tests."""
+        return (*self.requirements, *self.suites)
+
+    def serving(self, subject: str) -> tuple[Requirement, ...]:
+        """The requirements that stand for a task, or that are it."""
+        return tuple(one for one in self.requirements if one.id == subject or subject in one.covers)
+
+
+class Outcome(Value):
+    """How a run ended."""
+
+    state: str  # done | not proven | waiting | stopped | planned
+    grade: Grade = Grade.UNPROVEN
+    head: str = ""
+    verdict: Verdict | None = None
+    why: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()  # requirements that only wait for a person

@@ -1,0 +1,140 @@
+"""How one case or test id stands on base and on head, counted over every time that it was run. Pure."""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+from trued.model import Evidence, Outcomes, Tried
+from trued.proof.room.bench import WHOLE
+
+RED_TURNS = 3  # once can be chance, twice can be two chances
+GREEN_TURNS = 2
+MARKED = "marked"
+HUSHED = ""  # the id of what failed where held-out cases had run before: for people it is in the evidence
+_OPEN_ENDED = ("exit", "module", "program")  # kinds that go on with a word of the project's
+_FAILING = (Outcomes.FAILED, Outcomes.MISSING)
+ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
+NOT_OUR_FAILURE = ("time", "memory", *ENGINES)  # on base they show the machine, not the project
+
+
+class Base(StrEnum):
+    """What a case showed on the base commit."""
+
+    RED = "red"
+    GUARD = "guard"  # passes already: it can refute, never prove
+    UNSTABLE = "unstable"  # seen passing and failing, or not often enough
+    UNREACHED = "unreached"  # skipped, or expected to fail
+    BROKEN = "broken"
+    UNJUDGED = "unjudged"
+
+
+class Head(StrEnum):
+    """What a case showed on the head commit; the worst of all times stands."""
+
+    PASSED = "passed"
+    FAILED = "failed"
+    UNJUDGED = "unjudged"
+
+
+def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dict[str, Base]:
+    """Every id that base showed. `own`: modules that the head brings itself, so that their lack on base is red."""
+    seen: dict[str, list[tuple[Outcomes, str]]] = {}
+    for fact in facts:
+        for one in fact.tried:
+            seen.setdefault(one.id, []).append(_read(one, own))
+    return {name: _base(times) for name, times in seen.items()}
+
+
+def _read(one: Tried, own: frozenset[str]) -> tuple[Outcomes, str]:
+    if one.id == WHOLE and one.outcome in _FAILING:
+        return Outcomes.UNJUDGED, one.kind  # a runner that broke down shows nothing: it is never red
+    absent = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
+    if absent and one.kind.removeprefix("module ").split(".")[0] in own:
+        return Outcomes.MISSING, "missing"
+    return one.outcome, one.kind
+
+
+def _base(times: list[tuple[Outcomes, str]]) -> Base:
+    """Three failures are red, however each of them looked: on a busy machine a missing route fails in several ways."""
+    outcomes = {outcome for outcome, _ in times}
+    kinds = {kind for _, kind in times}
+    if Outcomes.BROKEN in outcomes:
+        return Base.BROKEN
+    if Outcomes.UNJUDGED in outcomes:
+        return Base.UNJUDGED
+    if kinds & set(NOT_OUR_FAILURE):  # red by time alone is no red; three other failures are
+        solid = [one for one in times if one[1] not in NOT_OUR_FAILURE]
+        return _base(solid) if len(solid) >= RED_TURNS else Base.UNJUDGED
+    if outcomes == {Outcomes.PASSED}:
+        return Base.GUARD
+    if outcomes <= {Outcomes.SKIPPED}:
+        return Base.UNREACHED
+    always_failed = outcomes <= set(_FAILING) and len(times) >= RED_TURNS
+    return Base.RED if always_failed else Base.UNSTABLE
+
+
+def full_name(kind: str, check: str, case: str) -> str:
+    """Tests are known by their ids everywhere; other cases only within their check."""
+    return case if kind == "tests" else f"{check} {case}"
+
+
+def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
+    """Id and kind of what the base, too, could not be judged by: a module, a program, a preparation."""
+    tried = [one for fact in facts for one in fact.tried]
+    return frozenset((one.id, one.kind) for one in tried if one.outcome is Outcomes.UNJUDGED)
+
+
+def on_head(
+    name: str, facts: Iterable[Evidence], lacks: frozenset[tuple[str, str]] = frozenset()
+) -> tuple[Head, list[Tried]]:
+    """The worst that was seen of one id, and the times that it did not pass.
+
+    A head that says that something is missing has failed, unless the base lacked the same: its own words never make it
+    unjudged.
+    An id that stands for a whole file (base could not collect it) passes if every test that the file turns out to hold
+    passes, and there is one.
+    """
+    worst, bad, turns = Head.PASSED, list[Tried](), 0
+    for fact in facts:
+        turns += 1
+        for one in _of(name, fact):
+            if one.outcome is Outcomes.PASSED:
+                continue
+            bad.append(_hushed(one) if fact.tainted else one)
+            worst = Head.UNJUDGED if _unjudged(one, name, lacks) and worst is not Head.FAILED else Head.FAILED
+    if turns >= GREEN_TURNS or worst is Head.FAILED:
+        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # what may be told comes first
+    return Head.FAILED, [_missing(name, "not run twice")]
+
+
+def _of(name: str, fact: Evidence) -> list[Tried]:
+    exact = [one for one in fact.tried if one.id == name]
+    if name == WHOLE:
+        return exact
+    if not exact and "::" not in name:
+        inside = [one for one in fact.tried if one.id.startswith(f"{name}::")]
+        exact = [one for one in inside if not _set_aside(one)]
+    if fact.why_void:
+        exact = [one for one in exact if one.outcome is not Outcomes.PASSED]
+    general = [one for one in fact.tried if one.id == WHOLE and one.outcome is not Outcomes.PASSED]
+    return exact or general or [_missing(name, fact.why_void or "not reported")]
+
+
+def _set_aside(one: Tried) -> bool:
+    """Skipped by a mark in the user's own file. A skip that is raised while the test runs may be the head's."""
+    return one.outcome is Outcomes.SKIPPED and one.kind.startswith(MARKED)
+
+
+def _hushed(one: Tried) -> Tried:
+    """By kind only: words, numbers and names that the head chose after held-out cases ran may quote them."""
+    first = one.kind.split(" ")[0]
+    return one.model_copy(update={"id": HUSHED, "detail": "", "kind": first if first in _OPEN_ENDED else one.kind})
+
+
+def _unjudged(one: Tried, name: str, lacks: frozenset[tuple[str, str]]) -> bool:
+    if one.outcome is not Outcomes.UNJUDGED:
+        return False
+    return one.kind in ENGINES or not lacks.isdisjoint({(name, one.kind), (WHOLE, one.kind)})
+
+
+def _missing(name: str, why: str) -> Tried:
+    return Tried(id=name, outcome=Outcomes.MISSING, kind="vanished", detail=why)

@@ -1,0 +1,107 @@
+"""Command lines: a program of the project or of the machine, what it is fed, and what it must say."""
+
+import json
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import PurePosixPath
+from typing import Any
+
+from trued.model import Outcomes, RunCase, Tried
+from trued.proof.checks.programs import foreign, lacking, resolved, uninstalled
+from trued.proof.checks.values import MOST_ANSWERED, equal, flaw, parsed, size_flaw
+from trued.proof.room.bench import Bench, told
+from trued.proof.room.clean_room import scratch
+from trued.protocols import Ran
+
+LONGEST_NAME, LONGEST_PATH = 255, 1000
+LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux takes a little more
+
+
+def line_flaw(case: RunCase) -> str:
+    if not case.run or not case.run[0]:
+        return "the command line is empty"
+    if why := flaw(case.stdout_json):
+        return f"stdout_json: {why}"
+    if not all(map(encodable, (*case.run, *case.files, *case.files.values(), case.stdin, case.stdout or ""))):
+        return "it holds half of a character (a lone surrogate)"
+    words = [one.replace("{files}", "x" * LONGEST_NAME).encode() for one in case.run]
+    if any(b"\0" in one for one in words):
+        return "the command line holds a NUL"
+    if max(map(len, words)) > LONGEST_WORD or sum(map(len, words)) > LONGEST_LINE:
+        return "the command line is too long"
+    return _names_flaw(case.files) or size_flaw(case.stdin, case.stdout, case.stdout_json, *case.files.values())
+
+
+def _names_flaw(names: Iterable[str]) -> str:
+    paths = {PurePosixPath(one) for one in names}
+    for path in paths:
+        if path.is_absolute() or ".." in path.parts or not path.parts:
+            return "files must be named relative to the scratch folder"
+        if "\0" in str(path) or len(str(path).encode()) > LONGEST_PATH:
+            return "a file's name is too long or holds a NUL"
+        if any(len(part.encode()) > LONGEST_NAME for part in path.parts):
+            return "a file's name is too long"
+        if not paths.isdisjoint(path.parents):
+            return f"{path} cannot lie in a file"
+    return ""
+
+
+def encodable(text: str) -> bool:
+    return not re.search("[\ud800-\udfff]", text)
+
+
+async def run(name: str, case: RunCase, bench: Bench) -> tuple[Tried, Ran | None]:
+    try:
+        ran = await _executed(case, bench)
+    except (ValueError, OSError) as error:
+        return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=told(f"not run: {error}")), None
+    outcome, kind, detail = _outcome(case, bench, ran)
+    return Tried(id=name, outcome=outcome, kind=told(kind), detail=told(detail), seconds=ran.seconds), ran
+
+
+async def _executed(case: RunCase, bench: Bench) -> Ran:
+    with scratch(bench.room, case.files) as folder:
+        argv = [one.replace("{files}", str(folder)) for one in resolved(case.run, bench)]
+        command = replace(bench.command(argv, within_s=case.within_s), stdin=case.stdin.encode())
+        return await bench.workspace.execute(replace(command, output_bytes=MOST_ANSWERED))
+
+
+def _outcome(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
+    if ran.timed_out:
+        return Outcomes.FAILED, "time", f"did not end within {case.within_s:g} s"
+    if ran.flooded:
+        return Outcomes.FAILED, "flood", f"wrote more than {MOST_ANSWERED >> 20} MiB: not compared"
+    error = ran.stderr.decode("utf-8", "replace")
+    seen = f"exit {ran.exit_code}, stdout {ran.stdout[:400]!r}, stderr {error[-400:]!r}"
+    # Also where another code than 0 is expected: what is not there cannot have met it.
+    if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
+        return why
+    kind = otherwise(case, ran.exit_code, ran.stdout)
+    return (Outcomes.FAILED, kind, seen) if kind else (Outcomes.PASSED, "", "")
+
+
+def otherwise(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
+    """What of a program's end is not as the case says, or ""."""
+    if exit_code != case.exit:
+        return "exit"
+    if case.stdout is not None and stdout != case.stdout.encode():
+        return "stdout"
+    return "stdout" if "stdout_json" in case.model_fields_set and not _same_json(case.stdout_json, stdout) else ""
+
+
+def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:
+    if uninstalled(case.run[0], bench):
+        return Outcomes.UNJUDGED, f"program {case.run[0]}", f"{case.run[0]} is not installed"
+    if absent := lacking(case.run, bench, error):
+        return Outcomes.MISSING, "missing", f"{absent} is not there"
+    if module := foreign(error, bench):
+        return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
+    return None
+
+
+def _same_json(expected: Any, stdout: bytes) -> bool:
+    try:
+        return equal(expected, parsed(json.loads(stdout)))
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,247 @@
+"""Calls: a function in a process of its own, in Python or in Node; what it answers is compared here."""
+
+import builtins
+import json
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trued.model import CallCase, Outcomes, Tried, is_node
+from trued.proof.checks.command_lines import encodable
+from trued.proof.checks.values import MOST_ANSWERED, Unfit, Unsound, equal, flaw, read, shown, size_flaw
+from trued.proof.probes.answer import Malformed, build
+from trued.proof.room import node
+from trued.proof.room.bench import INSIDE, Bench, nonce, records, told
+from trued.protocols import Ran
+
+NODE_FLAGS = ("--no-deprecation", "--no-warnings")
+MOST_SAID = 2 * MOST_ANSWERED + (16 << 20)  # over the channel, where each quotation mark is two characters
+START_S = 30.0  # for the interpreter itself, on a busy machine; the cases have their own limits
+LONGEST_S = 1e9  # no time that anybody waited
+_NAME = r"[A-Za-z_$][\w$]*"
+_TARGET = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
+_NODE_TARGET = re.compile(rf"[^:\0]+\.[cm]?[jt]s:{_NAME}(\.{_NAME})*")
+_PYTHONS_OWN = ("$tuple", "$frozenset")
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """One call that was made, or could not be."""
+
+    tried: Tried
+    ran: Ran | None = None
+    files: tuple[str, ...] = ()  # of the project, as the call says
+
+
+# -- is it a call at all? Asked here, as data, so that no answer from the sandbox can say that it is none -------------
+
+
+def call_flaw(case: CallCase) -> str:
+    if not is_node(case.call) and not _TARGET.fullmatch(case.call):
+        return f"`{case.call}` does not name a function as module:function"
+    given = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
+    for name, value in given.items():
+        if why := flaw(value):
+            return f"{name}: {why}"
+    if why := size_flaw(*given.values()) or (_node_flaw(case) if is_node(case.call) else ""):
+        return why
+    try:
+        build([list(case.args), dict(case.kwargs)])
+    except (Malformed, TypeError, ValueError, OverflowError) as error:
+        return f"the arguments cannot be made: {error}"
+    return ""
+
+
+def _node_flaw(case: CallCase) -> str:
+    path = case.call.rpartition(":")[0]
+    if not _NODE_TARGET.fullmatch(case.call) or path.startswith("/") or ".." in path.split("/"):
+        return f"`{case.call}` does not name a function as path.js:name"
+    if case.kwargs:
+        return "Node knows no kwargs: give an object as the last argument"
+    text = json.dumps([list(case.args), case.args_after])
+    foreign = [one for one in _PYTHONS_OWN if f'{{"{one}": ' in text]
+    if foreign:
+        return f"{foreign[0]} is no kind of value in Node"
+    lost = next((one for one in _numbers(list(case.args)) if isinstance(one, int) and not _exact(one)), None)
+    return "" if lost is None else f"args: no number of Node is exactly {str(lost)[:50]}"
+
+
+def _exact(number: int) -> bool:
+    try:
+        return float(number) == number
+    except OverflowError:
+        return False
+
+
+def _numbers(value: Any) -> Iterator[int | float]:
+    if isinstance(value, list | tuple | dict):
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from _numbers(one)
+    elif isinstance(value, int | float):
+        yield value
+
+
+def _for_node(value: Any) -> Any:
+    """The same arguments in JSON as Node reads it, which knows neither NaN nor infinity."""
+    if isinstance(value, list | tuple):
+        return [_for_node(one) for one in value]
+    if isinstance(value, dict):
+        return {key: _for_node(one) for key, one in value.items()}
+    return {"$float": repr(value)} if isinstance(value, float) and not math.isfinite(value) else value
+
+
+# -- one call ----------------------------------------------------------------------------------------------------------
+
+
+async def call(name: str, case: CallCase, bench: Bench) -> Called:
+    """An execution for each call: nothing that it can reach has ever held another one's arguments."""
+    token = nonce()
+    order: dict[str, Any] = {
+        "call": case.call,
+        "args": list(case.args),
+        "kwargs": dict(case.kwargs),
+        "paths": list(bench.roots),
+        "site": list(bench.site),
+        "room": str(bench.room),
+        "within_s": case.within_s,
+    }
+    argv = [bench.interpreter.path, "-I", "-B", str(INSIDE / "answer.py")]
+    if is_node(case.call):
+        found = node.found()
+        if found is None or (case.call.rpartition(":")[0].endswith("ts") and not found.strips_types):
+            return Called(_unable(name, found))
+        argv += [found.path, *NODE_FLAGS, str(INSIDE / "answer.mjs")]
+        order["args"] = _for_node(case.args)
+    stdin = json.dumps({"nonce": token, "case": order}).encode()
+    command = bench.command(argv, within_s=START_S + case.within_s)
+    ran = await bench.workspace.execute(replace(command, stdin=stdin, channel=True, output_bytes=MOST_SAID))
+    said = _said_by_the_script(ran, token)
+    answer = _parsed(str(said.get("said", "")))
+    outcome, kind, detail = _called(case, bench, said, answer)
+    seconds = float(said.get("seconds", ran.seconds))
+    tried = Tried(id=name, outcome=outcome, kind=told(kind), detail=told(detail), seconds=seconds)
+    return Called(tried, ran, tuple(_files(answer)))
+
+
+def _unable(name: str, found: node.Node | None) -> Tried:
+    why = f"{found.version} cannot run TypeScript: take Node 22.18 or newer" if found else "node is not installed"
+    return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail=why)
+
+
+def _said_by_the_script(ran: Ran, token: str) -> dict[str, Any]:
+    """Its one record, if it came to its own end and nobody else spoke."""
+    said, stray = records(ran.answers, token)
+    if ran.timed_out:
+        return {"late": True}
+    if stray:
+        return {"why": "something else wrote to the engine's channel"}
+    if ran.exit_code != 0 or ran.flooded or len(said) != 1:
+        return {"why": f"{len(said)} answers came, and the exit code is {ran.exit_code}"}
+    return said[0] if _is_a_record(said[0]) else {"why": "what came is no answer of the engine's script"}
+
+
+def _is_a_record(said: dict[str, Any]) -> bool:
+    """In the shape in which the script writes it: all of it, each of its kind."""
+    if said.keys() == {"unable"}:
+        return isinstance(said["unable"], str)
+    kinds = {"said": str, "exit": int, "late": bool, "large": bool, "seconds": float | int}
+    fitting = said.keys() == kinds.keys() and all(isinstance(said[name], kind) for name, kind in kinds.items())
+    return fitting and 0 <= said["seconds"] < LONGEST_S
+
+
+def _called(
+    case: CallCase, bench: Bench, said: dict[str, Any], answer: dict[str, Any] | None
+) -> tuple[Outcomes, str, str]:
+    if "unable" in said:
+        return Outcomes.UNJUDGED, "interpreter", str(said["unable"])
+    if "why" in said:
+        return Outcomes.FAILED, "no answer", str(said["why"])
+    if said["late"]:
+        return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
+    if said["large"]:
+        return Outcomes.FAILED, "returned", f"answers with {Unfit('large').said}"
+    if answer is None:
+        return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and no single answer"
+    return compared(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
+
+
+def _files(answer: dict[str, Any] | None) -> list[str]:
+    """The files that a call says took part: they tell whether the guards of a kept requirement reach the diff."""
+    listed = answer.get("ran") if answer else None
+    return [one for one in listed if isinstance(one, str) and encodable(one)] if isinstance(listed, list) else []
+
+
+def _parsed(text: str) -> dict[str, Any] | None:
+    """One line of JSON in the script's own shape. Anything else was not said by it."""
+    lines = [one for one in text.split("\n") if one]
+    try:
+        answer = json.loads(lines[0]) if len(lines) == 1 else None
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(answer, dict) or not isinstance(answer.get("raised", []), list):
+        return None
+    try:
+        return answer | {name: read(answer[name]) for name in ("returned", "args", "kwargs") if name in answer}
+    except Unsound:
+        return None
+
+
+def compared(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
+    """What the script's record shows of the case. `foreign`: the third-party module that the call's import lacks."""
+    if "missing" in answer:
+        return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
+    if "raised" in answer:
+        return _raised(case, answer, foreign)
+    if case.raises is not None:
+        return Outcomes.FAILED, "did not raise", f"returned {shown(answer.get('returned'))}"
+    if "returned" not in answer:
+        return Outcomes.FAILED, "no answer", "the answer is not one"
+    if not equal(case.returns, answer["returned"]):
+        return Outcomes.FAILED, "returned", f"returned {shown(answer.get('returned'))}"
+    return _left_alone(case, answer)
+
+
+def _raised(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outcomes, str, str]:
+    lineage = [str(one) for one in answer["raised"]]
+    expected = case.raises is not None and answer.get("stage") != "import" and _is_one(case, lineage)
+    if foreign and not expected:
+        return Outcomes.UNJUDGED, f"module {foreign}", f"module {foreign} is not installed"
+    what = f"raised {lineage[0] if lineage else '?'}: {answer.get('text', '')}"
+    if lineage[:1] == ["builtins.MemoryError"] and case.raises is None:
+        return Outcomes.FAILED, "memory", what
+    if answer.get("stage") == "import":
+        return Outcomes.FAILED, "import", what
+    if case.raises is None:
+        return Outcomes.FAILED, "raised", what
+    if not expected:
+        return Outcomes.FAILED, "raised another error", what
+    return _left_alone(case, answer)
+
+
+def _foreign(case: CallCase, bench: Bench, module: str) -> str:
+    """The third-party module that the call's own import lacks, or ""."""
+    if is_node(case.call):
+        return node.foreign(f"Cannot find package '{module}'")
+    return bench.foreign(f"No module named '{module}'")
+
+
+def _is_one(case: CallCase, lineage: list[str]) -> bool:
+    """The class or one of its bases, also as `package.module:Class`; a built-in name means the built-in class."""
+    name = (case.raises or "").replace(":", ".")
+    if "." in name or is_node(case.call):
+        return name in lineage
+    if isinstance(getattr(builtins, name, None), type):
+        return f"builtins.{name}" in lineage
+    return any(one.rpartition(".")[2] == name for one in lineage)
+
+
+def _left_alone(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
+    after = list(case.args if case.args_after is None else case.args_after)
+    if not equal(after, answer.get("args")):
+        kind = "arguments changed" if case.args_after is None else "arguments after"
+        return Outcomes.FAILED, kind, f"the arguments are {shown(answer.get('args'))} after the call"
+    if not equal(dict(case.kwargs), answer.get("kwargs")):
+        return Outcomes.FAILED, "arguments changed", f"the arguments are {shown(answer.get('kwargs'))} after the call"
+    return Outcomes.PASSED, "", ""

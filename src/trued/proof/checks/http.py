@@ -1,0 +1,226 @@
+"""Exchanges with the server of the contract: spoken here, in the engine's process, and compared here as data."""
+
+import asyncio
+import contextlib
+import http.client
+import json
+import re
+import shlex
+import socket
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+from urllib.parse import quote
+
+from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
+from trued.proof.checks.programs import foreign, lacking, resolved, uninstalled
+from trued.proof.checks.values import MOST_ANSWERED, equal, flaw, parsed, size_flaw
+from trued.proof.room.bench import Bench, told
+from trued.proof.room.clean_room import scratch
+from trued.proof.room.services import beside
+from trued.protocols import Ran, Serving
+
+SERVER_OUTPUT = 16 * 2**20
+LOOK_S = 0.05  # between two looks whether the server is up
+ANSWER_S = 5.0  # for one answer while it comes up
+FINAL_S = 3.0  # a server that says so long that there is no such page will not change its mind
+FINAL = (404, 405, 410, 501)
+ASCII = "".join(map(chr, range(33, 127)))  # in a path: as it was written, escapes and all
+_METHOD = re.compile(r"[A-Za-z][A-Za-z-]{0,30}")
+_HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said to one request."""
+
+    status: int
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class NoAnswer(Exception):
+    """The connection ended, or what came over it is no answer."""
+
+
+def request_flaw(case: HttpCase) -> str:
+    """Why the exchange cannot be tried at all, or ""."""
+    asked = case.http
+    if not _METHOD.fullmatch(asked.method):
+        return f"{asked.method[:50]!a} is no method"
+    if not asked.path.startswith("/") or asked.path.startswith("//") or re.search(r"[\x00-\x20\x7f]", asked.path):
+        return f"{asked.path[:200]!a} is no path of the server"
+    for name, value in asked.headers.items():
+        if not _HEADER.fullmatch(name) or re.search(r"[\r\n\0]|[^\x00-\xff]", value):
+            return f"{name[:50]!a} is no header that can be sent"
+    if re.search("[\ud800-\udfff]", f"{asked.path}{asked.body}{case.body or ''}"):
+        return "it holds half of a character (a lone surrogate)"
+    if not case.setup and not case.model_fields_set & {"status", "json_", "body", "headers"}:
+        return "it expects nothing"
+    if why := flaw(case.json_):
+        return f"json: {why}"
+    return size_flaw(asked.body, case.body, case.json_)
+
+
+# -- the server --------------------------------------------------------------------------------------------------------
+
+
+@asynccontextmanager
+async def server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
+    """A fresh one, as the contract says; `within_s` is all the time that it may have."""
+    serve = bench.serve
+    assert serve is not None  # noqa: S101  (whoever asks has looked)
+    with scratch(bench.room, {}) as folder:
+        argv = [one.replace("{files}", str(folder)) for one in resolved(serve.command, bench)]
+        command = replace(bench.command(argv, within_s=within_s), output_bytes=SERVER_OUTPUT)
+        command = beside(command, bench.services, telling=-1) if bench.services else command
+        async with bench.workspace.serving(command, serve.port_env) as serving:
+            yield serving
+
+
+async def up(serving: Serving, ready: Ready) -> str:
+    """ "" when the server is up, else why not: "gone", "time" or the status that it insists on."""
+    until, insisting = time.monotonic() + ready.within_s, 0.0
+    asked = HttpRequest(path=ready.path)
+    why = "time"
+    while time.monotonic() < until and not serving.gone():
+        with contextlib.suppress(NoAnswer, TimeoutError):
+            answer = await ask(serving, asked, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
+            if ready.status in (None, answer.status):
+                return ""
+            insisting = insisting or time.monotonic()
+            why = f"answers {answer.status} at {ready.path}"
+            if answer.status in FINAL and time.monotonic() - insisting > FINAL_S:
+                return why
+        await asyncio.sleep(LOOK_S)
+    return "gone" if serving.gone() else why
+
+
+def not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
+    """Is it the project that has no server, or the environment?"""
+    assert bench.serve is not None  # noqa: S101
+    argv = bench.serve.command
+    program, error = argv[0], told(ran.stderr[-3000:].decode("utf-8", "replace"))
+    detail = _down(why, bench.serve, ran, error)
+    if uninstalled(program, bench):
+        return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
+    if lacking(argv, bench, error.strip()):
+        return Outcomes.MISSING, "missing", detail
+    if module := foreign(error, bench):
+        return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
+    return Outcomes.FAILED, "time" if why == "time" else "server", detail
+
+
+def _down(why: str, serve: Serve, ran: Ran, error: str) -> str:
+    """One sentence, and the last words of the server where it had any."""
+    named = f"the server `{shlex.join(serve.command)}`"
+    if why == "gone":
+        said = f"{named} ended with {ran.exit_code} before it answered"
+    elif why == "time":
+        said = f"{named} did not answer at {serve.ready.path} within {serve.ready.within_s:g} s"
+    else:
+        said = f"{named} {why}, not {serve.ready.status}"
+    last = error.strip()[-600:]
+    return f"{said}: {last}" if last else said
+
+
+# -- one exchange ------------------------------------------------------------------------------------------------------
+
+
+async def ask(serving: Serving, request: HttpRequest, within_s: float) -> Answer:
+    """The answer to one request, or NoAnswer, or TimeoutError. Redirects are answers."""
+    connection = serving.connect()
+    connection.settimeout(within_s)
+    try:
+        return await asyncio.wait_for(asyncio.to_thread(_speak, connection, request, serving.port), within_s)
+    finally:
+        with contextlib.suppress(OSError):
+            connection.shutdown(socket.SHUT_RDWR)  # a thread that still waits is woken
+        connection.close()
+
+
+class _Over(http.client.HTTPConnection):
+    """HTTP over a connection that is there already."""
+
+    def __init__(self, connection: socket.socket, port: int) -> None:
+        super().__init__("127.0.0.1", port)
+        self._given = connection
+
+    def connect(self) -> None:
+        self.sock = self._given
+
+
+def _speak(connection: socket.socket, request: HttpRequest, port: int) -> Answer:
+    given = {name.lower() for name in request.headers}
+    body = request.body.encode()
+    over = _Over(connection, port)
+    try:
+        over.putrequest(
+            request.method.upper(),
+            quote(request.path, safe=ASCII),
+            skip_host="host" in given,
+            skip_accept_encoding="accept-encoding" in given,
+        )
+        for name, value in request.headers.items():
+            over.putheader(name, value.encode("latin-1"))
+        if "content-length" not in given and (body or request.method.upper() in ("POST", "PUT", "PATCH")):
+            over.putheader("Content-Length", str(len(body)))
+        if "connection" not in given:
+            over.putheader("Connection", "close")
+        over.endheaders(body or None)
+        said = over.getresponse()
+        answer = Answer(said.status, tuple(said.getheaders()), said.read(MOST_ANSWERED + 1))
+    except TimeoutError:
+        raise
+    except (http.client.HTTPException, OSError, ValueError) as error:
+        raise NoAnswer(f"{type(error).__name__}: {error}") from error
+    finally:
+        over.close()  # what is left of an answer that was broken off holds the connection, too
+    if len(answer.body) > MOST_ANSWERED:
+        raise NoAnswer(f"it is longer than {MOST_ANSWERED >> 20} MiB: not compared")
+    if said.length:
+        raise NoAnswer(f"{said.length} bytes of the answer are missing")
+    return answer
+
+
+async def tried(name: str, case: HttpCase, serving: Serving) -> Tried:
+    began = time.monotonic()
+    try:
+        outcome, kind, detail = compared(case, await ask(serving, case.http, case.within_s))
+    except TimeoutError:
+        outcome, kind, detail = Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
+    except NoAnswer as error:
+        outcome, kind, detail = Outcomes.FAILED, "no answer", str(error)
+    return Tried(id=name, outcome=outcome, kind=kind, detail=told(detail), seconds=time.monotonic() - began)
+
+
+def compared(case: HttpCase, answer: Answer) -> tuple[Outcomes, str, str]:
+    seen = f"status {answer.status}, body {answer.body[:400]!r}"
+    if case.status is not None and answer.status != case.status:
+        if answer.status == http.HTTPStatus.NOT_FOUND:
+            return Outcomes.MISSING, "missing", seen
+        return Outcomes.FAILED, "status", seen
+    lost = [name for name, value in case.headers.items() if value not in _values(answer, name)]
+    if lost:
+        listed = "; ".join(f"{name}: {value}" for name, value in answer.headers)
+        return Outcomes.FAILED, "header", f"{lost[0]} among {listed[:1500]}"
+    if case.body is not None and answer.body != case.body.encode():
+        return Outcomes.FAILED, "body", seen
+    if "json_" in case.model_fields_set and not _says(case.json_, answer.body):
+        return Outcomes.FAILED, "body", seen
+    return Outcomes.PASSED, "", ""
+
+
+def _values(answer: Answer, name: str) -> list[str]:
+    """Each by itself, and all in one line: both ways mean the same."""
+    each = [value.strip() for other, value in answer.headers if other.lower() == name.lower()]
+    return [*each, ", ".join(each)] if each else []
+
+
+def _says(expected: Any, body: bytes) -> bool:
+    try:
+        return equal(expected, parsed(json.loads(body)))
+    except (ValueError, RecursionError):
+        return False

@@ -1,0 +1,117 @@
+"""What a head printed, on its way to agents: all of it passes here, and what quotes something held out goes no further.
+
+Rooms hold nothing held out to begin with; this is the second lock, for what a head came to know in some other way.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from trued.model import BrowserCheck, CallCase, Case, Check, Contract, ExamplesCheck, HttpCase, Judged, RunCase
+from trued.proof.commit_texts import texts
+from trued.proof.gaps import holds_out
+from trued.proof.room.held_out_tests import hidden
+from trued.protocols import Tell, Workspace
+from trued.support.redaction import forms
+
+WITHHELD = "what it printed is withheld: it may quote something that is held out"
+SHORTEST = 8  # characters: a shorter value stands in many a text by chance
+LINE = 16  # of a held-out file that stands for it; shorter ones are brackets, calls and single words
+MOST_LINES = 20_000  # of held-out files that are looked for
+_IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
+_LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
+
+
+def nobody(kind: str, /, **data: object) -> None:
+    """For callers who keep no record."""
+
+
+class Scanner:
+    """Looks through what one commit's code printed for what this contract holds out."""
+
+    def __init__(self, workspace: Workspace, contract: Contract, commit: str, tell: Tell = nobody) -> None:
+        self.workspace, self.contract, self.commit, self.tell = workspace, contract, commit, tell
+        self._sought: Mapping[str, str] | None = None
+        self._open: list[str] | None = None
+
+    async def __call__(self, text: str, about: str) -> str:
+        """The text; or one fixed sentence in its place, which is an event on the record, too."""
+        if not text or not await self._quotes(text):
+            return text
+        self.tell("withheld", about=about)
+        return WITHHELD
+
+    async def judged(self, one: Judged) -> Judged:
+        """With gaps that may be told. Its reasons are for people and stay as they are."""
+        gaps = []
+        for gap in one.gaps:
+            what = await self(gap.what, f"why {one.id} fails")
+            gaps.append(gap if what == gap.what else gap.model_copy(update={"what": f"{one.id}: {what}"}))
+        return one.model_copy(update={"gaps": tuple(dict.fromkeys(gaps))}) if gaps != list(one.gaps) else one
+
+    async def _quotes(self, text: str) -> bool:
+        if self._sought is None:
+            self._sought = {form: value for value in sought(self.contract) for form in forms(value)}
+        found = {value for form, value in self._sought.items() if form in text}
+        return any([not await self._readable(value) for value in found])
+
+    async def _readable(self, value: str) -> bool:
+        """Does it stand where everybody can read it: in the user's words, on the base, or in the commit itself?"""
+        if self._open is None:
+            words = [*(one.text for one in self.contract.requirements), *self.contract.interface]
+            for commit in {self.contract.base: None, self.commit: None}:
+                there = await texts(self.workspace, commit)
+                paths = "\n".join(there)
+                words += [paths, paths.replace("/", "."), *there.values()]  # modules are named by dots
+            self._open = words
+        return any(value in one for one in self._open)
+
+
+def sought(contract: Contract) -> set[str]:
+    """Values and lines that nobody but the engine may know."""
+    if not contract.held_out:
+        return set()
+    checks = [check for one in contract.requirements for check in one.checks if holds_out(contract, check)]
+    values = {value.strip() for check in checks for value in _values(check)}
+    values |= set(_lines(hidden(contract).values()))
+    return {value for value in values if len(value) >= SHORTEST}
+
+
+def _values(check: Check) -> Iterator[str]:
+    if isinstance(check, BrowserCheck):
+        yield from _texts([*check.sees, *check.hides, *check.tree])
+    elif isinstance(check, ExamplesCheck):
+        for case in check.cases:
+            yield from _texts(_data(case))
+
+
+def _data(case: Case) -> list[Any]:
+    """Inputs and expected results; names of entry points are for everybody."""
+    if isinstance(case, CallCase):
+        return [*case.args, case.kwargs, case.returns, list(case.args_after or ())]
+    if isinstance(case, RunCase):
+        return [*case.run[1:], case.files, case.stdin, case.stdout, case.stdout_json]
+    assert isinstance(case, HttpCase)  # noqa: S101  (there are three kinds)
+    return [case.http.path, case.http.body, case.body, case.json_]
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):  # its keys are shapes, which both sides must know
+        for item in value.values():
+            yield from _texts(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            yield from _texts(item)
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        yield repr(value)
+
+
+def _lines(files: Iterable[bytes]) -> Iterator[str]:
+    """Of held-out files: lines that say something, and texts that are quoted in them."""
+    lines = [line.strip() for one in files if b"\0" not in one for line in one.decode("utf-8", "replace").splitlines()]
+    for line in lines[:MOST_LINES]:
+        if len(line) >= LINE and not _IMPORTS.match(line):
+            yield line
+        yield from (match[2].strip() for match in _LITERAL.finditer(line))

@@ -1,0 +1,251 @@
+"""What a command line starts: the project's own module, script or program, or something else. Nothing is run here.
+
+A case of an agent's may start the project and nothing else. So a command line is read as the interpreter would read it;
+what is not known to lead to a file of the project is refused.
+"""
+
+import json
+import re
+import shutil
+import sys
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.machinery import PathFinder
+from pathlib import PurePosixPath
+from typing import Any, Literal
+
+from trued.proof.checks.programs import is_python
+from trued.proof.room.bench import SYSTEM_PATH
+from trued.proof.room.dependencies import brings, declared, is_manifest
+
+NODE = ("node", "nodejs")
+# CPython's own letters: those that stand alone and change nothing of what is run, and those that take a value.
+_ALONE, _WITH_VALUE = frozenset("bBdEIOPqRsSuvx"), frozenset("WX")
+# Node has hundreds of options, some of which load code; these do not, and are what people write.
+_NODE_OPTION = re.compile(
+    r"--(?:no-warnings|no-deprecation|enable-source-maps|experimental-strip-types|experimental-vm-modules|use-strict"
+    r"|trace-warnings|trace-uncaught|stack-trace-limit=\d+|max-old-space-size=\d+|unhandled-rejections=[a-z-]+)"
+)
+# Others that run a file of the project, and the word that must stand before it.
+_OTHERS = {"ruby": "", "perl": "", "php": "", "tsx": "", "ts-node": "", "bun": "", "deno": "run", "go": "run"}
+_CARGO = ("cargo", "run")
+_MODULE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*")
+_SCRIPTS = ("setup.py", "setup.cfg")
+_ROOTS = ("src", "lib", "python")  # folders that modules are imported from, beside the root
+_INSTALLED = ("site-packages", "dist-packages")
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the user's words and the base name."""
+
+    words: str
+    base: Mapping[str, str] = field(default_factory=dict)  # path → text
+
+    def said(self, name: str) -> bool:
+        return _has(self.words, name)
+
+    def there(self, name: str) -> bool:
+        return any(_has(text, name) for text in (*self.base.values(), *self.base))
+
+    def names(self, name: str) -> bool:
+        return self.said(name) or self.there(name)
+
+
+def _has(text: str, name: str) -> bool:
+    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text) is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """What a command line starts, by its grammar alone."""
+
+    kind: Literal["module", "script", "program", "nothing"]
+    name: str = ""
+    words: int = 1  # how many words of the line say so
+    why: str = ""  # why it is nothing of a project
+
+
+def launched(line: Sequence[str]) -> Launch:
+    """The module, script or program that the line starts; kind "nothing", and why, where it brings its own code."""
+    if not line or not line[0]:
+        return Launch("nothing", words=0, why="the command line is empty")
+    program, *rest = line
+    if is_python(program):
+        return _python(rest)
+    if program in NODE:
+        options = next((place for place, one in enumerate(rest) if not _NODE_OPTION.fullmatch(one)), len(rest))
+        return _script(program, rest, options)
+    if program in _OTHERS:
+        before = _OTHERS[program]
+        named = bool(before) and rest[:1] == [before]
+        if before and not named:
+            return _nothing(f"{program} without `{before}` starts no file of the project")
+        return _script(program, rest, int(named or rest[:1] == ["run"]))
+    if (program, *rest[:1]) == _CARGO:
+        stray = next((one for one in rest[1:] if one not in ("-q", "--quiet")), "--")
+        return Launch("program", "cargo run", 2) if stray == "--" else _nothing(f"`cargo run {stray}` is not read here")
+    return Launch("program", program)
+
+
+def _nothing(why: str) -> Launch:
+    return Launch("nothing", why=why)
+
+
+def _python(rest: Sequence[str]) -> Launch:
+    """CPython reads letters one by one: `-Ic` is `-I -c`, and `-mkit` is `-m kit`."""
+    place = 0
+    while place < len(rest) and rest[place].startswith("-") and rest[place] != "-":
+        letters, place = rest[place][1:], place + 1
+        if letters.startswith("-"):
+            return _nothing(f"the option {rest[place - 1]} of Python is not read here")
+        for at, letter in enumerate(letters):
+            if letter in _ALONE:
+                continue
+            value = letters[at + 1 :]
+            if letter == "c":
+                return _nothing("it brings code of its own in the command line")
+            if letter not in _WITH_VALUE and letter != "m":
+                return _nothing(f"the option -{letter} of Python starts nothing of the project")
+            if not value:
+                value, place = next(iter(rest[place:]), ""), place + 1
+            if letter == "m":
+                fits = _MODULE.fullmatch(value)
+                return Launch("module", value, 1 + place) if fits else _nothing(f"-m {value[:80]} names no module")
+            break
+    return _script("python", rest, place)
+
+
+def _script(program: str, rest: Sequence[str], place: int) -> Launch:
+    name = next(iter(rest[place:]), "")
+    if name in ("", "-"):
+        return _nothing("it brings code of its own on stdin")
+    if name.startswith("-"):
+        return _nothing(f"the option {name[:80]} of {program} may bring code of its own")
+    return Launch("script", name, 2 + place)
+
+
+# -- is it the project's? ----------------------------------------------------------------------------------------------
+
+
+def outside(line: Sequence[str], known: Known) -> str:
+    """Why the command line starts something else than the project, or ""."""
+    found = launched(line)
+    if found.kind == "nothing":
+        return found.why
+    if found.kind == "module":
+        return outside_module(found.name, known)
+    if found.kind == "script" or "/" in found.name:
+        return outside_path(found.name, known)
+    if found.name == " ".join(_CARGO) or found.name in _scripts(known.base):
+        return ""
+    if known.said(found.name) and not _of_the_machine(found.name):
+        return ""
+    return f"it starts {found.name}, which is no part of the project"
+
+
+def serves(line: Sequence[str], known: Known) -> str:
+    """Why the command line of a server starts neither the project nor what the project is served with, or ""."""
+    why, found = outside(line, known), launched(line)
+    if not why or found.kind not in ("module", "program") or "/" in found.name:
+        return why
+    top = found.name.split(".")[0]
+    if top in _dependencies(known.base) or (found.kind == "program" and _npm(line)):
+        return ""
+    said = known.said(top) and top not in sys.stdlib_module_names
+    return "" if said and shutil.which(top, path=SYSTEM_PATH) is None else why
+
+
+def _npm(line: Sequence[str]) -> bool:
+    """A script that the project's own manifest names."""
+    return tuple(line) == ("npm", "start") or (len(line) == 3 and tuple(line[:2]) == ("npm", "run"))
+
+
+def outside_module(name: str, known: Known) -> str:
+    """Why a Python module is none of the project's, or "". One that is not there yet must be missing everywhere."""
+    top = name.split(".")[0]
+    if any(_holds(path, top, known.base) for path in known.base):
+        return ""
+    if top in sys.stdlib_module_names:
+        return f"{name} is Python's own, and nothing of the project"
+    if top in _dependencies(known.base) or _installed(top):
+        return f"{name} is somebody else's package, and nothing of the project"
+    return ""
+
+
+def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
+    """Is this file of the base the module, or one of it? One inside another package is no module of that name."""
+    parts = PurePosixPath(path).parts
+    for at, part in enumerate(parts):
+        if part == f"{top}.py" or (part == top and at + 1 < len(parts)):
+            root = "/".join(parts[:at])
+            return root in ("", *_ROOTS) or (top not in sys.stdlib_module_names and f"{root}/__init__.py" not in base)
+    return False
+
+
+def outside_path(name: str, known: Known) -> str:
+    """Why a path leads to no file of the project, or ""."""
+    if "{files}" in name:
+        return "it brings code of its own in a file"
+    path = PurePosixPath(name)
+    if name.startswith(("/", "~")) or ".." in path.parts or ":" in name or "\\" in name:
+        return f"{name[:80]} is outside the project"
+    if str(path) in known.base:
+        return ""
+    strange = [one for one in path.parts if one == "node_modules" or one.startswith(".")]
+    return f"{name[:80]} is no file of the project" if strange else ""
+
+
+def _of_the_machine(program: str) -> bool:
+    return shutil.which(program) is not None or shutil.which(program, path=SYSTEM_PATH) is not None
+
+
+def _installed(top: str) -> bool:
+    """Does the engine's own interpreter have a package of that name?"""
+    try:
+        spec = PathFinder.find_spec(top)
+    except (ImportError, ValueError):
+        return False
+    places = [spec.origin or "", *(spec.submodule_search_locations or ())] if spec else []
+    return any(part in _INSTALLED for place in places for part in PurePosixPath(place).parts)
+
+
+def _dependencies(base: Mapping[str, str]) -> "_Brought":
+    return _Brought(tuple(declared({path: text for path, text in base.items() if is_manifest(path)}).names))
+
+
+@dataclass(frozen=True, slots=True)
+class _Brought:
+    """Modules of the packages that a manifest declares."""
+
+    packages: tuple[str, ...]
+
+    def __contains__(self, module: object) -> bool:
+        return isinstance(module, str) and any(brings(name, module) for name in self.packages)
+
+
+def _scripts(base: Mapping[str, str]) -> set[str]:
+    """Programs that the project's own manifest makes."""
+    return {name for path, text in base.items() for name in _made_by(path, text)}
+
+
+def _made_by(path: str, text: str) -> Iterator[str]:
+    try:
+        if path == "pyproject.toml":
+            data = tomllib.loads(text)
+            project, poetry = _table(data, "project"), _table(_table(data, "tool"), "poetry")
+            yield from (*_table(project, "scripts"), *_table(project, "gui-scripts"), *_table(poetry, "scripts"))
+        elif path == "package.json":
+            data = json.loads(text)
+            made = data.get("bin") if isinstance(data, dict) else None
+            yield from made if isinstance(made, dict) else [str(data["name"])] if isinstance(made, str) else []
+        elif path in _SCRIPTS and "console_scripts" in text:
+            yield from re.findall(r"""(?m)^[\s"'\[]*([\w.-]+)\s*=\s*[\w.]+:[\w.]+""", text)
+    except (ValueError, KeyError, RecursionError):
+        return
+
+
+def _table(data: Any, name: str) -> dict[str, Any]:
+    found = data.get(name) if isinstance(data, dict) else None
+    return found if isinstance(found, dict) else {}

@@ -1,0 +1,197 @@
+"""Facts that outlive a verification: of bases, so that they need not be taken anew, and the worst of every head."""
+
+import contextlib
+import hashlib
+import json
+import secrets
+import shutil
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from trued.errors import StateFailed
+from trued.model import Contract, Evidence, Outcomes, Requirement
+from trued.proof.case_status import full_name
+from trued.proof.contract import contract_hash
+from trued.proof.gaps import holds_out
+from trued.proof.room.bench import check_hash
+from trued.support import atomic_files as durable
+
+FOLDER = "facts"
+FORM = 1  # of these files; another one is not read
+MOST = 12  # failing facts of one head that are kept: enough to say how it failed
+MOST_BYTES = 256 * 2**20
+BASES = 200  # whose facts are kept
+_FAILING = (Outcomes.FAILED, Outcomes.MISSING)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is known of a head from earlier: it stands, whatever is seen now."""
+
+    evidence: tuple[Evidence, ...] = ()
+    order_bound: frozenset[str] = frozenset()  # guards that failed on the base in the same way
+
+
+class Baseline:
+    """Below the state folder; with None nothing is kept. What cannot be read is taken anew."""
+
+    def __init__(self, home: Path | None) -> None:
+        self.folder = home / FOLDER if home else None
+
+    # -- bases ------------------------------------------------------------------------------------------------------
+
+    def of_base(self, contract: Contract, tree: str, level: str) -> tuple[Evidence, ...]:
+        """The same checks, on the same tree, with the same interpreter: what they showed then."""
+        found = self._read("base", _base_name(contract, tree, level))
+        evidence = _evidence(found.get("evidence", ())) if found else ()
+        if {one.check for one in evidence} != _checks(contract.every):
+            return ()
+        if not all(self.shown(contract, tree, level, name) for name in kept_names(evidence)):
+            return ()  # without their pictures they would be told, and not shown
+        return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
+
+    def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
+        """Unless the machine was at fault for something in them: that may be gone the next time."""
+        if any(
+            one.outcome is Outcomes.UNJUDGED and not one.kind.startswith("module ")
+            for each in facts
+            for one in each.tried
+        ):
+            return False
+        once = {(one.check, one.turn): one for one in facts}  # of several requirements with one check
+        self._write("base", _base_name(contract, tree, level), {"evidence": [_plain(one) for one in once.values()]})
+        self._forget_oldest()
+        return True
+
+    def show(self, contract: Contract, tree: str, level: str, content: bytes) -> None:
+        """Keep a picture or a recording beside the facts that it belongs to."""
+        if self.folder is not None:
+            folder = self.folder / "base" / _base_name(contract, tree, level)
+            _made(folder)
+            durable.write(folder / hashlib.sha256(content).hexdigest(), content, sync=False)
+
+    def shown(self, contract: Contract, tree: str, level: str, name: str) -> bytes:
+        """What was kept beside the facts, or nothing."""
+        if self.folder is None:
+            return b""
+        try:
+            content = (self.folder / "base" / _base_name(contract, tree, level) / name).read_bytes()
+        except OSError:
+            return b""
+        return content if hashlib.sha256(content).hexdigest() == name else b""
+
+    # -- heads ------------------------------------------------------------------------------------------------------
+
+    def of_head(self, contract: Contract, tree: str, level: str) -> Kept:
+        found = self._read("head", _head_name(contract, tree, level))
+        if not found:
+            return Kept()
+        return Kept(_evidence(found.get("evidence", ())), frozenset(map(str, found.get("order_bound", ()))))
+
+    def keep_head(
+        self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
+    ) -> None:
+        """Only what failed: that is the worst, and nothing that passes later can mend it."""
+        before = self.of_head(contract, tree, level)
+        known = {one.id for one in before.evidence}
+        checks = _checks(contract.every)
+        failing = [one for one in facts if one.check in checks and one.id not in known and _failed(one, order_bound)]
+        if not failing or len(before.evidence) >= MOST:
+            return
+        kept = [*before.evidence, *failing][:MOST]
+        content = {"evidence": [_plain(one) for one in kept], "order_bound": sorted(before.order_bound | order_bound)}
+        self._write("head", _head_name(contract, tree, level), content)
+
+    # -- files ------------------------------------------------------------------------------------------------------
+
+    def _forget_oldest(self) -> None:
+        """Of bases, which can be looked at again. What a head did wrong is never forgotten."""
+        if self.folder is None:
+            return
+        with contextlib.suppress(OSError):  # another verification may be at it
+            files = sorted((self.folder / "base").glob("*.json"), key=lambda file: file.stat().st_mtime)
+            for file in files[:-BASES]:
+                file.unlink(missing_ok=True)
+                shutil.rmtree(file.with_suffix(""), ignore_errors=True)
+
+    def _read(self, kind: str, name: str) -> dict[str, Any]:
+        if self.folder is None:
+            return {}
+        file = self.folder / kind / f"{name}.json"
+        try:
+            if file.stat().st_size > MOST_BYTES:
+                return {}
+            found = json.loads(file.read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) and found.get("form") == FORM else {}
+
+    def _write(self, kind: str, name: str, content: dict[str, Any]) -> None:
+        if self.folder is None:
+            return
+        folder = self.folder / kind
+        _made(folder)
+        durable.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
+
+
+def kept_names(evidence: Iterable[Evidence]) -> set[str]:
+    """Hashes of all that was kept for people."""
+    return {name for one in evidence for name in one.artifacts.values()}
+
+
+def _made(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise StateFailed(f"cannot write {folder}: {error.strerror}; free space or make it writable") from error
+
+
+def _checks(requirements: Iterable[Requirement]) -> set[str]:
+    return {check_hash(check) for one in requirements for check in one.checks if check.kind != "manual"}
+
+
+def _owners(contract: Contract, check: str) -> list[Requirement]:
+    return [one for one in contract.every if check in _checks((one,))]
+
+
+def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
+    held_out = any(holds_out(contract, check) for check in owner.checks if check_hash(check) == one.check)
+    update = {"id": secrets.token_hex(6), "requirement": owner.id, "commit": contract.base, "held_out": held_out}
+    return one.model_copy(update=update)
+
+
+def _failed(fact: Evidence, order_bound: frozenset[str]) -> bool:
+    return any(
+        one.outcome in _FAILING and full_name(fact.kind, fact.check, one.id) not in order_bound for one in fact.tried
+    )
+
+
+def _plain(one: Evidence) -> dict[str, Any]:
+    return one.model_dump(mode="json")
+
+
+def _evidence(found: Any) -> tuple[Evidence, ...]:
+    try:
+        return tuple(Evidence.model_validate(one) for one in found)
+    except (ValidationError, TypeError):
+        return ()
+
+
+def _base_name(contract: Contract, tree: str, level: str) -> str:
+    """All that decides what a check shows on the base; not whose words they are, or who may read them."""
+    data = contract.model_dump(mode="json", include={"environment", "frozen", "serve", "carried", "interpreter"})
+    alone = ["each check finds its own files alone"] if contract.carried else []  # facts from before that do not fit
+    return _name([tree, level, sorted(_checks(contract.every)), data, *alone])
+
+
+def _head_name(contract: Contract, tree: str, level: str) -> str:
+    return _name([tree, level, contract_hash(contract)])
+
+
+def _name(parts: list[Any]) -> str:
+    text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:40]

@@ -1,0 +1,84 @@
+"""Which objections the engine runs, and how many of them: it answers about entry points and requirements, no more."""
+
+from collections.abc import Sequence
+
+from trued.model import Case, Contract, ExamplesCheck, Finding
+from trued.proof.commit_texts import texts
+from trued.proof.entry_points import Known
+from trued.proof.room.bench import check_hash
+from trued.proof.vacuous_cases import declares, entry, not_the_projects, side_door
+from trued.protocols import Workspace
+
+A_ROUND = 12  # new cases of one role in one round: more than any reviewer has written in earnest
+A_DOOR = 3  # … of which about one requirement and one entry point: enough to show a mistake, too few to read by
+A_RUN = 40  # cases of one role in a whole run
+
+
+def unrun(finding: Finding, why: str) -> Finding:
+    """The objection without its case: it is nothing that the engine ran, and disputes all the same."""
+    where = f"{finding.where}; " if finding.where else ""
+    return finding.model_copy(update={"case": None, "where": f"{where}not run: {why}"})
+
+
+class Ration:
+    """How many cases of each role are run in this round and in the whole run. What was run before may be run again."""
+
+    def __init__(self, before: set[tuple[str, str]]) -> None:
+        """`before`: role and case of what was run in this run; it grows."""
+        self.before, self.known = before, frozenset(before)
+        self.doors: dict[tuple[str, str, str], set[str]] = {}
+
+    def allowed(self, finding: Finding, role: str) -> Finding:
+        """The objection as it is, or without its case where there were too many."""
+        if finding.case is None:
+            return finding
+        name = check_hash(ExamplesCheck(cases=(finding.case,)))
+        door = self.doors.setdefault((role, finding.requirement, entry(finding.case)), set())
+        if (role, name) in self.known or name in door:
+            return finding
+        if why := self._too_many(role, name, door):
+            return unrun(finding, why)
+        door.add(name)
+        self.before.add((role, name))
+        return finding
+
+    def _too_many(self, role: str, name: str, door: set[str]) -> str:
+        mine = {case for who, case in self.before if who == role}
+        new = {case for case in mine if (role, case) not in self.known}
+        if len(door) >= A_DOOR:
+            return f"more than {A_DOOR} about one requirement and entry point in one round"
+        if name in new:
+            return ""  # the same case about another requirement
+        if len(new) >= A_ROUND:
+            return f"more than {A_ROUND} in one round"
+        return f"more than {A_RUN} in one run" if len(mine) >= A_RUN else ""
+
+
+async def sifted(
+    workspace: Workspace, contract: Contract, objections: Sequence[Finding]
+) -> tuple[list[Finding], list[tuple[Finding, str]]]:
+    """Those whose case may be run, and the others with the reason."""
+    words = "\n".join((*(one.text for one in contract.requirements), *contract.interface))
+    known: Known | None = None
+    may, others = list[Finding](), list[tuple[Finding, str]]()
+    for one in objections:
+        assert one.case is not None  # noqa: S101  (that is how they were chosen)
+        why = inadmissible(one.case, contract, Known(words))
+        if why:
+            known = known or Known(words, await texts(workspace, contract.base))  # read only where it is needed
+            why = inadmissible(one.case, contract, known)
+        if why:
+            others.append((one, why))
+        else:
+            may.append(one)
+    return may, others
+
+
+def inadmissible(case: Case, contract: Contract, known: Known) -> str:
+    """Why the engine does not run it, or "". A case is about an entry point that interface, user's words or base name,
+    and brings no code of its own: a head's back door is asked nothing."""
+    if why := not_the_projects(case, known):
+        return why
+    if any(declares(line, case) for line in contract.interface) or not side_door(case, contract.interface, known):
+        return ""
+    return f"{entry(case)} is no entry point that interface, words or base name"

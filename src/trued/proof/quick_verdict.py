@@ -1,0 +1,26 @@
+"""A quick verdict: every check once. It can refute; what it shows is `tested` at most, and nobody's word lifts it."""
+
+from collections.abc import Sequence
+
+from trued.model import Evidence, Grade, Judged
+from trued.proof.case_status import GREEN_TURNS
+
+TURNS = 1
+CEILING = Grade.TESTED
+LEFT_OUT = (
+    "quick: every check was run once on the head; a second time, in another order, on another date, host and HOME, "
+    f"was left out, so that nothing is better than {CEILING}: verify without --quick"
+)
+
+
+def counted_again(facts: Sequence[Evidence]) -> list[Evidence]:
+    """For the judge, who asks for two turns: the one that there was stands for both. Only below the ceiling."""
+    return [one for _ in range(GREEN_TURNS // TURNS) for one in facts]
+
+
+def lowered(judged: Judged) -> Judged:
+    """Never above the ceiling, and never finished but for a person's word: one who hurries is not asked for it."""
+    update: dict[str, object] = {"holds": False, "lacks": ""}
+    if judged.grade.rank > CEILING.rank:
+        update |= {"grade": CEILING, "why": (f"quick: run once, not twice ({judged.why[0]})", *judged.why[1:])}
+    return judged.model_copy(update=update)

@@ -1,0 +1,62 @@
+"""What tests that drive a page find in their room: a Chromium, a way to drive it, and a place for what is kept."""
+
+import importlib.util
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from trued.proof.room.interpreter import Interpreter
+
+DRIVER = ("playwright", "greenlet", "pyee", "typing_extensions")  # all that playwright needs, as far as it is there
+# By these names tools of other runners look for a browser.
+NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PATH")
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    chromium: str
+    folder: str  # of a short name: Chromium's sockets have one of at most 107 bytes
+    readable: tuple[str, ...] = ()
+    supplied: Mapping[str, str] = field(default_factory=dict)  # our own playwright, where the project has none
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def kept(self) -> Path:
+        return Path(self.folder) / "kept"
+
+    @property
+    def variables(self) -> dict[str, str]:
+        return {"TMPDIR": self.folder, **dict.fromkeys(NAMED, self.chromium)}
+
+
+@contextmanager
+def stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str, str]) -> Iterator[Stage]:
+    """For one run of one check."""
+    versions = {"playwright": f"{version('playwright')} (supplied by the engine)"} if supplied else {}
+    with TemporaryDirectory(prefix="trued-e2e-") as folder:
+        made = Stage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
+        made.kept.mkdir()
+        yield made
+
+
+def driver(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
+    """Our playwright for an interpreter that has none, and why it cannot be used."""
+    if "playwright" in interpreter.versions or any((Path(one) / "playwright").is_dir() for one in site):
+        return {}, ""
+    if interpreter.version[:2] != sys.version_info[:2]:
+        ours = ".".join(map(str, sys.version_info[:2]))
+        why = f"playwright is not installed in {interpreter.path}, and the engine's own needs Python {ours}"
+        return {}, f"{why}: let the project declare playwright among what its tests need"
+    return {name: place for name in DRIVER if (place := _place(name))}, ""
+
+
+def _place(name: str) -> str:
+    spec = importlib.util.find_spec(name)
+    if spec is None or not spec.origin:
+        return ""
+    origin = Path(spec.origin)
+    return str(origin.parent if origin.name == "__init__.py" else origin)

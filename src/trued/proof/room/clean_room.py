@@ -1,0 +1,461 @@
+"""A fresh checkout with the frozen files of the base grafted over it, ready to run checks in."""
+
+import base64
+import contextlib
+import hashlib
+import os
+import shutil
+import stat
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+
+from trued.errors import CannotJudge
+from trued.model import CommandCheck, Contract, TestsCheck
+from trued.proof.room import package_json as packagejson
+from trued.proof.room.bench import SYSTEM_PATH, Bench, nonce
+from trued.proof.room.frozen_files import (
+    among_tests,
+    holds_tests,
+    is_compiled,
+    is_configuration,
+    is_customizing,
+    is_test,
+    named_like_a_test,
+)
+from trued.proof.room.generated_files import generated
+from trued.proof.room.held_out_tests import folders
+from trued.proof.room.import_shadows import shadows
+from trued.proof.room.interpreter import Interpreter
+from trued.proof.room.node_modules import node_modules
+from trued.proof.room.preparation import prepared
+from trued.protocols import Workspace
+
+MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
+
+
+@dataclass(frozen=True, slots=True)
+class Graft:
+    """How a head's tests differ from the base's. Said, never held against it."""
+
+    restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
+    removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
+    added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
+    merged: tuple[str, ...] = ()  # scripts and settings of test runners in it are the base's, the rest is the head's
+    made_up: tuple[str, ...] = ()  # written by builds only, and put there for both sides
+    lacking: tuple[str, ...] = ()  # large files and submodules that are not here, in words
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Changes of the head that no check has seen."""
+        return frozenset((*self.restored, *self.removed, *self.added))
+
+
+@asynccontextmanager
+async def clean_room(
+    workspace: Workspace,
+    contract: Contract,
+    commit: str,
+    interpreter: Interpreter,
+    *,
+    over: Mapping[str, str] | None = None,
+    withheld: Mapping[str, str] | None = None,
+) -> AsyncIterator[tuple[Bench, Graft]]:
+    """A fresh checkout, ready to run checks in. Nothing that is held out lies in it.
+
+    `over` (path → base64) is laid over the commit for as long as the room lasts: never anything held out. `withheld`
+    are the contract's own test files, for those who take its checks: `laid` puts those of one check there while it
+    runs. Whoever opens a room for another purpose gives none, and no check that is run in it can reach one.
+    """
+    over, withheld = over or {}, withheld or {}
+    on_base = await workspace.blobs(contract.base)
+    here = on_base if commit == contract.base else await workspace.blobs(commit)
+    async with workspace.room(commit) as room:
+        graft = await _graft(workspace, contract, (on_base, here), room)
+        graft = _without_shadows(graft, contract, (on_base, here), room, interpreter)
+        manifests = await _manifests(workspace, contract, (on_base, here), room)
+        carried = {**manifests, **over}
+        for path in carried:
+            _lay(room, path, carried)
+        known = {*on_base, *here, *over, *withheld}
+        graft = replace(graft, made_up=await _made_up(workspace, contract, known, room))
+        packages, unpacked = await node_modules(workspace, contract)
+        if packages and not (room / "node_modules").exists():
+            (room / "node_modules").symlink_to(packages)
+        roots = _roots(room, contract.environment.path)
+        bench = Bench(
+            workspace=workspace,
+            base=contract.base,
+            commit=commit,
+            room=room,
+            interpreter=interpreter,
+            roots=roots,
+            variables=_variables(interpreter, roots, contract.environment.variables),
+            modules=_modules(known, contract.environment.path),
+            serve=contract.serve,
+            services=contract.environment.services,
+            plain=_variables(interpreter, _asked(room, contract), contract.environment.variables),
+        )
+        given = [path for path, blob in contract.frozen.items() if blob]
+        bench = replace(
+            bench,
+            carried=carried,
+            withheld=withheld,
+            folders=folders(contract) if withheld else {},
+            node_modules=str(packages or ""),
+            frozen={path: digest(room / path) for path in (*given, *carried)},
+            guarded=_guarded(contract, over),
+            settled=frozenset(_configuration(room)),
+        )
+        if contract.environment.prepare:
+            # the head's own code may run in it: what judges is looked at before, and put back after
+            bench = await prepared(bench, contract.environment.prepare)
+            await put_back(bench)
+        yield bench, replace(graft, merged=tuple(manifests), lacking=(*workspace.lacking(commit), *unpacked))
+
+
+async def _graft(
+    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+) -> Graft:
+    on_base, here = sides
+    frozen = contract.frozen
+    restored = [path for path, blob in frozen.items() if blob and here.get(path) != blob]
+    linked = [path for path in frozen if here.get(path) == frozen[path] and (room / path).is_symlink()]
+    strange = [path for path in here if frozen and path not in frozen]
+    surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
+    surplus += [path for path in strange if is_configuration(path) or among_tests(path) or _makes_package(path, frozen)]
+    surplus += [path for path in here if is_customizing(path) and path not in on_base]
+    surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
+    for path in surplus:
+        unlink_in(room, path)
+    if restored or linked:
+        async with workspace.room(contract.base) as original:
+            # the same bytes, but as the name of another file
+            restored += [path for path in linked if not (original / path).is_symlink()]
+            for path in restored:
+                copy_into(original, room, path)
+    added = [path for path in strange if is_test(path) and path not in surplus]
+    return Graft(tuple(restored), tuple(sorted(set(surplus))), tuple(added))
+
+
+def _runs_unasked(room: Path, path: str) -> bool:
+    """New tests that their runner would take along: in the same program (Go), or at all (scripts)."""
+    if path.endswith(".py") or not named_like_a_test(path):
+        return False
+    place = room / path
+    content = place.read_bytes() if place.is_file() and not place.is_symlink() else b""
+    return holds_tests(path, content)
+
+
+def _without_shadows(
+    graft: Graft,
+    contract: Contract,
+    sides: tuple[Mapping[str, str], Mapping[str, str]],
+    room: Path,
+    interpreter: Interpreter,
+) -> Graft:
+    """What a frozen test imports from elsewhere is not looked for in new files of the head."""
+    on_base, here = sides
+    tests = [path for path, blob in contract.frozen.items() if blob and path.endswith(".py") and is_test(path)]
+    added = [path for path in here if path not in on_base and path not in graft.removed]
+    if not tests or not added:
+        return graft
+    folders = {*(contract.environment.path or (".", "src")), *(str(PurePosixPath(one).parent) for one in tests)}
+    texts = {one: (room / one).read_text(errors="replace") for one in tests if (room / one).is_file()}
+    installed = {name.replace("-", "_") for name in interpreter.versions}
+    found = shadows(added, folders, texts, interpreter.standard | installed)
+    for path in found:
+        unlink_in(room, path)
+    return replace(graft, removed=tuple(sorted({*graft.removed, *found})))
+
+
+async def _manifests(
+    workspace: Workspace, contract: Contract, sides: tuple[Mapping[str, str], Mapping[str, str]], room: Path
+) -> dict[str, str]:
+    """package.json files that had to be brought together, as base64."""
+    on_base, here = sides
+    changed = [path for path in here if packagejson.is_manifest(path) and on_base.get(path) != here[path]]
+    found: dict[str, str] = {}
+    for path in changed if contract.frozen else []:
+        place = room / path
+        if contract.frozen.get(path) or place.is_symlink() or not place.is_file():
+            continue
+        before = await workspace.read(contract.base, path) if path in on_base else None
+        made = packagejson.merged(before, place.read_bytes())
+        if made is not None:
+            found[path] = base64.b64encode(made).decode()
+    return found
+
+
+async def _made_up(workspace: Workspace, contract: Contract, known: set[str], room: Path) -> tuple[str, ...]:
+    """Versions that a build would write, where nothing is built and neither commit has them."""
+    if contract.environment.prepare:
+        return ()
+    texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
+    files = generated(*(one.decode("utf-8", "replace") for one in texts))
+    absent = {path: content for path, content in files.items() if path not in known}
+    for path, content in absent.items():
+        _lay(room, path, {path: base64.b64encode(content.encode()).decode()})
+    return tuple(absent)
+
+
+def _makes_package(path: str, frozen: Mapping[str, str]) -> bool:
+    """A new `__init__.py` beside frozen tests changes how they are imported."""
+    folder, _, name = path.rpartition("/")
+    return name == "__init__.py" and any(one.rpartition("/")[0] == folder and is_test(one) for one in frozen)
+
+
+# -- writing into a room: the head may have left links in it, so no step follows one -----------------------------------
+
+
+def _real_folder(room: Path, parts: Iterable[str]) -> Path:
+    folder = room
+    for part in parts:
+        folder = folder / part
+        if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+            folder.unlink()
+        folder.mkdir(exist_ok=True)
+    return folder
+
+
+def clear(place: Path) -> None:
+    if place.is_dir() and not place.is_symlink():
+        shutil.rmtree(place)
+    else:
+        place.unlink(missing_ok=True)
+
+
+def copy_into(original: Path, room: Path, path: str) -> None:
+    pure = PurePosixPath(path)
+    place = _real_folder(room, pure.parts[:-1]) / pure.name
+    clear(place)
+    shutil.copy2(original / path, place, follow_symlinks=False)
+
+
+def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
+    """A file that is none of the commit's, over whatever is there."""
+    place = _place(room, path)
+    clear(place)
+    place.write_bytes(base64.b64decode(carried[path]))
+
+
+def unlink_in(room: Path, path: str) -> None:
+    folder = room
+    for part in PurePosixPath(path).parts[:-1]:
+        folder = folder / part
+        if folder.is_symlink():
+            return
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+        (room / path).unlink()
+
+
+@contextmanager
+def scratch(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
+    """A folder of a random name in the room, gone afterwards."""
+    folder = room / f".{nonce()[:12]}"
+    folder.mkdir()
+    try:
+        for name, content in files.items():
+            place = folder / name
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content.encode() if isinstance(content, str) else content)
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def planted(room: Path, name: str, content: str) -> Iterator[Path]:
+    """One file of the engine's in the room, gone afterwards."""
+    pure = PurePosixPath(name)
+    place = _real_folder(room, pure.parts[:-1]) / pure.name
+    with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
+        file.write(content)
+    try:
+        yield place
+    finally:
+        with contextlib.suppress(OSError):
+            place.unlink()
+
+
+@contextmanager
+def instead(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
+    """Files of the room with other words in them, and put back afterwards."""
+    originals = {room / path: (room / path).read_bytes() for path in contents}
+    try:
+        for path, content in contents.items():
+            (room / path).write_text(content)
+        yield
+    finally:
+        for place, original in originals.items():
+            place.write_bytes(original)
+
+
+# -- what must still be as it was when a run is over -------------------------------------------------------------------
+
+
+def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
+    """Code, and what a check names. Data beside tests may be written by them: it is only put back."""
+    checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
+    named = {name.removeprefix("./") for check in checks for name in check.files}
+    drivers = {path for path in contract.frozen if not among_tests(path)}
+    given = {path for path, blob in contract.frozen.items() if blob} | set(over)
+    return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
+
+
+def footprint(room: Path) -> frozenset[tuple[str, int, int]]:
+    """Which files there are, and when each was last touched by anybody: a clock that no program can set back."""
+    found = set()
+    for folder, _, names in os.walk(room):
+        for name in names:
+            with contextlib.suppress(OSError):
+                state = os.lstat(os.path.join(folder, name))  # noqa: PTH118  (many files, and a Path for each is slow)
+                found.add((f"{folder}/{name}", state.st_ino, state.st_ctime_ns))
+    return frozenset(found)
+
+
+def digest(place: Path) -> str:
+    """What a file holds now. The head may have put anything in its place: no link is followed, no pipe waited for."""
+    try:
+        if place.is_symlink():
+            return f"link {place.readlink()}"
+        with os.fdopen(os.open(place, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+            found = os.fstat(file.fileno())
+            if not stat.S_ISREG(found.st_mode):
+                return "no file"
+            return f"{found.st_size} {hashlib.sha256(file.read(MOST_BYTES)).hexdigest()}"
+    except OSError as error:
+        return f"unreadable: {error.strerror}"
+
+
+def meddled(bench: Bench) -> list[str]:
+    """Frozen code that the run itself changed."""
+    return [path for path in sorted(bench.guarded) if digest(bench.room / path) != bench.frozen.get(path)]
+
+
+async def put_back(bench: Bench) -> None:
+    """Before a check: frozen files as they were, and no test configuration that an earlier check left behind."""
+    for path in _configuration(bench.room) - bench.settled:
+        unlink_in(bench.room, path)
+    changed = [path for path, before in bench.frozen.items() if digest(bench.room / path) != before]
+    for path in bench.carried.keys() & set(changed):
+        _lay(bench.room, path, bench.carried)
+    if changed := [path for path in changed if path not in bench.carried]:
+        async with bench.workspace.room(bench.base) as original:
+            for path in changed:
+                copy_into(original, bench.room, path)
+
+
+@contextmanager
+def laid(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
+    """The bench with the held-out files of one check in its room, for as long as that check runs. Afterwards they are
+    gone, and what was there before is there again: so nothing else that is run in the room finds them."""
+    if not files:
+        yield bench
+        return
+    aside = bench.room.parent / f"aside-{nonce()[:12]}"
+    aside.mkdir(mode=0o700)
+    made = _missing_folders(bench.room, files)
+    moved = {path: aside / str(number) for number, path in enumerate(files)}
+    try:
+        for path, kept in moved.items():
+            _move(_place(bench.room, path), kept)
+            _lay(bench.room, path, files)
+        guarded = {path for path in files if path.endswith(".py") or path in named}
+        yield replace(
+            bench,
+            carried={**bench.carried, **files},
+            frozen={**bench.frozen, **{path: digest(bench.room / path) for path in files}},
+            guarded=frozenset({*bench.guarded, *guarded}),
+        )
+    finally:
+        _taken_out(bench.room, moved, made)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
+    """What cannot be taken out again ends the room's use: nobody runs anything beside it."""
+    try:
+        for path, kept in moved.items():
+            place = _place(room, path)
+            clear(place)
+            _move(kept, place)
+        for folder in made:
+            with contextlib.suppress(OSError):  # something else was left in it
+                folder.rmdir()
+    except OSError as error:
+        raise CannotJudge(f"tests of the contract could not be taken out of the room: {error.strerror}") from error
+
+
+def _place(room: Path, path: str) -> Path:
+    pure = PurePosixPath(path)
+    if pure.is_absolute() or ".." in pure.parts or not pure.parts:
+        raise CannotJudge(f"the contract brings a file {path!r} that lies in no checkout")
+    return _real_folder(room, pure.parts[:-1]) / pure.name
+
+
+def _move(place: Path, to: Path) -> None:
+    """Whatever it is: a file, a link, a folder; nothing where there is nothing."""
+    with contextlib.suppress(FileNotFoundError):
+        place.rename(to)
+
+
+def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
+    """Folders that laying these files makes, the innermost first."""
+    above = {folder for path in files for folder in PurePosixPath(path).parents if folder.parts}
+    return sorted((room / one for one in above if not (room / one).exists()), reverse=True)
+
+
+def left_behind(bench: Bench) -> list[str]:
+    """Held-out files that lie in the room though no check that names them is run."""
+    held = {path: _as_digest(content) for path, content in bench.withheld.items()}
+    return [path for path, name in held.items() if digest(bench.room / path) == name != bench.frozen.get(path)]
+
+
+def _as_digest(content: str) -> str:
+    data = base64.b64decode(content)
+    return f"{len(data)} {hashlib.sha256(data[:MOST_BYTES]).hexdigest()}"
+
+
+def _configuration(room: Path) -> set[str]:
+    found = set()
+    for folder, inside, names in os.walk(room):
+        inside[:] = [one for one in inside if one != "node_modules"]  # other people's packages have theirs
+        inner = PurePosixPath(folder).relative_to(room)
+        found |= {str(inner / name) for name in names if is_configuration(str(inner / name))}
+    return found
+
+
+# -- surroundings ------------------------------------------------------------------------------------------------------
+
+
+def _roots(room: Path, path: tuple[str, ...]) -> tuple[str, ...]:
+    named = path or (".", *(["src"] if (room / "src").is_dir() else []))
+    return tuple(str(room / one) if one != "." else str(room) for one in named)
+
+
+def _asked(room: Path, contract: Contract) -> tuple[str, ...]:
+    """A command's own tools must not find the head's modules first, unless the contract says so."""
+    return _roots(room, contract.environment.path) if contract.environment.path else ()
+
+
+def _variables(interpreter: Interpreter, roots: tuple[str, ...], more: Mapping[str, str]) -> dict[str, str]:
+    return {
+        "PATH": f"{Path(interpreter.path).parent}:{SYSTEM_PATH}",
+        "LANG": "C.UTF-8",
+        **({"PYTHONPATH": ":".join(roots)} if roots else {}),  # for programs that checks start; our own start isolated
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **more,
+    }
+
+
+def _modules(paths: Iterable[str], roots: tuple[str, ...]) -> frozenset[str]:
+    """Names that the project's own folders can provide: a missing one of these is the project's business."""
+    code = [PurePosixPath(one) for one in paths if one.endswith((".py", ".so", ".pyx"))]
+    places = {PurePosixPath(one) for one in (roots or (".", "src"))} | {one.parent for one in code if is_test(str(one))}
+    found = set()
+    for path in code:
+        for place in places.intersection(path.parents):
+            found.add(path.relative_to(place).parts[0].split(".")[0])
+    return frozenset(found)

@@ -1,0 +1,209 @@
+"""Which files decide what a command means: build files, scripts, their settings, and all that they run in turn.
+
+Whoever may change these can make a command say anything. So a command that passed on the base must pass twice on a
+head that changed them: as the head has it, and with these files as the base has them.
+"""
+
+import ast
+import re
+import shutil
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from trued.proof.room.bench import Bench, nonce
+from trued.proof.room.clean_room import clear, copy_into, digest
+from trued.proof.room.frozen_files import DRIVERS, SHELLS, simple_commands
+from trued.proof.runners.command_parser import scripts_named
+from trued.protocols import Workspace
+
+MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them that is read
+# One file with settings of many tools in it.
+SHARED = ("pyproject.toml", "setup.cfg", "tox.ini", "package.json", "tsconfig.json", ".editorconfig")
+CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".sh", ".bash", ".rb", ".pl")
+SCRIPTED = (*CODE, ".mk", "")
+_WORD = re.compile(r"[\w.@+/-]+")
+_INCLUDED = re.compile(r"^(?:-|s)?include\s+(.+)$", re.MULTILINE)
+_TOOL = re.compile(r"[a-z][a-z0-9]{3,}")
+NO_SETTINGS = (".py", ".md", ".rst", ".txt", ".html", ".css")
+SHELL = ("", ".mk", ".sh", ".bash")  # what consists of command lines
+
+
+def _shadows(path: str, base: "Drivers") -> bool:
+    """Would a script of the base import this new file in place of what it means: `configparser.py` beside it?"""
+    pure = PurePosixPath(path)
+    for folder, names in base.imports.items():
+        inner = pure.relative_to(folder).parts if pure.is_relative_to(folder) else ()
+        if inner and (inner[0].split(".")[0] in names or inner[0] == "node_modules"):
+            return True
+    return False
+
+
+@dataclass(slots=True)
+class Drivers:
+    """What drives a command on one commit: what it runs, and what may be settings or may be what it looks at."""
+
+    runs: set[str] = field(default_factory=set)
+    settings: set[str] = field(default_factory=set)
+    imports: dict[PurePosixPath, set[str]] = field(default_factory=dict)  # folder of a script → modules that it names
+    words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
+
+    def is_settings(self, path: str) -> bool:
+        """Is the file called like something that is named there: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`?"""
+        pure = PurePosixPath(path)
+        if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
+            return False
+        name = next(iter(_TOOL.findall(pure.name.lower())), "")
+        return bool(name) and any(name.startswith(one) or one.startswith(name) for one in self.words)
+
+
+async def drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
+    """By the words of the command and of the files that it names, on this commit."""
+    blobs = await workspace.blobs(commit)
+    found, waiting, seen = Drivers(), [("", command)], set[str]()
+    while waiting and len(seen) < MOST_FILES:
+        place, text = waiting.pop()
+        found.words |= set(_TOOL.findall(text.lower()))
+        if place.endswith(CODE):
+            found.imports.setdefault(PurePosixPath(place).parent, set()).update(_modules(text))
+        runs, settings = _named(place, text, blobs)
+        for path in sorted((runs | settings) - seen):
+            seen.add(path)
+            (found.runs if path in runs else found.settings).add(path)
+            if path in runs and PurePosixPath(path).suffix in SCRIPTED:
+                content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
+                waiting.append((path, content.decode("utf-8", "replace")))
+        if "package.json" in blobs and place == "":
+            scripts = scripts_named(text, await workspace.read(commit, "package.json"))
+            waiting += [("", one) for one in scripts if one != text]
+    found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
+    found.settings -= found.runs
+    return found
+
+
+def _named(place: str, text: str, blobs: Mapping[str, str]) -> tuple[set[str], set[str]]:
+    """Files of the commit that this text runs, and others that it names."""
+    folder = PurePosixPath(place).parent
+    runs: set[str] = set()
+    shell = PurePosixPath(place).suffix in SHELL
+    for line in text.splitlines() if shell else ():
+        for words in simple_commands(line.strip().lstrip("@-+")):
+            runs |= set(_run(words, blobs, folder))
+    for match in _INCLUDED.finditer(text):
+        runs |= {one for word in match.group(1).split() for one in _at(word, folder, blobs)}
+    if place.endswith(".py"):
+        runs |= set(_imported(text, folder, blobs))
+    named = {one for word in _WORD.findall(text) for one in _at(word, folder, blobs)}
+    return runs, {one for one in named - runs if not one.endswith(CODE) and "." in PurePosixPath(one).name}
+
+
+def _run(words: list[str], blobs: Mapping[str, str], folder: PurePosixPath) -> Iterator[str]:
+    """What one simple command starts: its build file, its script or its module."""
+    program = PurePosixPath(words[0]).name
+    inner = words[words.index("-C") + 1] if "-C" in words[:-1] else "."
+    for name in DRIVERS.get(program, ()):
+        yield from _at(name, PurePosixPath(inner), blobs)
+    rest = words
+    if SHELLS.fullmatch(program):
+        rest = [one for one in words[1:] if not one.startswith("-") or one == "-m"]
+    if rest[:1] == ["-m"] and len(rest) > 1:
+        inside = rest[1].replace(".", "/")
+        for one in (f"{inside}.py", f"{inside}/__main__.py"):
+            yield from _at(one, folder, blobs)
+    elif rest:
+        yield from _at(rest[0], folder, blobs)
+
+
+def _at(word: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
+    """The file of the commit that a word names: from the top of the project, or from where it is said."""
+    clean = word.strip("\"'`").removeprefix("./")
+    if not clean or clean.startswith("/") or ".." in clean.split("/"):
+        return
+    for path in (clean, str(folder / clean)):
+        if path in blobs:
+            yield path
+
+
+def _imported(text: str, folder: PurePosixPath, blobs: Mapping[str, str]) -> Iterator[str]:
+    """Modules beside a script: what it imports from elsewhere is the product, or installed."""
+    for name in _modules(text, whole=True):
+        inside = name.replace(".", "/")
+        for one in (f"{inside}.py", f"{inside}/__init__.py"):
+            path = str(folder / one)
+            if path in blobs:
+                yield path
+
+
+def _modules(text: str, *, whole: bool = False) -> set[str]:
+    """What a script of Python imports: the first parts of the names, or the whole of them."""
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return set()
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            found |= {one.name for one in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            found |= {
+                node.module or "",
+                *(f"{node.module}.{one.name}" if node.module else one.name for one in node.names),
+            }
+    return found - {""} if whole else {name.split(".")[0] for name in found - {""}}
+
+
+# -- the base's, for as long as a command runs -------------------------------------------------------------------------
+
+
+async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
+    """What the head changed, removed or added of what drives the command on the base or here: all, and settings."""
+    base = await drivers(bench.workspace, bench.base, command)
+    here = await drivers(bench.workspace, bench.commit, command) if bench.commit else base
+    known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
+    families = {name for one in DRIVERS.values() for name in one}
+    shadows = {path for path in now if path not in known and _shadows(path, base)}
+    added = shadows | {
+        path for path in now if path not in known and (path in here.settings or path in here.runs & families)
+    }
+    every = {path for path in (*base.runs, *base.settings) if now.get(path) != known.get(path)} | added
+    every -= {path for path in every if bench.frozen.get(path) and digest(bench.room / path) == bench.frozen[path]}
+    return frozenset(every), frozenset(every - base.runs)
+
+
+@asynccontextmanager
+async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
+    """These files as the base has them, and afterwards as they were: whatever the head has in their place."""
+    known = await bench.workspace.blobs(bench.base)
+    aside = bench.room.parent / f"drivers-{nonce()[:12]}"
+    aside.mkdir(mode=0o700)
+    moved = {place: aside / str(number) for number, place in enumerate(sorted(_in_the_way(bench.room, paths)))}
+    try:
+        for place, kept in moved.items():
+            place.rename(kept)
+        async with bench.workspace.room(bench.base) as original:
+            for path in paths:
+                if path in known:
+                    copy_into(original, bench.room, path)
+        yield
+    finally:
+        for path in paths:
+            clear(bench.room / path)
+        for place, kept in moved.items():
+            clear(place)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            kept.rename(place)
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _in_the_way(room: Path, paths: Collection[str]) -> set[Path]:
+    """What the head has at these places, or above them: a link or a file where the base has a folder."""
+    found: set[Path] = set()
+    for path in paths:
+        place = room
+        for part in PurePosixPath(path).parts:
+            place = place / part
+            if place.is_symlink() or place.is_file() or (place.exists() and place == room / path):
+                found.add(place)
+                break
+    return found

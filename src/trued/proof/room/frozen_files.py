@@ -1,0 +1,232 @@
+"""Which files decide how tests are judged: they come from the base, whatever the head did to them."""
+
+import configparser
+import re
+import shlex
+import tomllib
+from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path, PurePosixPath
+
+from trued.model import CommandCheck, Requirement, TestsCheck
+
+CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # read by pytest alone: nothing else can need the head's
+SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
+CONFIGURED = ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")  # in pytest's own order
+
+
+CUSTOMIZING = ("sitecustomize", "usercustomize")  # loaded by every Python that finds them, before anything else
+DRIVERS = {
+    "make": ("GNUmakefile", "makefile", "Makefile"),
+    "gmake": ("GNUmakefile", "makefile", "Makefile"),
+    "tox": ("tox.ini",),
+    "nox": ("noxfile.py",),
+    "just": ("justfile", "Justfile", ".justfile"),
+    "task": ("Taskfile.yml", "Taskfile.yaml"),
+    "inv": ("tasks.py",),
+    "invoke": ("tasks.py",),
+    # What package.json says of scripts and tests comes from the base all the same; the rest of it is the head's.
+    **dict.fromkeys(("npm", "npx", "pnpm", "yarn", "bun"), (".npmrc",)),
+}
+SCRIPTS = (".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx")
+# Read by test runners and package managers alone, whatever follows the name.
+_CONFIGURING = re.compile(
+    r"(vitest|jest|ava|playwright|cypress)\.(config|workspace|setup)\..+|(karma|wdio)\.conf\..+|setupTests\..+"
+    r"|\.(mocharc|nycrc|c8rc|taprc|npmrc|yarnrc|pnpmfile)(\..+)?"
+)
+# Read by test runners, too, but first of all by builds: frozen only where a check may run them.
+_SHARED = {
+    "vitest": [f"vite.config{one}" for one in SCRIPTS if not one.endswith("x")],
+    "jest": [*(f"babel.config.{one}" for one in ("js", "cjs", "mjs", "json")), ".babelrc", ".babelrc.json"],
+}
+_RUNNER = re.compile(
+    r"(?:^|/)node_modules/(?:\.bin/|@(?:vitest|jest)/|(?:vitest|vite|vite-node|jest(?:-[\w-]+)?|mocha|ava|tap|chai)/)"
+)
+_AMONG = frozenset(("tests", "__tests__", "__snapshots__", "__mocks__", "testdata"))
+_FOLDERS = frozenset(("test", "tests", "spec", "specs", "e2e", "__tests__"))
+_SCRIPT_TEST = re.compile(r"(?:.+[._-])?(?:test|spec)s?|test[._-].+")
+_SCRIPT_TESTING = re.compile(rb"\b(?:test|it|describe|suite|specify)\s*(?:\.\w+)*\s*\(|node:test")
+SHELLS = re.compile(r"(ba|da|z|k)?sh|python(\d(\.\d+)?)?|node|perl|ruby|make|gmake|source|\.|env|exec|time")
+_TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTILINE)
+
+
+def is_configuration(path: str) -> bool:
+    """Of tests alone: nothing of the product can need the head's."""
+    name = PurePosixPath(path).name
+    if name in CONFIGURATION or is_customizing(path):
+        return True
+    return bool(_CONFIGURING.fullmatch(name) or _RUNNER.search(path))
+
+
+def is_customizing(path: str) -> bool:
+    return any(part.split(".")[0] in CUSTOMIZING for part in PurePosixPath(path).parts)
+
+
+def is_test(path: str) -> bool:
+    """Test modules by name, and all that belongs to them."""
+    return named_like_a_test(path) or among_tests(path)
+
+
+def named_like_a_test(path: str) -> bool:
+    name = PurePosixPath(path).name
+    python = fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
+    return python or name.endswith("_test.go") or named_like_a_script_test(path)
+
+
+def named_like_a_script_test(path: str) -> bool:
+    pure = PurePosixPath(path)
+    if not is_script(path) or "node_modules" in pure.parts:
+        return False
+    return "__tests__" in pure.parts[:-1] or bool(_SCRIPT_TEST.fullmatch(pure.stem))
+
+
+def is_script(path: str) -> bool:
+    return path.endswith(SCRIPTS)
+
+
+def among_tests(path: str) -> bool:
+    """All that is in a folder `tests` and its like, or in the project's own folder `test`; scripts in any `test`."""
+    parts = PurePosixPath(path).parts
+    if "node_modules" in parts:
+        return False
+    if not _AMONG.isdisjoint(parts[:-1]) or (parts[0] == "test" and len(parts) > 1):
+        return True
+    return is_script(path) and "test" in parts[:-1]
+
+
+def holds_tests(path: str, content: bytes) -> bool:
+    """For runners that name no ids: a product's module may be called `t_test.py`, too."""
+    if not named_like_a_test(path):
+        return False
+    if path.endswith(".go"):
+        return True  # by this name Go compiles it into tests and into nothing else
+    return bool((_SCRIPT_TESTING if is_script(path) else _TESTING).search(content))
+
+
+def is_compiled(path: str) -> bool:
+    """Compiled code can say something else than its source, and is never what was reviewed."""
+    return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
+
+
+def below(path: str, named: str) -> bool:
+    clean = named.removeprefix("./").rstrip("/")
+    return path == clean or path.startswith(f"{clean}/") or clean in ("", ".")
+
+
+def frozen(requirements: Iterable[Requirement], blobs: Mapping[str, str]) -> dict[str, str]:
+    """Path → blob on base; "" for a file that a check names and that base does not have."""
+    checks = [one for each in requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
+    if not checks:
+        return {}
+    found = {path: blob for path, blob in blobs.items() if is_configuration(path) or among_tests(path)}
+    for named in {name for check in checks for name in check.files}:
+        matching = {path: blob for path, blob in blobs.items() if below(path, named)}
+        found |= matching or {named: ""}
+    for check in checks:
+        if isinstance(check, CommandCheck) and not check.files:
+            found |= _drivers(check.command, blobs)
+        found |= _shared(check.command, blobs)
+    return dict(sorted(found.items()))
+
+
+def _shared(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
+    """A name that base does not have is kept for nobody: what a head puts there is taken out."""
+    found: dict[str, str] = {}
+    packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
+    for runner, names in _SHARED.items():
+        used = runner in command or (packaged and any(name in blobs for name in names))
+        found |= {name: blobs.get(name, "") for name in names} if used else {}
+    return found
+
+
+def collected(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
+    """The files that held what was counted on the base, whatever they are called, and what lies in their folders."""
+    files = {one.split("::")[0] for one in ids} & blobs.keys()
+    folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
+    own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
+    beside = {path for path in blobs if any(below(path, folder) for folder in own)} if own else set()
+    return {path: blobs[path] for path in sorted(files | beside)}
+
+
+def plugins(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
+    """The project's own modules that base's configuration makes plugins of pytest: they judge, like a conftest."""
+    names = {name for path, text in configuration.items() for name in _plugged(path, text)}
+    found: dict[str, str] = {}
+    for name in names:
+        inner = name.replace(".", "/")
+        for path in (f"{inner}.py", f"src/{inner}.py", f"{inner}/__init__.py", f"src/{inner}/__init__.py"):
+            found |= {path: blobs[path]} if path in blobs else {}
+    return found
+
+
+def _plugged(path: str, text: str) -> list[str]:
+    if path.endswith("conftest.py"):
+        match = re.search(r"^pytest_plugins\s*=\s*(\([^)]*\)|\[[^]]*\]|.*)", text, re.MULTILINE)
+        return re.findall(r"['\"]([\w.]+)['\"]", match.group(1)) if match else []
+    return re.findall(r"-p[\s,'\"=]*(?!no:)([A-Za-z_][\w.]*)", text) if configures(path, text) else []
+
+
+def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
+    """Files that drive the command and are none of the base's: whoever wrote them could make it say anything."""
+    names = {name for family in DRIVERS.values() for name in family}
+    names |= {word.removeprefix("./") for words in simple_commands(command) for word in words if len(word) < 200}
+    present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}
+    return sorted(set(_drivers(command, present)) & present.keys() - set(judging))
+
+
+def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
+    """What decides the meaning of a command that names no files: its build file, and scripts that it starts."""
+    found: dict[str, str] = {}
+    for words in simple_commands(command):
+        family = DRIVERS.get(PurePosixPath(words[0]).name, ())
+        if any(name in blobs for name in family) or family == (".npmrc",):
+            found |= {name: blobs.get(name, "") for name in family}
+        script = words[0]
+        if SHELLS.fullmatch(PurePosixPath(words[0]).name):
+            script = next((one for one in words[1:] if not one.startswith("-")), "")
+        path = script.removeprefix("./")
+        if path in blobs:
+            found[path] = blobs[path]
+    return found
+
+
+def simple_commands(command: str) -> list[list[str]]:
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        words = list(lexer)
+    except ValueError:
+        return []
+    commands: list[list[str]] = [[]]
+    for word in words:
+        if set(word) <= set("();<>|&"):
+            commands.append([])
+        elif commands[-1] or not re.match(r"\w+=", word):
+            commands[-1].append(word)
+    return [one for one in commands if one]
+
+
+def configures(path: str, text: str) -> bool:
+    """Would pytest take its configuration from this file?"""
+    name = PurePosixPath(path).name
+    if name in ("pytest.ini", ".pytest.ini"):
+        return True
+    try:
+        if name == "pyproject.toml":
+            return "ini_options" in tomllib.loads(text).get("tool", {}).get("pytest", {})
+        parser = configparser.ConfigParser(interpolation=None, strict=False)
+        parser.read_string(text)
+        return parser.has_section(SECTIONS[name])
+    except (tomllib.TOMLDecodeError, configparser.Error):
+        return False
+
+
+def candidates(anchors: Iterable[str]) -> list[str]:
+    """Where pytest looks for its configuration: from the arguments' common folder upwards."""
+    folders = [PurePosixPath(one.split("::")[0]) for one in anchors]
+    shared = folders[0] if folders else PurePosixPath(".")
+    for folder in folders[1:]:
+        while shared != folder and shared not in folder.parents and shared != PurePosixPath("."):
+            shared = shared.parent
+    line = [shared, *shared.parents] if shared != PurePosixPath(".") else [shared]
+    return [str(folder / name) for folder in line for name in CONFIGURED]

@@ -1,0 +1,51 @@
+"""Which of the contract's own test files belong to which check: a check finds those that it names, and no others."""
+
+import base64
+import hashlib
+from collections.abc import Collection, Mapping
+
+from trued.model import Check, CommandCheck, Contract, TestsCheck
+from trued.proof.room.frozen_files import below
+
+
+def folders(contract: Contract) -> dict[str, frozenset[str]]:
+    """What came from each folder that a `from` names. A file that checks of other folders name is theirs."""
+    checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
+    found: dict[str, frozenset[str]] = {}
+    for name in {one.from_ for one in checks}:
+        others = [one.files for one in checks if one.from_ != name]
+        theirs = {path for path in contract.carried if any(below(path, each) for files in others for each in files)}
+        own = [one.files for one in checks if one.from_ == name]
+        listed = {path for path in contract.carried if any(below(path, each) for files in own for each in files)}
+        found[name] = frozenset(listed if all(own) else {*listed, *(contract.carried.keys() - theirs)})
+    return found
+
+
+def named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    """The carried files that are there while this check is run: by its `files`, or all that its `from` brought."""
+    if not isinstance(check, TestsCheck | CommandCheck):
+        return frozenset()
+    if check.files:
+        return frozenset(path for path in carried if any(below(path, one) for one in check.files))
+    from_ = check.from_ if isinstance(check, TestsCheck) else ""
+    return by_folder.get(from_, frozenset()) & frozenset(carried) if from_ else frozenset()
+
+
+def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
+    """… and of these the ones that nobody can read on the base."""
+    named = named_by(check, contract.carried, folders(contract)) if contract.carried else frozenset[str]()
+    return frozenset(path for path in named if not _on_base(contract, path))
+
+
+def hidden(contract: Contract) -> dict[str, bytes]:
+    """All test files of the contract that nobody can read on the base, by their place in the project."""
+    files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
+    return {path: content for path, content in files.items() if not _on_base(contract, path)}
+
+
+def _on_base(contract: Contract, path: str) -> bool:
+    """By the blob that git knows it by; where the base has another file of that name, ours is hidden all the same."""
+    blob = contract.frozen.get(path, "")
+    content = base64.b64decode(contract.carried[path])
+    data = b"blob %d\0%b" % (len(content), content)
+    return blob != "" and blob in (hashlib.sha1(data).hexdigest(), hashlib.sha256(data).hexdigest())  # noqa: S324

@@ -1,0 +1,92 @@
+"""The sealed preparation of one tree: run once, with the registries, in an environment that belongs to it alone."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from trued.proof.room.bench import Bench, capped
+from trued.proof.room.virtualenv import disarm, make, registries, site_of
+from trued.protocols import Command, Ran
+
+PREPARE_S = 600.0
+PREPARE_BYTES = 16 * 1024 * 1024  # installers talk much
+FOLDER = "environment"  # beside the checkout: it goes when the room goes
+GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "user.email=engine@trued.invalid")
+
+
+async def prepared(bench: Bench, commands: tuple[str, ...]) -> Bench:
+    """The bench with what the commands installed, or with the reason why no check can be run on it."""
+    environment = bench.room.parent / FOLDER
+    make(environment, bench.interpreter, over=True)
+    site = site_of(environment, bench.interpreter)
+    broken = await _run(bench, commands, environment)
+    disarm(site)
+    programs = str(environment / "bin")
+    return replace(
+        bench,
+        broken=broken,
+        prepared=str(environment),
+        site=(str(site),),
+        variables=_with(bench.variables, programs, first=True),
+        plain=_with(bench.plain, programs, first=False),
+    )
+
+
+async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> str:
+    """Why it failed, or ""."""
+    variables = {
+        **registries(os.environ),
+        **_with(bench.variables, str(environment / "bin"), first=True),
+        "VIRTUAL_ENV": str(environment),
+        "PIP_DISABLE_PIP_VERSION_CHECK": "1",
+        "PIP_NO_INPUT": "1",
+    }
+    if why := await _history(bench, variables):
+        return why
+    try:
+        for command in commands:
+            ran = await _execute(bench, ("sh", "-c", command), variables, environment)
+            if ran.exit_code != 0:
+                return f"`{command}` failed before any check: {capped(ran.stdout, ran.stderr)[-600:]}"
+    finally:
+        _forget(bench.room / ".git")
+    return ""
+
+
+async def _history(bench: Bench, variables: Mapping[str, str]) -> str:
+    """A repository with one commit and no tags: versions are often made from git, and a checkout has none."""
+    made = " && ".join(
+        " ".join((*GIT, *words))
+        for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "--no-verify", "--allow-empty", "-m", "1"))
+    )
+    ran = await _execute(bench, ("sh", "-c", made), variables, None)
+    return "" if ran.exit_code == 0 else f"no repository for the preparation: {capped(ran.stdout, ran.stderr)[-600:]}"
+
+
+def _forget(repository: Path) -> None:
+    if repository.is_dir() and not repository.is_symlink():
+        shutil.rmtree(repository, ignore_errors=True)
+    else:
+        repository.unlink(missing_ok=True)
+
+
+async def _execute(bench: Bench, argv: tuple[str, ...], variables: Mapping[str, str], environment: Path | None) -> Ran:
+    command = Command(
+        argv=argv,
+        folder=bench.room,
+        variables=variables,
+        readable=bench.interpreter.readable,
+        writable=(str(environment),) if environment else (),
+        within_s=PREPARE_S,
+        output_bytes=PREPARE_BYTES,
+        network="host" if environment else "none",
+    )
+    return await bench.workspace.execute(command)
+
+
+def _with(variables: Mapping[str, str], programs: str, *, first: bool) -> dict[str, str]:
+    """What is run finds the prepared programs first; what judges by its exit code, the trusted ones."""
+    path = variables.get("PATH", "")
+    return {**variables, "PATH": f"{programs}:{path}" if first else f"{path}:{programs}"}

@@ -1,0 +1,91 @@
+"""Virtual environments that the engine makes itself, and the way to the registries that the user has set."""
+
+import configparser
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from trued.proof.room.interpreter import Interpreter
+
+TRUSTED = "trued-trusted.pth"  # leads from a prepared environment to the packages of the trusted one
+CUSTOMIZING = ("sitecustomize", "usercustomize")
+BUNDLED = ("/usr/share/python-wheels",)  # where Debian keeps what `ensurepip` has elsewhere
+PIP_SETTINGS = ("index-url", "extra-index-url", "find-links", "trusted-host", "cert", "no-index")
+_REGISTRY = re.compile(r"(PIP|UV|npm_config|NPM_CONFIG)_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|NODE_EXTRA_CA_CERTS|"
+                       r"CURL_CA_BUNDLE|(https?|all|no)_proxy|(HTTPS?|ALL|NO)_PROXY")  # fmt: skip
+_SECRET = re.compile(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
+_PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
+
+
+def site_of(environment: Path, interpreter: Interpreter) -> Path:
+    return environment / "lib" / f"python{interpreter.version[0]}.{interpreter.version[1]}" / "site-packages"
+
+
+def make(environment: Path, interpreter: Interpreter, *, over: bool) -> None:
+    """An empty virtual environment with a pip; `over` the packages of the interpreter, or apart from them."""
+    programs, site = environment / "bin", site_of(environment, interpreter)
+    programs.mkdir(parents=True)
+    site.mkdir(parents=True)
+    base = Path(interpreter.base or interpreter.real)
+    (programs / "python").symlink_to(base)
+    for name in ("python3", f"python{interpreter.version[0]}.{interpreter.version[1]}"):
+        (programs / name).symlink_to("python")
+    (environment / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n")
+    if over and interpreter.site:
+        (site / TRUSTED).write_text("".join(f"{one}\n" for one in interpreter.site))
+    if not (over and "pip" in interpreter.versions):
+        _bring_pip(site, base)
+    for name in ("pip", "pip3"):
+        (programs / name).write_text(_PIP)
+        (programs / name).chmod(0o755)
+
+
+def _bring_pip(site: Path, base: Path) -> None:
+    """From the wheel that comes with the interpreter."""
+    folders = [*base.parent.parent.glob("lib/python3*/ensurepip/_bundled"), *map(Path, BUNDLED)]
+    wheels = sorted(wheel for folder in folders for wheel in folder.glob("pip-*.whl"))
+    if wheels:
+        with zipfile.ZipFile(wheels[-1]) as wheel:
+            wheel.extractall(site)
+
+
+def disarm(site: Path) -> None:
+    """Nothing that an installation left is run by the mere start of an interpreter."""
+    for one in site.glob("*"):
+        starting = one.suffix == ".pth" and one.name != TRUSTED
+        if starting or one.name.split(".")[0] in CUSTOMIZING:
+            shutil.rmtree(one) if one.is_dir() and not one.is_symlink() else one.unlink()
+
+
+def registries(environ: Mapping[str, str], files: Iterable[Path] | None = None) -> dict[str, str]:
+    """Settings of package clients, from variables and pip's own files; what holds a secret is left out."""
+    found: dict[str, str] = {}
+    for file in _pip_files(environ) if files is None else files:
+        found |= _pip_settings(file)
+    found |= {name: value for name, value in environ.items() if _REGISTRY.fullmatch(name)}
+    found.pop("PIP_CONFIG_FILE", None)  # its settings are read here; the file itself may hold more
+    found.pop("PIP_REQUIRE_VIRTUALENV", None)
+    return {name: value for name, value in found.items() if not _SECRET.search(f"{name}={value}")}
+
+
+def _pip_files(environ: Mapping[str, str]) -> list[Path]:
+    home = Path(environ.get("HOME") or os.path.expanduser("~"))  # noqa: PTH111
+    files = [home / ".pip" / "pip.conf", Path(environ.get("XDG_CONFIG_HOME") or home / ".config") / "pip" / "pip.conf"]
+    return [*files, *(Path(one) for one in [environ.get("PIP_CONFIG_FILE", "")] if one)]
+
+
+def _pip_settings(file: Path) -> dict[str, str]:
+    parser = configparser.RawConfigParser()
+    try:
+        parser.read_string(file.read_text(errors="replace"))
+    except (OSError, configparser.Error):
+        return {}
+    found = {}
+    for section in ("global", "install"):
+        for name in PIP_SETTINGS:
+            if value := parser.get(section, name, fallback=""):
+                found[f"PIP_{name.upper().replace('-', '_')}"] = " ".join(value.split())
+    return found

@@ -1,0 +1,155 @@
+"""The kinds of checks, each in a file of its own: `take(check, bench, wanted)` runs one of them once."""
+
+import secrets
+import time
+from collections.abc import Collection, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+
+from trued.errors import CannotJudge
+from trued.model import (
+    BrowserCheck,
+    Check,
+    CommandCheck,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Outcomes,
+    Requirement,
+    TestsCheck,
+)
+from trued.proof.checks import browser, command, examples, tests
+from trued.proof.gaps import DATA, holds_out
+from trued.proof.room.bench import Bench, Fact, Wanted, check_hash, unjudged, void
+from trued.proof.room.clean_room import laid, left_behind, put_back
+from trued.proof.room.frozen_files import below
+from trued.proof.room.held_out_tests import named_by
+from trued.proof.room.interpreter import Interpreter
+
+TRIES = 3  # of an environment that broke; never of a check that failed
+PASSING = ("environment", "start")  # what may be gone at the next try
+
+
+async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
+    """Run one check once. Where the environment itself broke it is tried again, and nothing else ever is."""
+    fact = unjudged(bench.broken, "prepare", wanted)
+    bench = replace(bench, second=wanted.second, variables=_clocked(check, bench.variables))
+    for _ in range(TRIES if not bench.broken else 0):
+        try:
+            await put_back(bench)
+            if left := left_behind(bench):
+                raise CannotJudge(f"{left[0]} of the contract lies where another check is run")
+            with _with_its_files(check, bench) as ready:
+                fact = await _taken(check, ready, wanted)
+        except CannotJudge as error:
+            fact = unjudged(str(error), "environment", wanted)
+        if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
+            break
+    return replace(fact, setting=f"another order, {bench.workspace.setting()}") if wanted.second else fact
+
+
+def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
+    """Of the tests that came with the contract those that this check names. A check that names none finds none."""
+    own = named_by(check, bench.withheld, bench.folders)
+    named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
+    return laid(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
+
+
+def _clocked(check: Check, variables: Mapping[str, str]) -> Mapping[str, str]:
+    """Expected results were written down once and for all: of cases the zone is the same each time, and everywhere."""
+    return {"TZ": "UTC", **variables} if isinstance(check, DATA) else variables
+
+
+async def _taken(check: Check, bench: Bench, wanted: Wanted) -> Fact:
+    if isinstance(check, TestsCheck):
+        return await tests.take(check, bench, wanted)
+    if isinstance(check, ExamplesCheck):
+        return await examples.take(check, bench, wanted)
+    if isinstance(check, BrowserCheck):
+        return await browser.take(check, bench, wanted)
+    if isinstance(check, CommandCheck):
+        return await command.take(check, bench, wanted)
+    return void(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
+
+
+def distinct(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
+    """Every check that a machine can run, once, by its hash."""
+    checks = [check for one in requirements for check in one.checks if check.kind != "manual"]
+    return {check_hash(check): check for check in checks}
+
+
+@dataclass(frozen=True, slots=True)
+class Sitting:
+    """One execution, and the checks that it serves."""
+
+    check: Check
+    serves: Mapping[str, Check]  # by hash
+
+
+def sittings(
+    requirements: tuple[Requirement, ...], known: Collection[str], carried: Collection[str] = ()
+) -> list[Sitting]:
+    """Tests that differ only in the files that they name are run together: a suite is not paid for by requirement.
+
+    `known` are the files of base and contract: a check that names another one breaks, and breaks alone. `carried` are
+    those of the contract: what names one never sits with what names none. Those that came from one folder may: each is
+    the user's own held-out test, what shares their process shows `tested` at most, and nothing of any is told.
+    """
+    together: dict[object, dict[str, Check]] = {}
+    for name, check in distinct(requirements).items():
+        joins = isinstance(check, TestsCheck) and all(_there(one, known) for one in check.files)
+        hidden = bool(named_by(check, carried, {}))
+        alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
+        together.setdefault(alike, {})[name] = check
+    return [Sitting(_whole(list(served.values())), served) for served in together.values()]
+
+
+def _there(named: str, known: Collection[str]) -> bool:
+    return any(below(path, named) for path in known)
+
+
+def _whole(checks: list[Check]) -> Check:
+    if len(checks) == 1:
+        return checks[0]
+    files = {name: None for check in checks if isinstance(check, TestsCheck) for name in check.files}
+    return checks[0].model_copy(update={"files": tuple(files)})
+
+
+class Recorder:
+    """Turns facts into evidence: one record for each requirement that has the check."""
+
+    def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
+        self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
+
+    def record(self, requirement: str, check: Check, fact: Fact, *, turn: int, tainted: bool = False) -> Evidence:
+        return Evidence(
+            id=secrets.token_hex(6),
+            requirement=requirement,
+            check=check_hash(check),
+            kind=check.kind,
+            side="base" if self.commit == self.contract.base else "head",
+            turn=turn,
+            command=fact.command,
+            commit=self.commit,
+            tree=self.tree,
+            interpreter=self.interpreter.said,
+            versions={**self._versions(turn), **fact.versions},
+            isolation=fact.isolation or "not run",
+            exit_code=fact.exit_code,
+            tried=fact.tried,
+            output=fact.output,
+            began=time.time() - fact.seconds,
+            seconds=fact.seconds,
+            setting=fact.setting,
+            artifacts=dict(fact.artifacts),
+            pictures=fact.pictures,
+            held_out=holds_out(self.contract, check),
+            tainted=tainted,
+            why_void=fact.void,
+        )
+
+    def _versions(self, turn: int) -> dict[str, str]:
+        """All that is installed, once; nothing changes between two turns."""
+        installed = self.interpreter.versions
+        listed = installed if turn == 1 else {name: installed[name] for name in ("pytest",) if name in installed}
+        return {"python": ".".join(map(str, self.interpreter.version)), **listed}

@@ -1,0 +1,106 @@
+"""Tests that drive a page: the room is given a real Chromium, and pictures and recordings of each test are kept."""
+
+import os
+import stat
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from trued.model import Outcomes, Shot, Tried
+from trued.proof.checks import browser
+from trued.proof.room.bench import Bench, Fact, Wanted, told, unjudged
+from trued.proof.room.browser_stage import driver, stage
+
+MOST = 20  # tests of one run of which pictures are kept; failing ones first
+MOST_BYTES = 4 * 2**20  # of one picture or recording
+ALL_BYTES = 32 * 2**20
+
+
+def lacking(bench: Bench, wanted: Wanted, *, python: bool) -> Fact | None:
+    """Nothing is judged without a browser; the sentence says what to install."""
+    _, lack = browser.found()
+    if lack:
+        return unjudged(lack, "program chromium", wanted)
+    _, why = driver(bench.interpreter, bench.site) if python else ({}, "")
+    return unjudged(why, "module playwright", wanted) if why else None
+
+
+@asynccontextmanager
+async def staged(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
+    """The same room, with a browser in it. No server is started."""
+    chromium, _ = browser.found()
+    supplied, _ = driver(bench.interpreter, bench.site) if python else ({}, "")
+    with stage(chromium, browser.readable(chromium), supplied) as made:
+        told_of = {**bench.variables, **made.variables}
+        yield replace(bench, stage=made, variables=told_of, plain={**bench.plain, **made.variables})
+
+
+async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]) -> Fact:
+    """What is left of each test, in the words of the plugin and by the engine's own hash."""
+    if bench.stage is None:
+        return fact
+    taken = [one for one in said if isinstance(one.get("test"), str) and "shot" in one]
+    taken.sort(key=lambda one: _passed(fact.tried, str(one["test"])))
+    artifacts, pictures, left = dict(fact.artifacts), list[Shot](), ALL_BYTES
+    for one in taken[:MOST]:
+        picture, trace = (_read(bench.stage.kept, str(one.get(part, "")), left) for part in ("shot", "trace"))
+        left -= len(picture) + len(trace)
+        name = told(str(one["test"]))[:200]
+        hashes = {
+            f"{name}{end}": await bench.workspace.keep(content)
+            for end, content in ((".png", picture), (".zip", trace))
+            if content
+        }
+        artifacts |= hashes
+        if f"{name}.png" in hashes:
+            pictures.append(_shot(one, name, hashes))
+    versions = {**fact.versions, **bench.stage.versions, **_version(taken)}
+    notes = (*fact.notes, *(f"playwright {one}" for one in bench.stage.versions.values()))
+    return replace(fact, artifacts=artifacts, pictures=tuple(pictures), versions=versions, notes=notes)
+
+
+def _passed(tried: Sequence[Tried], name: str) -> bool:
+    return all(one.outcome is Outcomes.PASSED for one in tried if one.id == name)
+
+
+def _shot(one: dict[str, Any], name: str, hashes: dict[str, str]) -> Shot:
+    url = told(str(one.get("url", "")))[:500]
+    return Shot(
+        name=f"{name}.png",
+        sha256=hashes[f"{name}.png"],
+        page=_place(url),
+        url=url,
+        viewport=told(str(one.get("viewport", "")))[:20],
+        test=name,
+        trace=hashes.get(f"{name}.zip", ""),
+    )
+
+
+def _place(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url
+    return f"{parts.path or '/'}{f'?{parts.query}' if parts.query else ''}" if parts.scheme.startswith("http") else url
+
+
+def _version(taken: Sequence[dict[str, Any]]) -> dict[str, str]:
+    found = next((one["chromium"] for one in taken if isinstance(one.get("chromium"), str)), "")
+    return {"chromium": told(found)[:50]} if found else {}
+
+
+def _read(folder: Path, name: str, left: int) -> bytes:
+    """The tests may have put anything there: only a plain file of ours, of bearable size."""
+    if not name or "/" in name or not name.endswith((".png", ".zip")):
+        return b""
+    try:
+        with os.fdopen(os.open(folder / name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            most = min(MOST_BYTES, left)
+            found = file.read(most + 1) if stat.S_ISREG(os.fstat(file.fileno()).st_mode) else b""
+    except OSError:
+        return b""
+    begins = b"\x89PNG" if name.endswith(".png") else b"PK"
+    return found if len(found) <= most and found.startswith(begins) else b""

@@ -1,0 +1,252 @@
+"""The one shape of counting: what a runner said, told apart by id, and whether any of it is worth something."""
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from trued.model import Outcomes, Tried
+from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, capped, clean
+from trued.proof.room.clean_room import meddled
+from trued.protocols import Ran
+from trued.support.plurals import counted as numbered
+
+_WORST = ("failed", "error", "xpassed", "xfailed", "skipped", "marked", "passed")
+_RANK = {name: place for place, name in enumerate(_WORST)}
+_FAILED = ("failed", "error")
+_OUTCOMES = {
+    "passed": Outcomes.PASSED,
+    "failed": Outcomes.FAILED,
+    "error": Outcomes.FAILED,
+    "skipped": Outcomes.SKIPPED,
+    "marked": Outcomes.SKIPPED,  # by the test file itself, not while the test ran
+    "xfailed": Outcomes.SKIPPED,  # expected to fail: it shows nothing
+    "xpassed": Outcomes.SKIPPED,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """How one id ended."""
+
+    outcome: str
+    phase: str = "call"
+    text: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """One run, told apart."""
+
+    outcomes: Mapping[str, Seen]  # by id
+    collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, words
+    canaries: Mapping[str, str] = field(default_factory=dict)  # tests of random names that must fail → how they ended
+    copies: Mapping[str, str] = field(default_factory=dict)  # ids whose copy must fail → how the copy ended
+    ended: int | None = None  # None: it did not come to its end
+    started: bool = True  # the runner was loaded; what went wrong later is not the environment's
+    left_out: tuple[str, ...] = ()
+    ran: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    garbled: bool = False  # something was said that our own plugin would not say
+
+    @classmethod
+    def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "Counted":
+        """From what was said over the channel. Ids that begin with `canary` are the engine's own."""
+        told = list(records)
+        said = [one for one in told if _sound(one)]
+        outcomes = worst((str(one["id"]), _seen(one)) for one in said if "id" in one)
+        copies = worst((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
+        planned = {str(name): "" for one in said for name in (*one.get("copying", ()), *_one(one.get("copy")))}
+        last = next((one for one in said if "ended" in one), {})
+        return cls(
+            outcomes={name: one for name, one in outcomes.items() if not name.startswith(canary)},
+            collected={
+                str(one["collect"]): (str(one["outcome"]), str(one.get("text", ""))) for one in said if "collect" in one
+            },
+            canaries={name: one.outcome for name, one in outcomes.items() if name.startswith(canary)},
+            copies=planned | {name: one.outcome for name, one in copies.items()},
+            ended=last.get("ended"),
+            started=any("started" in one for one in said),
+            left_out=tuple(str(name) for one in said for name in one.get("left_out", ())),
+            ran=tuple(str(name) for one in said for name in one.get("ran", ())),
+            said=tuple(clean(str(one["note"])) for one in said if "note" in one),
+            versions={str(name): str(value) for name, value in last.get("versions", {}).items()},
+            garbled=len(said) < len(told),
+        )
+
+    def how(self, name: str) -> str:
+        """How an id ended: one whose file could not be collected failed with it; "" where nothing is known of it."""
+        if name in self.outcomes:
+            return self.outcomes[name].outcome
+        return "failed" if name.split("::")[0] in self.collected else ""
+
+
+_TEXTS = frozenset({"id", "copy", "collect", "note", "when", "outcome", "text"})
+_SHAPES: Mapping[str, type] = {
+    **dict.fromkeys(_TEXTS, str),
+    **dict.fromkeys(("copying", "left_out", "ran"), list),
+    "ended": int,
+    "versions": dict,
+}
+_HALVES = re.compile("[\ud800-\udfff]")  # of characters: no file can hold them
+_LONGEST_S = 1e9  # no time that anybody waited
+
+
+def _sound(record: Mapping[str, Any]) -> bool:
+    """Each part of the kind that our own plugin writes. A head that found the channel may write anything."""
+    if not all(type(record[name]) is kind for name, kind in _SHAPES.items() if name in record):
+        return False
+    named = [record[key] for key in ("id", "copy", "collect") if key in record]
+    if WHOLE in named or (named and "outcome" not in record):
+        return False
+    seconds, versions = record.get("seconds", 0.0), record.get("versions", {})
+    listed = [name for key in ("copying", "left_out", "ran") for name in record.get(key, ())]
+    texts = [*listed, *versions.keys(), *versions.values(), *(record[key] for key in record.keys() & _TEXTS)]
+    timed = type(seconds) in (int, float) and 0 <= seconds < _LONGEST_S
+    return timed and all(isinstance(one, str) and not _HALVES.search(one) for one in texts)
+
+
+def _one(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)
+
+
+def _seen(record: dict[str, Any]) -> Seen:
+    outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
+    if outcome not in _RANK:
+        outcome = "failed"  # "rerun": it failed, whatever comes of it the next time
+    if outcome == "failed" and phase != "call":
+        outcome = "error"
+    return Seen(outcome, phase, clean(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
+
+
+def worst(seen: Iterable[tuple[str, Seen]]) -> dict[str, Seen]:
+    """One test is reported in several phases, and sometimes several times: it passed if its body did and all agree."""
+    found: dict[str, Seen] = {}
+    for name, one in seen:
+        if one.outcome == "passed" and one.phase != "call":
+            continue
+        before = found.get(name)
+        if before is None or _RANK.get(one.outcome, 0) < _RANK.get(before.outcome, 0):
+            found[name] = one
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How one runner is spoken of."""
+
+    runner: str
+    command: str
+    lacks: Callable[[str], str]  # the third-party thing that is missing by this text, or ""
+    stops: Mapping[int, str] = field(default_factory=dict)  # exit codes that mean: nothing was run, and why
+    canaries: int = 1  # how many tests of random names must have failed
+    nothing: str = "no test was collected"
+
+
+def nothing(wanted: Wanted) -> str:
+    if wanted.ids is None:
+        return "no test was collected on the base: name their files in `files`"
+    return "no test was collected"
+
+
+def fact(bench: Bench, ran: Ran, counted: Counted, words: Words, *, stray: str = "") -> Fact:
+    """What this run showed. Of a worthless one only what failed is kept; what is missing is the judge's to see."""
+    tried = [_tried(name, one, words) for name, one in counted.outcomes.items()]
+    tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
+    why = stray or worthless(bench, ran, counted, words)
+    if why:
+        tried = _salvaged(ran, counted, words, tried, why)
+    elif not tried:
+        why = words.nothing
+        tried = [Tried(id=WHOLE, outcome=Outcomes.BROKEN, kind="nothing collected", detail=why)]
+    return Fact(
+        tried=tuple(tried),
+        command=words.command,
+        exit_code=ran.exit_code,
+        output=capped(ran.stdout, ran.stderr),
+        seconds=ran.seconds,
+        isolation=ran.isolation,
+        void=why,
+        versions=counted.versions,
+        notes=(*counted.said, *_left_out(counted), *_uncopied(counted, words)),
+        ran=bench.inside(counted.ran),
+    )
+
+
+def worthless(bench: Bench, ran: Ran, counted: Counted, words: Words) -> str:
+    """Why no result of this run can be believed, or ""."""
+    if changed := meddled(bench):
+        return f"frozen code was changed while the tests ran: {', '.join(changed[:5])}"
+    if ran.timed_out:
+        return "the tests did not end in time"
+    if ran.flooded:
+        return "the tests wrote more output than is allowed"
+    if counted.garbled:
+        return "something was reported that the engine's own plugin would not report"
+    if counted.ended is None:
+        return f"the test process ended before its results were counted (exit code {ran.exit_code})"
+    if counted.ended in words.stops:
+        return words.stops[counted.ended]
+    if len(counted.canaries) < words.canaries or any(one not in _FAILED for one in counted.canaries.values()):
+        return "a test that must fail was not reported as failed: no result of this run is worth anything"
+    forged = [name for name, how in counted.copies.items() if how not in _FAILED and _passed(counted, name)]
+    if forged:
+        return f"a copy of {forged[0]} that must fail was not reported as failed: no result of this run counts"
+    return ""
+
+
+def _passed(counted: Counted, name: str) -> bool:
+    """A copy shows something only of an id that is said to have passed: what was skipped is skipped again."""
+    return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
+
+
+def _salvaged(ran: Ran, counted: Counted, words: Words, tried: list[Tried], why: str) -> list[Tried]:
+    failed = [one for one in tried if one.outcome is not Outcomes.PASSED]
+    output = capped(ran.stdout, ran.stderr)
+    if ran.timed_out:
+        return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="time", detail=why)]
+    stopped = counted.ended in words.stops
+    lack = words.lacks(output) if stopped else ""
+    if lack or not counted.started:
+        kind, detail = f"module {lack}" if lack else "start", f"{why}: {lack or output[-600:]}"
+        return [*failed, Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=kind, detail=detail)]
+    if stopped:
+        return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="start", detail=f"{why}: {output[-600:]}")]
+    return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
+
+
+def _tried(name: str, one: Seen, words: Words) -> Tried:
+    kind = "" if one.outcome == "passed" else one.outcome if one.phase == "call" else f"{one.outcome} in {one.phase}"
+    outcome = _OUTCOMES.get(one.outcome, Outcomes.FAILED)
+    if outcome is not Outcomes.PASSED and (lack := unsupported(one.text)):
+        outcome, kind = Outcomes.UNJUDGED, f"module {lack}"
+    return Tried(id=name, outcome=outcome, kind=kind, detail=one.text, seconds=one.seconds)
+
+
+def unsupported(text: str) -> str:
+    """The plugin without which a test was not even begun, or ""."""
+    return "pytest-asyncio" if "async def functions are not natively supported" in text else ""
+
+
+def _uncollected(words: Words, name: str, outcome: str, text: str) -> Tried:
+    if outcome == "skipped":
+        return Tried(id=name, outcome=Outcomes.SKIPPED, kind="skipped", detail=clean(text))
+    if foreign := words.lacks(text):
+        return Tried(id=name, outcome=Outcomes.UNJUDGED, kind=f"module {foreign}", detail=clean(text))
+    return Tried(id=name, outcome=Outcomes.FAILED, kind="collection", detail=clean(text))
+
+
+def _left_out(counted: Counted) -> list[str]:
+    many = len(counted.left_out)
+    left = numbered(many, "test that the base does not have was", "tests that the base does not have were")
+    return [f"{left} not run"] if many else []
+
+
+def _uncopied(counted: Counted, words: Words) -> list[str]:
+    said = [] if words.canaries else [f"{words.runner}: no test that must fail could be planted beside its own"]
+    passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
+    if passed and not any(_passed(counted, name) for name in counted.copies):
+        said.append(f"{words.runner}: no failing copy of a real test could be made")
+    return said

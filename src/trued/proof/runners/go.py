@@ -1,0 +1,355 @@
+"""Go's own tests, by the events that `go test -json` tells, each with the file that holds it."""
+
+import json
+import random
+import re
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from trued.model import Outcomes, TestsCheck
+from trued.proof.room.bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, told, void
+from trued.proof.room.clean_room import instead, planted
+from trued.proof.room.frozen_files import below
+from trued.proof.runners.command_parser import Asked
+from trued.proof.runners.counting import Counted, Seen, Words, fact, nothing, worst
+from trued.proof.runners.made_to_fail import go
+from trued.proof.runners.sample_files import models
+from trued.protocols import Ran
+
+CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
+MOST_TEXT = 4000
+MOST_S = 1e6
+_MODULE = re.compile(r"^module\s+\"?([^\s\"]+)", re.MULTILINE)
+_PACKAGE = re.compile(r"^package\s+(\w+)", re.MULTILINE)
+_TEST = re.compile(r"^func\s+(Test\w*|Example\w*|Fuzz\w*)\s*\(", re.MULTILINE)
+_UNBUILT = re.compile(rb"^FAIL\s+(\S+)\s+\[(?:build|setup) failed\]", re.MULTILINE)
+_MISSING = re.compile(r"(?:cannot find module providing package|no required module provides package) ([^\s;:]+)")
+_BROKE_OFF = re.compile(r"panic: |fatal error: |goroutine \d+ \[")
+_CANARY = """package {package}
+
+import "testing"
+
+func Test{name}A(t *testing.T) {{
+\tif x := {number}; x != 2 {{
+\t\tt.Errorf("%v", x)
+\t}}
+}}
+
+func Test{name}B(t *testing.T) {{
+\tt.Fatal("{number}")
+}}
+"""
+CANARIES = 2
+_ENDS = {"pass": "passed", "fail": "failed", "skip": "skipped"}
+_DROPPED = ("json", "v", "failfast")  # the engine reads every test
+_CHOOSING = ("run", "skip", "count", "shuffle")  # not for a run whose tests are chosen already
+_VALUED = frozenset(  # flags whose value may be a word of its own
+    (
+        *("tags", "run", "skip", "count", "shuffle", "timeout", "cpu", "parallel", "p", "vet", "exec", "mod", "list"),
+        *("modfile", "ldflags", "gcflags", "asmflags", "gccgoflags", "overlay", "buildmode", "toolexec", "o", "C"),
+        *("outputdir", "bench", "benchtime", "fuzz", "fuzztime", "covermode", "coverpkg", "coverprofile"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    file: str
+    package: str  # its clause
+    content: str
+
+
+async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+    """Run the check once in this room."""
+    program = shutil.which("go", path=bench.plain.get("PATH", SYSTEM_PATH))
+    if program is None:
+        return void("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
+    known = {*await bench.workspace.blobs(bench.base), *bench.carried}
+    held = Held(bench.room, known)
+    given = _given(asked.arguments)
+    chosen = _chosen(check, wanted, held, given)
+    call = _Call(check, asked, bench, program)
+    with _canaries(bench, chosen) as canaries:
+        extra = ["-shuffle=on"] if wanted.second else []
+        ran = await call.run(["-count=1", *extra, *_flags(given, canaries), *(given.packages or ["."]), *given.rest])
+    counted = _counted(ran, held, wanted, canaries)
+    counted = replace(counted, copies=await _copies(call, held, chosen, counted))
+    words = Words(
+        runner="go test",
+        command=f"{program} test -json ← {check.command}",
+        lacks=lacks,
+        canaries=len(canaries),
+        nothing=nothing(wanted),
+    )
+    stray = ""
+    if ran.exit_code == 0 and canaries:
+        stray = "tests failed, and the command says that none did: no result of this run is worth anything"
+    return fact(bench, ran, counted, words, stray=stray)
+
+
+def lacks(text: str) -> str:
+    """A package of somebody else's: its first part names a host."""
+    return next((one for one in _MISSING.findall(text) if "." in one.split("/")[0]), "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """`go test …`, read."""
+
+    flags: list[tuple[str, list[str]]]  # each by its name, with its words
+    packages: list[str]
+    rest: list[str]  # `-args` and what follows: for the tests themselves
+
+
+def _given(arguments: Iterable[str]) -> _Given:
+    found = _Given([], [], [])
+    words = list(arguments)
+    while words:
+        word = words.pop(0)
+        name, equals, _ = word.lstrip("-").removeprefix("test.").partition("=")
+        if name == "args" and word != name:
+            found.rest.extend((word, *words))
+            break
+        if not word.startswith("-"):
+            found.packages.append(word)
+        elif name not in _DROPPED:
+            found.flags.append((name, [word, words.pop(0)] if name in _VALUED and not equals and words else [word]))
+    return found
+
+
+def _flags(given: _Given, canaries: Iterable[str]) -> list[str]:
+    """Those of the command; where it chooses tests by name, ours are chosen, too."""
+    ours = f"^(Test{'|Test'.join(canaries)})"
+    words: list[str] = []
+    for name, one in given.flags:
+        chooses = name == "run" and canaries
+        words += [f"-run={ours}|{one[1] if len(one) > 1 else one[0].partition('=')[2]}"] if chooses else one
+    return words
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    check: TestsCheck
+    asked: Asked
+    bench: Bench
+    program: str
+
+    async def run(self, words: list[str]) -> Ran:
+        cache = self.bench.room / CACHE
+        variables = {
+            **self.bench.plain,
+            **self.asked.variables,
+            **{"GOCACHE": str(cache / "build"), "GOFLAGS": "-mod=mod", "GOPROXY": "off", "GOTOOLCHAIN": "local"},
+            **{"GOPATH": str(cache / "path"), "GOTELEMETRY": "off", "CGO_ENABLED": "0"},
+        }
+        if (self.bench.room / "vendor" / "modules.txt").is_file():
+            variables["GOFLAGS"] = "-mod=vendor"
+        return await self.bench.execute(
+            (self.program, "test", "-json", *words),
+            within_s=self.check.within_s,
+            network=self.check.network,
+            variables=variables,
+        )
+
+
+class Held:
+    """Which file of the base holds which test: Go tells packages only."""
+
+    def __init__(self, room: Path, known: Iterable[str]) -> None:
+        self.room = room
+        self.files = sorted(path for path in known if path.endswith("_test.go"))
+        self.modules = {
+            str(PurePosixPath(path).parent): name
+            for path in known
+            if PurePosixPath(path).name == "go.mod" and (name := self._module(path))
+        }
+
+    def _module(self, path: str) -> str:
+        match = _MODULE.search(self.text(path))
+        return match.group(1) if match else ""
+
+    def text(self, path: str) -> str:
+        try:
+            return (self.room / path).read_bytes().decode("utf-8", "replace")
+        except OSError:
+            return ""
+
+    def folder(self, package: str) -> str:
+        """A package's folder in the checkout."""
+        for folder, module in sorted(self.modules.items(), key=lambda one: -len(one[1])):
+            if package == module or package.startswith(f"{module}/"):
+                inner = package.removeprefix(module).strip("/")
+                return str(PurePosixPath(folder) / inner) if inner else folder
+        return package
+
+    def asked_for(self, path: str, packages: Iterable[str]) -> bool:
+        """Is this file's package one of those that are named? By its folder, its import path, or a pattern of them."""
+        folder = PurePosixPath(path).parent
+        if any(part[0] in "._" or part in ("testdata", "vendor") for part in folder.parts):
+            return False
+        home = next((str(one) for one in (folder, *folder.parents) if str(one) in self.modules), ".")
+        if home != ".":  # a module of its own: `go test` does not come to it from here
+            return False
+        return any(_covers(self.folder(one), str(folder)) for one in packages or ["."])
+
+    def holding(self, path: str, test: str) -> int:
+        """How many files of the same package hold a test of this name: one for each system, or tag, perhaps."""
+        beside = [one for one in self.files if PurePosixPath(one).parent == PurePosixPath(path).parent]
+        return sum(test in _TEST.findall(self.text(one)) for one in beside)
+
+    def file(self, package: str, test: str) -> str:
+        folder = self.folder(package.removesuffix("_test"))
+        name = test.split("/")[0]
+        for path in self.files:
+            if str(PurePosixPath(path).parent) == folder and name in _TEST.findall(self.text(path)):
+                return path
+        return folder
+
+
+def _covers(pattern: str, folder: str) -> bool:
+    """`./...` is every folder, `./a/...` a and all below it."""
+    plain = pattern.removeprefix("./").rstrip("/") or "."
+    if not plain.endswith("..."):
+        return str(PurePosixPath(plain)) == folder
+    start = plain.removesuffix("...").rstrip("/")
+    return not start or start == "." or below(folder, start)
+
+
+# -- tests that must fail ----------------------------------------------------------------------------------------------
+
+
+def _chosen(check: TestsCheck, wanted: Wanted, held: Held, given: _Given) -> list[_Model]:
+    """Real test files; before any is red, one that the check names, if there is one."""
+    ids = {one.split("::")[0] for one in wanted.ids or ()}
+    files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
+    if not wanted.red:
+        files = [path for path in files if any(below(path, one) for one in check.files)] or files
+    able = {path: held.text(path) for path in files if go(held.text(path)).titles}
+    chosen = models(able, (one.split("::")[0] for one in wanted.red))
+    packages = {path: _PACKAGE.search(able[path]) for path in chosen}
+    return [_Model(path, match.group(1), able[path]) for path, match in packages.items() if match]
+
+
+@contextmanager
+def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
+    """Tests that must fail in each of these packages: the random name that theirs begin with → the package's folder."""
+    folders = {str(PurePosixPath(one.file).parent): one.package for one in chosen}
+    with ExitStack() as stack:
+        found = {}
+        for folder, package in folders.items():
+            name = f"X{nonce()[:14]}"
+            text = _CANARY.format(package=package, name=name, number=random.SystemRandom().random())
+            stack.enter_context(planted(bench.room, f"{folder}/{name.lower()}_test.go", text))
+            found[name] = folder
+        yield found
+
+
+async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counted) -> dict[str, str]:
+    """Their tests made to fail, in their own places, in a short run of their own."""
+    made = {one.file: go(one.content) for one in chosen}
+    passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
+    sure = [(file, test) for file, _, test in passed if file in made and test in made[file].titles]
+    ours = {f"{file}::{test}": test for file, test in sure if held.holding(file, test) == 1}
+    files = sorted({one.split("::")[0] for one in ours})
+    if not files:
+        return {}
+    folders = sorted({f"./{PurePosixPath(file).parent}" for file in files})
+    given = _given(call.asked.arguments)
+    flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
+    names = f"^({'|'.join(sorted({*ours.values()}))})$"
+    with instead(call.bench.room, {file: made[file].content for file in files}):
+        ran = await call.run(["-count=1", *flags, "-run", names, *folders, *given.rest])
+    again = _counted(ran, held, Wanted(), {})
+    return {name: again.how(name) for name in ours}
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------------
+
+
+def _counted(ran: Ran, held: Held, wanted: Wanted, canaries: Mapping[str, str]) -> Counted:
+    ended = list(_ended(ran.stdout))
+    ours = {one.test: one.outcome for one in ended if any(f"Test{name}" in one.test for name in canaries)}
+    tests = [one for one in ended if one.test and one.test not in ours]
+    outcomes = worst((f"{held.file(one.package, one.test)}::{one.test}", one.seen) for one in tests)
+    failing = {one.package for one in ended if one.outcome == "failed" and one.test}
+    broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
+    errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
+    broken |= {one.decode("utf-8", "replace"): "" for one in _UNBUILT.findall(ran.stdout)}  # older ones say it so
+    # Before there is a head, a package that broke off has nothing to forge: what was not reached is not known there.
+    cut = [one for one in ended if one.outcome == "failed" and _BROKE_OFF.search(one.text)]
+    off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
+    whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
+    kept = {name: one for name, one in outcomes.items() if _keeps(wanted, name)}
+    return Counted(
+        outcomes=kept,
+        collected={path: one for path, one in whole.items() if _keeps(wanted, path)},
+        canaries={name: _caught(name, folder, ours, {*off, *_folders(whole)}) for name, folder in canaries.items()},
+        ended=ran.exit_code,
+        left_out=tuple(name for name in outcomes if name not in kept),
+    )
+
+
+def _folders(files: Iterable[str]) -> set[str]:
+    return {str(PurePosixPath(path).parent) for path in files}
+
+
+def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -> str:
+    """Did this package's tests of ours fail? One that does not compile, or that broke off before them, fails, too."""
+    ended = [outcome for test, outcome in ours.items() if name in test]
+    if folder in broken and set(ended) <= {"failed"}:
+        return "failed"
+    return "failed" if len(ended) == CANARIES and set(ended) == {"failed"} else ""
+
+
+def _keeps(wanted: Wanted, name: str) -> bool:
+    """Asked for by itself or with its whole file; a file, also for the sake of any test that it holds."""
+    ids = wanted.ids
+    if ids is None or name in ids or name.split("::")[0] in ids:
+        return True
+    return "::" not in name and any(one.startswith(f"{name}::") for one in ids)
+
+
+def _of(held: Held, package: str) -> list[str]:
+    """A package that does not compile fails in every file of tests that it has."""
+    folder = held.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
+    return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    package: str
+    test: str  # "" for the package itself
+    outcome: str
+    text: str
+    seconds: float
+
+    @property
+    def seen(self) -> Seen:
+        return Seen(self.outcome, "call", self.text, self.seconds)
+
+
+def _ended(data: bytes) -> Iterator[_Ended]:
+    """What `go test -json` says of ends, each with what was printed before it."""
+    output: dict[tuple[str, str], str] = {}
+    for event in _events(data):
+        key = str(event.get("Package", "")), str(event.get("Test", ""))
+        action, seconds = str(event.get("Action", "")), event.get("Elapsed", 0.0)
+        if action == "output":
+            output[key] = (output.get(key, "") + told(str(event.get("Output", ""))))[-MOST_TEXT:]
+        elif action in _ENDS:
+            spent = float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < MOST_S else 0.0
+            yield _Ended(*key, _ENDS[action], output.get(key, ""), spent)
+
+
+def _events(data: bytes) -> Iterator[dict[str, Any]]:
+    for line in data.split(b"\n"):
+        try:
+            event = json.loads(line) if line.startswith(b"{") else None
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(event, dict):
+            yield event

@@ -1,0 +1,347 @@
+"""Node's own test runner: one process a file, and every test of every file told by id."""
+
+import json
+import random
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import PurePosixPath
+from typing import Any
+
+from trued.model import Outcomes, TestsCheck
+from trued.proof.room import node
+from trued.proof.room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, told, void
+from trued.proof.room.clean_room import planted, scratch
+from trued.proof.room.frozen_files import below
+from trued.proof.runners.command_parser import Asked, node_options
+from trued.proof.runners.counting import Counted, Seen, Words, fact, nothing, worst
+from trued.proof.runners.made_to_fail import FAILS, Made, is_module, javascript, set_aside
+from trued.proof.runners.sample_files import models
+
+WORKERS = 4
+SCRIPTS = (".js", ".mjs", ".cjs")
+TYPED = (".ts", ".mts", ".cts")
+_NAMED = re.compile(r"(test|test-.+|.+[._-]test)")
+# What chooses a reporter, or which part of the tests: the engine reports, and runs every one.
+_DROPPED = ("--test-reporter", "--test-reporter-destination", "--test-concurrency", "--test-shard", "--watch")
+_USES = re.compile(r"""['"](?:node:)?test['"]""")
+_EXITS = re.compile(r"\bprocess\.exit\s*\(")
+_LATER = "function {n}x(code) {{ setTimeout(() => process.exit(code), 5000).unref(); }}"
+# Each way in which a test fails can be tampered with apart: each has a test of its own, in either kind of assert.
+_WAYS = {
+    "itself": "m(n === 2)",
+    "ok": "m.ok(n === 2)",
+    "equal": "m.equal(n, 2)",
+    "strictEqual": "m.strictEqual(n, 2)",
+    "notEqual": "m.notEqual(n, n)",
+    "notStrictEqual": "m.notStrictEqual(n, n)",
+    "deepEqual": "m.deepEqual({ x: n }, { x: 2 })",
+    "deepStrictEqual": "m.deepStrictEqual({ x: n }, { x: 2 })",
+    "match": "m.match(String(n), /none/)",
+    "throws": "m.throws(() => {})",
+    "rejects": "return m.rejects(Promise.resolve(n))",
+    "fail": "m.fail(String(n))",
+}
+_CANARY = """
+;(() => {{
+  {load}
+  const n = {number};
+  t.test('{name} thrown', () => {{ throw new Error(String(n)); }});
+  for (const [k, m] of [['assert', a], ['strict', s]]) {{
+{tests}
+  }}
+}})();
+"""
+_TEST = "    t.test(`{name} ${{k}} {way}`, () => {{ {body}; }});"
+_REQUIRED = "const t = require('node:test'), a = require('node:assert'), s = require('node:assert/strict');"
+_IMPORTED = "const t = {n}t, a = {n}a, s = {n}s;"
+_IMPORTS = (
+    "\nimport * as {n}t from 'node:test';\nimport {n}a from 'node:assert';\nimport {n}s from 'node:assert/strict';"
+)
+CANARIES = 1 + 2 * len(_WAYS)
+
+
+async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+    """Run the check once in this room."""
+    found = node.found()
+    if found is None:
+        return void("there is no Node on the path", Outcomes.UNJUDGED, "program node", check.command)
+    options, named = node_options(asked.arguments)
+    files = await _files(check, bench, wanted, named, TYPED if found.strips_types else ())
+    if not files:
+        return void(nothing(wanted), Outcomes.BROKEN, "nothing collected", check.command)
+    chosen = _models(check, bench, files, wanted)
+    copies = {one: _failing(bench, one) for one in [*chosen, *_plain(bench, files)]}
+    token = nonce()
+    with ExitStack() as room:
+        canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
+        loaded = room.enter_context(scratch(bench.room, {}))
+        order = {
+            **{"room": str(bench.room), "nonce": token, "options": _options(options)},
+            "files": list(reversed(files)) if wanted.second else files,
+            "canaries": [{"file": one.file, "name": one.name} for one in canaries],
+            "workers": WORKERS,
+            "loaded": "" if wanted.second else str(loaded),
+            "copies": [{"file": file, "content": made.content} for file, made in copies.items()],
+        }
+        ran = await bench.execute(
+            (found.path, str(INSIDE / "nodes.mjs")),
+            stdin=json.dumps(order).encode("utf-8", "surrogatepass"),
+            channel=True,
+            within_s=check.within_s,
+            network=check.network,
+            variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
+        )
+    said, stray = records(ran.answers, token)
+    counted = _counted(said, bench, canaries, _Wanting(wanted, copies))
+    words = Words(
+        runner="node --test",
+        command=f"{found.path} nodes.mjs ← {check.command}",
+        lacks=node.foreign,
+        canaries=len(canaries),
+        nothing=nothing(wanted),
+    )
+    return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+
+
+# -- which files -------------------------------------------------------------------------------------------------------
+
+
+async def _files(
+    check: TestsCheck, bench: Bench, wanted: Wanted, named: list[str], typed: tuple[str, ...]
+) -> list[str]:
+    known = {*await bench.workspace.blobs(bench.base), *bench.carried}
+    if wanted.ids is not None:
+        ours = {one.split("::")[0] for one in wanted.ids if one != WHOLE} & known
+        if ours:
+            return sorted(ours)
+    found = collected(known, named, typed)
+    extra = [path for one in check.files for path in known if below(path, one) and is_script(path, typed)]
+    return sorted({*found, *(one for one in extra if one in check.files or _is_named(one))})
+
+
+def collected(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
+    """The files that `node --test` would run, by its own rules: named ones, folders, patterns, or all there are."""
+    paths = [path for path in known if is_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
+    if not named:
+        return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])
+    found: set[str] = set()
+    for one in named:
+        clean = one.removeprefix("./").rstrip("/")
+        inner = [path for path in paths if below(path, clean) and path != clean]
+        found |= {path for path in paths if path == clean or _matches(path, clean)}
+        found |= {path for path in inner if _is_named(path) or "test" in PurePosixPath(path).parts[:-1]}
+    return sorted(found)
+
+
+def is_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:
+    return path.endswith((*SCRIPTS, *typed))
+
+
+def _is_named(path: str) -> bool:
+    return bool(_NAMED.fullmatch(PurePosixPath(path).stem))
+
+
+def _matches(path: str, pattern: str) -> bool:
+    """`**` stands for any folders, also for none."""
+    if not any(sign in pattern for sign in "*?["):
+        return False
+    if fnmatchcase(path, pattern) and ("**" in pattern or path.count("/") == pattern.count("/")):
+        return True
+    return "**/" in pattern and _matches(path, pattern.replace("**/", "", 1))
+
+
+def _options(options: list[str]) -> list[str]:
+    kept: list[str] = []
+    skipping = False
+    for word in options:
+        if skipping and not word.startswith("-"):
+            skipping = False
+            continue
+        skipping = word in _DROPPED[:-1]
+        if word.split("=")[0] not in _DROPPED:
+            kept.append(word)
+    return kept
+
+
+# -- tests that must fail ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Canary:
+    file: str
+    name: str
+
+
+def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: Wanted) -> list[str]:
+    """Real test files; before any is red, one that the check names, if there is one, and whose tests can be copied."""
+    if wanted.red:
+        return models(files, (one.split("::")[0] for one in wanted.red))
+    asked = [path for path in files if any(below(path, one) for one in check.files)]
+    good = [path for path in asked or files if _failing(bench, path).titles]
+    return models(good or asked or files, ())
+
+
+def _text(bench: Bench, path: str) -> str:
+    try:
+        return (bench.room / path).read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _failing(bench: Bench, path: str) -> Made:
+    text = _text(bench, path)
+    if not _USES.search(text):  # … which may end itself: then so that it fails
+        return Made(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
+    return javascript(text)
+
+
+def _plain(bench: Bench, files: list[str]) -> list[str]:
+    """Scripts that are a test by themselves: leaving quietly would pass for one, so each has a copy that must fail."""
+    return [one for one in files if not _USES.search(_text(bench, one))]
+
+
+@contextmanager
+def _canary(bench: Bench, model: str) -> Iterator[_Canary]:
+    """The model once more, under a name that nobody can know beforehand, with tests that must fail."""
+    name = f"test{nonce()[:14]}"
+    pure = PurePosixPath(model)
+    file = str(pure.with_name(f"{name}.test{pure.suffix}"))
+    with planted(bench.room, file, with_canary(_text(bench, model), model, name, _kind(bench, model))):
+        yield _Canary(file, name)
+
+
+def with_canary(content: str, path: str, name: str, kind: str) -> str:
+    module = is_module(path, content, kind)
+    if not _USES.search(content) and _EXITS.search(content):  # a script that ends itself must not end before ours did
+        content = f"{_EXITS.sub(f'{name}x(', content)}\n{_LATER.format(n=name)}\n"
+    load = _IMPORTED.format(n=name) if module else _REQUIRED
+    tests = "\n".join(_TEST.format(name=name, way=way, body=body) for way, body in _WAYS.items())
+    body = _CANARY.format(load=load, name=name, number=random.SystemRandom().random(), tests=tests)
+    return f"{content}{_IMPORTS.format(n=name) if module else ''}{body}"
+
+
+def _kind(bench: Bench, path: str) -> str:
+    """The `type` of the nearest package.json."""
+    for folder in PurePosixPath(path).parents:
+        place = bench.room / folder / "package.json"
+        if place.is_file() and not place.is_symlink():
+            try:
+                return str(json.loads(place.read_bytes()).get("type", ""))
+            except (ValueError, AttributeError, OSError):
+                return ""
+    return ""
+
+
+# -- what comes out ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanting:
+    wanted: Wanted
+    copies: Mapping[str, Made]
+
+    def keeps(self, name: str) -> bool:
+        ids = self.wanted.ids
+        return ids is None or name in ids or name.split("::")[0] in ids
+
+    def copied(self, name: str) -> bool:
+        file, _, way = name.partition("::")
+        made = self.copies.get(file)
+        return made is not None and (not way or way.rpartition(" > ")[2] in made.titles)
+
+
+def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> Counted:
+    try:
+        return _told_apart(said, bench, canaries, wanting)
+    except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+        return Counted({})  # not as our own driver speaks: nothing was counted
+
+
+def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> Counted:
+    plain = Counted.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
+    tests = [one for one in said if "test" in one]
+    texts = {file: _text(bench, file) for file in {str(one["test"]) for one in tests}}
+    outcomes = worst((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
+    collected: dict[str, tuple[str, str]] = {}
+    for one in tests:
+        if _of_the_file(one):
+            file = str(one["test"])
+            collected[file] = ("failed", str(one["text"]))
+            outcomes.pop(file, None)
+    for file in [one for one in outcomes if "::" not in one and _USES.search(texts.get(one, ""))]:
+        del outcomes[file]
+        collected[file] = ("failed", "it uses node:test, and no test of it was reported")
+    kept = {name: one for name, one in outcomes.items() if wanting.keeps(name)}
+    return Counted(
+        outcomes=kept,
+        collected=collected,
+        canaries={
+            one.name: _caught([told for told in said if told.get("canary") == one.file], one) for one in canaries
+        },
+        copies=_copies([one for one in said if "copied" in one], kept, wanting),
+        ended=plain.ended,
+        started=plain.started,
+        left_out=tuple(name for name in outcomes if name not in kept),
+        ran=plain.ran,
+        versions=plain.versions,
+    )
+
+
+def _id(record: dict[str, Any], key: str) -> str:
+    way = " > ".join(str(one).encode("utf-8", "replace").decode() for one in record["way"])
+    return f"{record[key]}::{way}" if way else str(record[key])
+
+
+def _counts(record: dict[str, Any]) -> bool:
+    """Tests, and files that are a test by themselves. A group is what its tests are."""
+    return not record["group"] and not (not record["way"] and record["outcome"] == "failed")
+
+
+def _of_the_file(record: dict[str, Any]) -> bool:
+    """It could not be loaded, or a group of it broke outside of any test."""
+    if record["outcome"] != "failed" or record["inner"]:
+        return False
+    return not record["way"] or bool(record["group"])
+
+
+def _seen(record: dict[str, Any], texts: dict[str, str]) -> Seen:
+    outcome, way = str(record["outcome"]), record["way"]
+    content = texts.get(str(record["test"]), "")
+    if outcome in ("skipped", "todo"):
+        aside = any(set_aside(content, str(one)) for one in way)
+        outcome = "marked" if aside else "skipped"
+    return Seen(outcome, text=told(str(record["text"])), seconds=float(record["seconds"]))
+
+
+def _caught(records: list[dict[str, Any]], canary: _Canary) -> str:
+    """Did all of the engine's own tests fail? A file that cannot be loaded fails, too."""
+    if any(_of_the_file(one) and not one["way"] for one in records) and not any(one["way"] for one in records):
+        return "failed"
+    ours = {str(one["way"][-1]): one["outcome"] for one in records if one["way"] and canary.name in one["way"][-1]}
+    return "failed" if len(ours) == CANARIES and set(ours.values()) == {"failed"} else "passed"
+
+
+def _copies(records: list[dict[str, Any]], outcomes: dict[str, Seen], wanting: _Wanting) -> dict[str, str]:
+    """How the copies of the tests ended that were made to fail and are said to have passed."""
+    broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
+    ended = worst((_id(one, "copied"), Seen(str(one["outcome"]))) for one in records if _counts(one))
+    passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
+
+    def how(name: str) -> str:
+        if name in ended:
+            return ended[name].outcome
+        if name.split("::")[0] in broken or any(ended[outer].outcome == "failed" for outer in _around(name, ended)):
+            return "failed"
+        return ""
+
+    return {name: how(name) for name in passed}
+
+
+def _around(name: str, ended: Mapping[str, Seen]) -> list[str]:
+    """The tests inside of which this one is begun: where one of them failed, it was not reached."""
+    steps = name.split(" > ")
+    outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]
+    return [one for one in outer if one in ended]

@@ -1,0 +1,202 @@
+"""pytest, with a plugin of ours that names every id and how it ended."""
+
+import json
+import random
+import re
+import string
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from trued.model import Outcomes, TestsCheck
+from trued.proof.room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
+from trued.proof.room.clean_room import planted
+from trued.proof.room.frozen_files import below, candidates, configures
+from trued.proof.runners.browser_tests import with_pictures
+from trued.proof.runners.command_parser import Asked
+from trued.proof.runners.counting import Counted, Words, fact, nothing
+from trued.proof.runners.made_to_fail import unit_ways
+
+# The engine loads plugins itself, so that pytest could not tell which distributions they come from.
+NEUTRAL = (
+    *("-p", "no:cacheprovider", "--continue-on-collection-errors", "--maxfail=0", "--color=no"),
+    *("-o", "required_plugins="),
+    # What the runner's own next version will do is no business of the project's tests, however strict they are.
+    *("-W", "default::pytest.PytestDeprecationWarning", "-W", "default::pytest.PytestConfigWarning"),
+)
+CANARY = """import unittest
+import pytest
+
+
+def {name}():
+    assert {number} == 2
+
+
+def {name}_raises():
+    with pytest.raises(ZeroDivisionError):
+        pass
+
+
+def {name}_unit():
+    unittest.TestCase().assertEqual({number}, 2)
+
+
+def {name}_ways():
+    for way, given in {ways!r}.items():
+        try:
+            getattr(unittest.TestCase(), way)(*given)
+        except AssertionError:
+            continue
+        return
+    if {number} != pytest.approx(2):
+        raise ValueError({number})
+"""
+# Each way in which tests fail can be tampered with apart; the last fails if every one of many does.
+CANARIES = ("", "_raises", "_unit", "_ways")
+_STOPS = {3: "pytest broke down", 4: "pytest could not start"}
+_OPTION = re.compile(r"(?:unrecognized arguments|no such option|Unknown config option): (-*[\w-]+)")
+# Options by which a missing plugin is known; those that only measure are accepted and ignored inside.
+_PLUGINS = {
+    "asyncio": "pytest-asyncio",
+    "benchmark": "pytest-benchmark",
+    "ds": "pytest-django",
+    "django": "pytest-django",
+    "reruns": "pytest-rerunfailures",
+    "snapshot": "syrupy",
+    "doctest-plus": "pytest-doctestplus",
+    "mypy": "pytest-mypy",
+    "flake8": "pytest-flake8",
+    "hypothesis": "hypothesis",
+    "html": "pytest-html",
+    "json-report": "pytest-json-report",
+    "randomly": "pytest-randomly",
+    "forked": "pytest-forked",
+    "trio": "pytest-trio",
+    "anyio": "anyio",
+}
+
+
+async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+    """Run the check once in this room."""
+    if bench.interpreter.lacks:
+        return void(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
+    token = nonce()
+    path, text = await _configuration(bench, asked.arguments)
+    with _canary(bench) as canary, planted(bench.room, _disguised(path), text) as configuration:
+        argv = bench.script("counted.py")
+        given = _order(check, bench, wanted, [*asked.arguments, *_settings(bench, configuration)])
+        order = {**given, "nonce": token, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
+        ran = await bench.execute(
+            argv,
+            stdin=json.dumps(order).encode(),
+            channel=True,
+            within_s=check.within_s,
+            network=check.network,
+            variables={**bench.variables, **asked.variables},
+        )
+    said, stray = records(ran.answers, token)
+    counted = Counted.of(said, f"{canary.name}.py::")
+    words = Words(
+        runner="pytest",
+        command=f"{bench.interpreter.path} -I -B counted.py ← {check.command}",
+        lacks=lambda output: missing(bench, output),
+        stops=_STOPS,
+        canaries=len(CANARIES),
+        nothing=nothing(wanted),
+    )
+    found = fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+    return await with_pictures(bench, found, said)
+
+
+def missing(bench: Bench, output: str) -> str:
+    """The module or plugin without which pytest cannot even begin."""
+    if lack := bench.foreign(output):
+        return lack
+    for name in _OPTION.findall(output):
+        plain = name.lstrip("-").replace("_", "-")
+        for known, package in _PLUGINS.items():
+            if plain == known or plain.startswith(f"{known}-"):
+                return package
+    return ""
+
+
+# -- what goes in ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Canary:
+    path: str
+    name: str
+
+
+@contextmanager
+def _canary(bench: Bench) -> Iterator[_Canary]:
+    """Tests that must fail, of names that nobody can know beforehand."""
+    name, number = random_name(), random.SystemRandom().random()
+    text = CANARY.format(name=name, number=number, ways=unit_ways(number))
+    with planted(bench.room, f"{name}.py", text) as path:
+        yield _Canary(str(path), name)
+
+
+def random_name() -> str:
+    return "test_" + "".join(random.SystemRandom().choices(string.ascii_lowercase, k=14))
+
+
+async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str, str]:
+    """The base's own configuration of pytest: its path and text. The head's is never read."""
+    known = await bench.workspace.blobs(bench.base)
+    named = [one for one in arguments if not one.startswith("-")]
+    for path in candidates([one for one in named if any(below(path, one.split("::")[0]) for path in known)]):
+        if path in known:
+            text = (await bench.workspace.read(bench.base, path) or b"").decode("utf-8", "replace")
+            if configures(path, text):
+                return path, text
+    return "pytest.ini", "[pytest]\n"
+
+
+def _disguised(path: str) -> str:
+    """Beside the file that it stands for: paths in it are relative. Under a random name: nobody prepares for it."""
+    pure = PurePosixPath(path)
+    return str(pure.with_name(f".{nonce()[:12]}{'.ini' if pure.name == '.pytest.ini' else pure.suffix}"))
+
+
+def _settings(bench: Bench, configuration: Path) -> list[str]:
+    workers = ["-n0"] if any(name == "xdist" for name, _ in bench.interpreter.plugins) else []
+    apart = (
+        ["--no-cov"] if bench.measuring and any(name == "pytest_cov" for name, _ in bench.interpreter.plugins) else []
+    )
+    return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers, *apart]
+
+
+def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]) -> dict[str, Any]:
+    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
+    return {
+        "arguments": arguments,
+        "room": str(bench.room),
+        "paths": list(bench.roots),
+        "site": list(bench.site),
+        "supplied": dict(bench.interpreter.supplied),
+        "pluggy": bench.interpreter.versions.get("pluggy", ""),
+        "plugins": [list(one) for one in bench.interpreter.plugins],
+        "files": files or None,
+        "more": list(check.files),
+        "ids": None if not files else list(wanted.ids or ()),
+        "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
+        "reverse": wanted.second,
+        "red": list(wanted.red),
+        "seed": nonce(),
+        "stage": _stage(bench),
+    }
+
+
+def _stage(bench: Bench) -> dict[str, Any] | None:
+    if bench.stage is None:
+        return None
+    return {
+        "plugin": str(INSIDE / "pages.py"),
+        "chromium": bench.stage.chromium,
+        "kept": str(bench.stage.kept),
+        "supplied": dict(bench.stage.supplied),
+    }

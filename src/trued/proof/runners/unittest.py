@@ -1,0 +1,119 @@
+"""unittest, with a result of ours that names every id and how it ended."""
+
+import json
+import random
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from trued.model import Outcomes, TestsCheck
+from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, nonce, records, void
+from trued.proof.runners.command_parser import Asked
+from trued.proof.runners.counting import Counted, Words, fact, nothing
+from trued.proof.runners.made_to_fail import unit_ways
+
+_STOPS = {4: "unittest could not start"}
+_VALUED = {"-s": "start", "--start-directory": "start", "-p": "pattern", "--pattern": "pattern"}
+_VALUED |= {"-t": "top", "--top-level-directory": "top", "-k": "k"}
+_PLAIN = ("-v", "--verbose", "-q", "--quiet", "--locals", "-f", "--failfast", "-c", "--catch", "-b", "--buffer")
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """`python -m unittest …`, read."""
+
+    names: tuple[str, ...] = ()
+    start: str = "."
+    pattern: str = "test*.py"
+    top: str = ""
+    patterns: tuple[str, ...] = ()  # -k
+
+
+async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+    """Run the check once in this room."""
+    call = _read(asked.arguments)
+    if call is None:
+        return void(f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command)
+    token, canary = nonce(), f"Canary{nonce()[:12]}"
+    number = random.SystemRandom().random()
+    ways = unit_ways(number)
+    order = {**_order(check, call, bench, wanted), "nonce": token, "canary": canary, "number": number, "ways": ways}
+    argv = bench.script("units.py")
+    ran = await bench.execute(
+        argv,
+        stdin=json.dumps(order).encode(),
+        channel=True,
+        within_s=check.within_s,
+        network=check.network,
+        variables={**bench.variables, **asked.variables},
+    )
+    said, stray = records(ran.answers, token)
+    counted = Counted.of([_apart(one, canary) for one in said], canary)
+    words = Words(
+        runner="unittest",
+        command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
+        lacks=bench.foreign,
+        stops=_STOPS,
+        canaries=2 + len(ways),  # and a plain assert, and an exception that does not come
+        nothing=nothing(wanted),
+    )
+    return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+
+
+def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
+    """The canaries stand in no file: their ids begin with their class."""
+    _, found, rest = str(record.get("id", "")).partition(f"::{canary}::")
+    return {**record, "id": f"{canary}::{rest}"} if found else record
+
+
+def _read(arguments: tuple[str, ...]) -> _Call | None:
+    words = [one for one in arguments if one not in _PLAIN]
+    discover = not words or words[0] == "discover" or words[0].startswith("-")
+    rest = words[1:] if words[:1] == ["discover"] else words
+    given: dict[str, str] = {}
+    names: list[str] = []
+    patterns: list[str] = []
+    while rest:
+        word = rest.pop(0)
+        option, equals, value = word.partition("=")
+        if option in _VALUED and (equals or rest):
+            value = value if equals else rest.pop(0)
+            patterns += [value] if _VALUED[option] == "k" else []
+            given[_VALUED[option]] = value
+        elif word.startswith("-"):
+            return None
+        else:
+            names.append(word)
+    given.pop("k", None)
+    if discover:
+        given |= dict(zip(("start", "pattern", "top"), names, strict=False))
+        names = []
+    return _Call(names=tuple(names), patterns=tuple(patterns), **given)
+
+
+def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: Wanted) -> dict[str, Any]:
+    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
+    start = bench.room / call.start
+    top = str(bench.room / call.top) if call.top else str(start)
+    return {
+        "room": str(bench.room),
+        "paths": list(bench.roots),
+        "site": list(bench.site),
+        "start": str(start),
+        "pattern": call.pattern,
+        "top": top,
+        "names": list(call.names),
+        "patterns": list(call.patterns),
+        "files": files or None,
+        "more": _unfound(check, call, Path(call.start)),
+        "ids": None if not files else list(wanted.ids or ()),
+        "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
+        "reverse": wanted.second,
+        "red": list(wanted.red),
+        "seed": nonce(),
+    }
+
+
+def _unfound(check: TestsCheck, call: _Call, start: Path) -> list[str]:
+    """Files of the check that discovery would not come to by itself."""
+    return [one for one in check.files if one.endswith(".py") and not Path(one).match(call.pattern)]

@@ -1,0 +1,50 @@
+"""The pictures of a verdict, before and after, each with all that says what it shows. Pure."""
+
+from collections.abc import Iterable
+
+from trued.model import Contract, Evidence, Outcomes, Picture, Shot, Verdict
+
+
+def pictures(verdict: Verdict, contract: Contract | None = None) -> tuple[Picture, ...]:
+    """For each requirement one of each page or test; with the contract also those of the base, and these first.
+
+    The files are kept under their hashes: `workspace.recall(picture.sha256)`, and `picture.trace` likewise.
+    """
+    wanted = {one.id for one in verdict.requirements}
+    base = [one for one in (contract.base_facts if contract else ()) if one.requirement in wanted]
+    return taken((*base, *verdict.evidence))
+
+
+def taken(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
+    """One of each requirement, commit, and page or test; of several times the worst."""
+    found: dict[tuple[str, ...], Picture] = {}
+    for fact in evidence:
+        for shot in fact.pictures:
+            made = _picture(fact, shot)
+            key = (fact.requirement, fact.commit, fact.check, shot.test or shot.page)
+            if key not in found or (found[key].passed and not made.passed):
+                found[key] = made
+    return tuple(found.values())
+
+
+def _picture(fact: Evidence, shot: Shot) -> Picture:
+    own = [one for one in fact.tried if not shot.test or one.id == shot.test]
+    missed = [one for one in own if one.outcome is not Outcomes.PASSED]
+    return Picture(
+        **shot.model_dump(),
+        commit=fact.commit,
+        side=fact.side,
+        requirement=fact.requirement,
+        passed=bool(own) and not missed and not fact.why_void,
+        says=tuple(dict.fromkeys(filter(None, (_sentence(one.detail) for one in missed)))),
+        met=tuple(one.id for one in own if one.outcome is Outcomes.PASSED),
+    )
+
+
+def _sentence(detail: str) -> str:
+    """Of a page what was expected and what was there; of a test the line in which it failed."""
+    lines = [line for line in detail.splitlines() if line.strip()]
+    failing = [line.removeprefix("E").strip() for line in lines if line.startswith("E ")]
+    if len(failing) > 1 and failing[1].startswith("Actual"):
+        return f"{failing[0]}; {failing[1]}"[:500]
+    return (failing or lines or [""])[0][:500]

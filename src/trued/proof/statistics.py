@@ -1,0 +1,239 @@
+"""Figures of a check for people: how many of its tests pass, and how much of the code they reach. Never evidence."""
+
+import base64
+import importlib.util
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trued.errors import CannotJudge
+from trued.model import Check, Contract, Evidence, Outcomes, TestsCheck, Tried
+from trued.proof.checks.tests import scripts_of
+from trued.proof.disclosure import Scanner, nobody
+from trued.proof.prove import same_interpreter
+from trued.proof.room import node
+from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
+from trued.proof.room.clean_room import clean_room, scratch
+from trued.proof.room.coverage import Measuring
+from trued.proof.room.frozen_files import below, is_configuration, is_test
+from trued.proof.room.interpreter import Interpreter
+from trued.proof.run_check import take
+from trued.proof.runners.command_parser import Asked, node_options, recognised
+from trued.protocols import Tell, Workspace
+
+WITHIN_S = 300.0  # they are worth that much time and no more
+MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
+MOST_SAID, MOST_TOLD = 4000, 8  # characters, and tests, of what failed
+MOST_OUTPUT = 16 * 2**20
+OLDEST = (3, 10)  # that the engine's own coverage.py runs on
+ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is no part of the product
+NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
+_LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Tests that pass, of how many; the share of lines that they reach, in per cent; and why it is not known."""
+
+    passing: int = 0
+    total: int = 0
+    coverage: float | None = None
+    why: str = ""
+    said: str = ""  # what those that do not pass say
+    skipped: tuple[str, ...] = ()  # their ids
+
+    def __str__(self) -> str:
+        share = f", {self.coverage:.0f} % of lines" if self.coverage is not None else ""
+        return f"{self.passing}/{self.total} tests{share}"
+
+
+async def figures(
+    workspace: Workspace,
+    contract: Contract,
+    check: Check | str,
+    commit: str,
+    evidence: Iterable[Evidence] = (),
+    *,
+    tell: Tell = nobody,
+) -> Figures:
+    """Counts out of the evidence of this check on this commit, where there is some, else out of the run that measures.
+
+    The run takes the head as it is, with its own tests: it can say anything of itself, and nothing is graded by it.
+    """
+    asked = TestsCheck(command=check) if isinstance(check, str) else check
+    if not isinstance(asked, TestsCheck):
+        return Figures(why=f"a {asked.kind} check has no tests to count")
+    tried = counted(evidence, asked, commit)
+    bounded = asked.model_copy(update={"within_s": min(asked.within_s, WITHIN_S)})
+    try:
+        fact, share, why = await _measured(workspace, contract, bounded, commit, measure=not asked.e2e or not tried)
+    except CannotJudge as error:
+        fact, share, why = None, None, str(error)
+    if not tried and fact and not fact.void:
+        tried = {one.id: one for one in fact.tried if _own(asked, one.id)}
+    passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
+    said = _failing(tried.values()) or (fact.void if fact and not tried else "")
+    skipped = tuple(one.id for one in tried.values() if one.outcome is Outcomes.SKIPPED)[:MOST_FILES]
+    found = Figures(passing, len(tried), share, why if share is None else "", said, skipped)
+    return await _unquoted(found, Scanner(workspace, contract, commit, tell), asked.command)
+
+
+async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
+    """The words in it are the head's, and agents read them."""
+    names = "\n".join(found.skipped)
+    return replace(
+        found,
+        why=await scan(found.why, f"why nothing was measured by {command}"),
+        said=await scan(found.said, f"what tests of {command} said"),
+        skipped=found.skipped if await scan(names, f"what {command} skipped") == names else (),
+    )
+
+
+def _failing(tried: Iterable[Tried]) -> str:
+    """What the tests that do not pass say of themselves; what else was printed is the canaries' and nobody's."""
+    bad = [one for one in tried if one.outcome is not Outcomes.PASSED]
+    each = MOST_SAID // max(1, min(len(bad), MOST_TOLD))
+    return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
+
+
+def counted(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
+    """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known.
+
+    Figures are told to agents: nothing of them is taken where something held out had run before.
+    """
+    found: dict[str, Tried] = {}
+    name = check_hash(check)
+    open_ones = [one for one in evidence if not one.held_out and not one.tainted]
+    for fact in [one for one in open_ones if one.check == name and one.commit == commit]:
+        for one in fact.tried:
+            passed = one.outcome is Outcomes.PASSED
+            if not _own(check, one.id) or (passed and fact.why_void):
+                continue
+            if one.id not in found or not passed:
+                found[one.id] = one
+    return found
+
+
+def _own(check: TestsCheck, case: str) -> bool:
+    """Of the files that the check names; other tests that its command runs are guards."""
+    if case == WHOLE:
+        return False
+    return not check.files or any(below(case.split("::")[0], named) for named in check.files)
+
+
+async def _measured(
+    workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, *, measure: bool
+) -> tuple[Fact | None, float | None, str]:
+    if not measure:
+        return None, None, "what a browser test looks at runs in a process of its own"
+    blobs = await workspace.blobs(commit)
+    interpreter = await same_interpreter(workspace, contract)
+    own, brought = contract.model_copy(update={"frozen": {}}), await _brought(workspace, contract, check, commit)
+    async with clean_room(workspace, own, commit, interpreter, over=brought) as (bench, _):
+        if bench.broken:
+            return None, None, bench.broken
+        asked = recognised(check.command, await scripts_of(bench))
+        product = [path for path in blobs if not is_test(path) and not is_configuration(path)][:MOST_FILES]
+        if asked and asked.runner in ("pytest", "unittest") and not check.e2e:
+            return await _python(check, bench, product)
+        fact = await take(check, bench, Wanted())
+        if asked and asked.runner == "node" and not check.e2e:
+            return fact, *await _node(asked, check, bench)
+        return fact, None, _unmeasured(asked, check)
+
+
+def _unmeasured(asked: Asked | None, check: TestsCheck) -> str:
+    if check.e2e:
+        return "what a browser test looks at runs in a process of its own"
+    return f"coverage is not measured for {asked.runner if asked else check.command}"
+
+
+async def _brought(workspace: Workspace, contract: Contract, check: TestsCheck, commit: str) -> dict[str, str]:
+    """The head's own tests, as it has them now."""
+    before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
+    wanted = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]
+    wanted = [path for path in wanted if is_test(path) or any(below(path, one) for one in check.files)]
+    found: dict[str, str] = {}
+    left = MOST_BYTES
+    for path in wanted[:MOST_FILES]:
+        content = await workspace.read(commit, path) or b""
+        left -= len(content)
+        if left < 0:
+            break
+        found[path] = base64.b64encode(content).decode()
+    return found
+
+
+# -- Python --------------------------------------------------------------------------------------------------------
+
+
+async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tuple[Fact | None, float | None, str]:
+    supplied, why = _ours(bench.interpreter)
+    if why:
+        return await take(check, bench, Wanted()), None, why
+    files = [str(bench.room / one) for one in product if one.endswith(".py") and Path(one).name not in ASIDE]
+    with scratch(bench.room, {}) as folder:
+        report = folder / "coverage.json"
+        fact = await take(check, replace(bench, measuring=Measuring(str(report), tuple(files), supplied)), Wanted())
+        found = _figures(report)
+    if not found.get("lines"):
+        return fact, None, fact.void or "no line of the product's Python was there to be reached"
+    return fact, round(100 * found["reached"] / found["lines"], 1), ""
+
+
+def _ours(interpreter: Interpreter) -> tuple[dict[str, str], str]:
+    """Our coverage.py for an interpreter that has none, and why it cannot be used."""
+    if "coverage" in interpreter.versions:
+        return {}, ""
+    spec = importlib.util.find_spec("coverage")
+    if spec is None or not spec.origin:
+        return {}, NO_COVERAGE
+    if interpreter.version[:2] < OLDEST:
+        return {}, f"coverage is not installed in {interpreter.path}, and the engine's own needs Python 3.10"
+    return {"coverage": str(Path(spec.origin).parent)}, ""
+
+
+def _figures(report: Path) -> Mapping[str, int]:
+    try:
+        with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            found = json.loads(file.read(1000))
+        lines, reached = int(found["lines"]), int(found["reached"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return {}
+    return {"lines": lines, "reached": reached} if 0 <= reached <= lines else {}
+
+
+# -- Node ----------------------------------------------------------------------------------------------------------
+
+
+async def _node(asked: Asked, check: TestsCheck, bench: Bench) -> tuple[float | None, str]:
+    found = node.found()
+    if found is None:
+        return None, "there is no Node on the path"
+    options, named = node_options(asked.arguments)
+    ran = await bench.execute(
+        (found.path, "--test", "--experimental-test-coverage", "--test-reporter=lcov", *options, *named),
+        within_s=check.within_s,
+        network=check.network,
+        variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
+    )
+    files = _lcov(ran.stdout[:MOST_OUTPUT])
+    kept = [(lines, reached) for name, lines, reached in files if not is_test(name) and "node_modules" not in name]
+    lines, reached = sum(one for one, _ in kept), sum(one for _, one in kept)
+    if not lines:
+        return None, f"Node {found.version} told no coverage of the product's files"
+    return round(100 * reached / lines, 1), ""
+
+
+def _lcov(text: bytes) -> list[tuple[str, int, int]]:
+    """File, lines that can be run, and those of them that were."""
+    files: list[tuple[str, int, int]] = []
+    for record in text.split(b"end_of_record"):
+        found = {match["name"]: match["value"] for match in _LINES.finditer(record)}
+        if {b"SF", b"LF", b"LH"} <= found.keys():
+            lines = int(found[b"LF"])
+            files.append((found[b"SF"].decode("utf-8", "replace"), lines, min(int(found[b"LH"]), lines)))
+    return files

@@ -1,0 +1,102 @@
+"""What no check can decide, by quote: said in every report, and never held against anybody. Pure."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from trued.model import BrowserCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
+from trued.proof.room.frozen_files import is_test
+
+CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".rb", ".rs", ".sh")
+MOST_LINES = 12  # of one sort: a report is to be read
+LONGEST = 120
+_CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
+_ACTS_ON = {
+    "the date": re.compile(
+        r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)|\bDate\.now\b|\bnew Date\(\)|\bdate \+"
+    ),
+    "the host": re.compile(
+        r"gethostname|getfqdn|platform\.node|os\.uname|os\.hostname|\$HOSTNAME|getuser\(|getlogin\("
+    ),
+    "its environment": re.compile(r"os\.environ|getenv\(|process\.env\b|os\.Getenv|ENV\["),
+    "being tested": re.compile(
+        r"PYTEST_|pytest|unittest|sys\.modules|sys\.gettrace|NODE_TEST|JEST_WORKER|\bVITEST\b|currentframe|_getframe|TRUED_"
+    ),
+    "chance": re.compile(r"\brandom\.|\bMath\.random|\bsecrets\.|\buuid\.|\burandom\("),
+}
+_VAGUE = re.compile(
+    r"\b(properly|nicely|nice|fast|quick(?:ly)?|robust(?:ly)?|clean(?:ly)?|user-friendly|intuitive|appropriate(?:ly)?"
+    r"|as needed|and so on|etc|reasonabl[ey]|sensibl[ey]|improved?|better|good|modern|scalable|elegant)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What the engine looked at beside the verdict."""
+
+    added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
+    ran: frozenset[str] = frozenset()  # the project's files that were seen to take part
+
+
+def undecided(contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Seen) -> list[str]:
+    """One sentence each, the gravest first."""
+    said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
+    said += [f"no check reaches: {one.text}" for one in due if not one.checks]
+    said += [sentence for one in due for sentence in _unquoted(one)]
+    said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
+    said += _few(_acting(seen.added), "more lines act on their surroundings")
+    said += _few(_unreached(seen), "more changed files were not seen to run")
+    shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
+    said += [f"{one.id}: its tests share a process with the code that they test" for one in shared]
+    weak = {one.role for one in contract.authors.values() if not one.independent}
+    return said + [f"{role} and implementers may be of one vendor" for role in sorted(weak)]
+
+
+def _unquoted(requirement: Requirement) -> Iterator[str]:
+    """Clauses that no case says to show. Of a text of one clause the cases show what they can."""
+    data = [check for check in requirement.checks if isinstance(check, ExamplesCheck | BrowserCheck)]
+    clauses = [one for one in map(_plain, _CLAUSES.split(requirement.text)) if len(one.split()) > 1]
+    if len(clauses) < 2 or not data:
+        return
+    quotes = [_plain(one) for check in data for one in _quotes(check)]
+    left = [one for one in clauses if not any(quote and (quote in one or one in quote) for quote in quotes)]
+    if left:
+        yield f"{requirement.id}: no case quotes {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
+
+
+def _quotes(check: ExamplesCheck | BrowserCheck) -> list[str]:
+    return [check.quotes] if isinstance(check, BrowserCheck) else [case.quotes for case in check.cases]
+
+
+def _vague(text: str) -> list[str]:
+    return list(dict.fromkeys(match.group().lower() for match in _VAGUE.finditer(text)))
+
+
+def _acting(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
+    for path, lines in sorted(added.items()):
+        for number, line in lines if path.endswith(CODE) and not is_test(path) else ():
+            for what, pattern in _ACTS_ON.items():
+                if pattern.search(line):
+                    yield f"{path}:{number} may act on {what}: {_cut(line.strip())}"
+                    break
+
+
+def _unreached(seen: Seen) -> Iterator[str]:
+    for path in sorted(seen.added):
+        if path.endswith(CODE) and not is_test(path) and path not in seen.ran:
+            yield f"{path} was changed, and no check was seen to run it"
+
+
+def _few(said: Iterable[str], more: str) -> list[str]:
+    listed = list(said)
+    rest = len(listed) - MOST_LINES
+    return [*listed[:MOST_LINES], *([f"{rest} {more}"] if rest > 0 else [])]
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).strip(" .,;")
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"

@@ -1,0 +1,169 @@
+"""Cases that prove nothing, whoever wrote them in earnest: a program that does nothing useful would pass them. Pure.
+
+These rules bind agents' cases; the user's own count as written.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
+from urllib.parse import urlsplit
+
+from trued.model import BrowserCheck, CallCase, HttpCase, RunCase, is_node
+from trued.proof.entry_points import Known, launched, outside, outside_module, outside_path
+from trued.proof.mutants import CONSTANT, ECHO, NOTHING, PLAIN_HEADERS, STUB, Shown
+from trued.proof.mutants import hollow as passed_by
+
+TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # what a stub raises, too
+PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # what an interface line leaves open
+
+
+# -- one case ----------------------------------------------------------------------------------------------------------
+
+
+def refused(shown: Shown, text: str, interface: Sequence[str], known: Known) -> str:
+    """Why this case cannot count for a requirement with this text, or ""."""
+    return weak(shown, text, known) or strange(shown, interface, known)
+
+
+def weak(shown: Shown, text: str, known: Known) -> str:
+    """Why it shows nothing of a requirement with this text, or ""."""
+    if not shown.quotes.strip() or plain(shown.quotes) not in plain(text):
+        return "it quotes no words of the requirement"
+    return _says_nothing(shown, known)
+
+
+def strange(shown: Shown, interface: Sequence[str], known: Known) -> str:
+    """Why it starts something that nobody will build, or ""."""
+    if why := not_the_projects(shown, known):
+        return why
+    declared = any(declares(line, shown) for line in interface)
+    return "" if declared else f"{entry(shown)} is no entry point of the interface"
+
+
+def _says_nothing(shown: Shown, known: Known) -> str:
+    if isinstance(shown, CallCase) and shown.raises is not None:
+        name = shown.raises.rpartition(".")[2]
+        if name in TOO_WIDE:
+            return f"raises {name}: a stub passes it"
+        return "" if known.names(name) else f"raises {name}, which neither the user's words nor the base name"
+    if isinstance(shown, HttpCase):
+        telling = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
+        more = shown.json_ not in NOTHING or (shown.body or "").strip() or telling
+        return "" if more else "the response shows no more than a status"
+    if isinstance(shown, BrowserCheck) and not [*shown.sees, *shown.tree]:
+        return "the page shows nothing: absence is met by an empty one"
+    return ""
+
+
+def not_the_projects(shown: Shown, known: Known) -> str:
+    if isinstance(shown, RunCase):
+        return outside(shown.run, known)
+    if not isinstance(shown, CallCase):
+        return ""  # the server of the contract
+    place = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
+    return outside_path(place, known) if is_node(shown.call) else outside_module(place, known)
+
+
+# -- entry points ------------------------------------------------------------------------------------------------------
+
+
+def entry(shown: Shown) -> str:
+    """What of the project a case starts."""
+    if isinstance(shown, CallCase):
+        return shown.call
+    if isinstance(shown, BrowserCheck):
+        return f"page {urlsplit(shown.page).path}"
+    if isinstance(shown, HttpCase):
+        return f"{shown.http.method.upper()} {urlsplit(shown.http.path).path}"
+    return " ".join(shown.run[: launched(shown.run).words])
+
+
+def declares(line: str, shown: Shown) -> bool:
+    """Does this line of the interface name the entry point that the case starts?"""
+    line = line.strip()
+    if isinstance(shown, CallCase):
+        return line.partition("(")[0].strip() == shown.call
+    if isinstance(shown, RunCase):
+        return _line_fits(line.split(), shown.run)
+    method, _, route = line.partition(" ")
+    if isinstance(shown, BrowserCheck):
+        return method.lower() in ("page", "get") and _route_fits(route, shown.page)
+    return method.upper() == shown.http.method.upper() and _route_fits(route, shown.http.path)
+
+
+def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
+    """The literal words up to the first open place stand there, in their order."""
+    literal: list[str] = []
+    for word in pattern:
+        if PLACE.search(word):
+            break
+        literal.append(word)
+    return bool(literal) and list(line[: len(literal)]) == literal
+
+
+def _route_fits(route: str, path: str) -> bool:
+    wanted, given = (urlsplit(one.strip()).path.strip("/").split("/") for one in (route, path))
+    alike = (one == two or PLACE.search(one) or one.startswith(":") for one, two in zip(wanted, given, strict=False))
+    return len(wanted) == len(given) and all(alike)
+
+
+def side_door(shown: Shown, interface: Sequence[str], known: Known) -> str:
+    """What of the entry point neither the user's words nor the base name, or ""."""
+    if isinstance(shown, CallCase):
+        name = shown.call.rpartition(":")[2]
+        last = name.rpartition(".")[2]
+        return "" if known.said(last) or _defined(shown.call, known.base) else shown.call
+    if isinstance(shown, RunCase):
+        line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
+        literal = [word for word in line.split()[1:] if not PLACE.search(word) and word != "-m"]
+        program = [PurePosixPath(shown.run[0]).name] if launched(shown.run).kind == "program" else []
+        strange = [word for word in (*program, *literal) if not _known_word(word, known)]
+    else:
+        path = urlsplit(shown.page if isinstance(shown, BrowserCheck) else shown.http.path).path
+        line = next((one for one in interface if declares(one, shown)), path)
+        parts = urlsplit(line.partition(" ")[2].strip() or path).path.split("/")
+        named = [part for part in parts if part and not PLACE.search(part) and not part.startswith(":")]
+        strange = [part for part in named if not _known_word(part, known)]
+    return f"{entry(shown)} ({', '.join(strange)})" if strange else ""
+
+
+def _known_word(word: str, known: Known) -> bool:
+    bare = word.lstrip("-").partition("=")[0]
+    return known.names(bare) or known.names(bare.replace("/", ".").removesuffix(".py"))
+
+
+def _defined(call: str, base: Mapping[str, str]) -> bool:
+    """Does the base have it, in the file that the call names?"""
+    module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
+    places = [module] if is_node(call) else [f"{module.replace('.', '/')}{end}" for end in (".py", "/__init__.py")]
+    texts = [text for path, text in base.items() if any(path == one or path.endswith(f"/{one}") for one in places)]
+    last = re.escape(name.rpartition(".")[2])
+    pattern = rf"(?:def|class|function|const|let|var|exports\.)\s*\*?\s*{last}\b|^{last}\s*[:=]|import[^\n]*\b{last}\b"
+    return any(re.search(pattern, text, re.MULTILINE) for text in texts)
+
+
+# -- all cases of a requirement ----------------------------------------------------------------------------------------
+
+
+def hollow(cases: Sequence[Shown], interface: Sequence[str] = ()) -> str:
+    """Why some program that does nothing useful passes all of these, or "": some entry point tells it apart."""
+    found = set(untold(cases, interface))
+    return "" if "" in found else next((why for why in (CONSTANT, ECHO, STUB) if why in found), STUB)
+
+
+def untold(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
+    """For each case the hollow program that passes all cases of its entry point, or "" where none does."""
+    doors = [door(one, interface) for one in cases]
+    why = {name: passed_by([one for one, at in zip(cases, doors, strict=True) if at == name]) for name in set(doors)}
+    return [why[name] for name in doors]
+
+
+def door(shown: Shown, interface: Sequence[str]) -> str:
+    """The entry point as the interface names it: the line that says most of it."""
+    lines = [line for line in interface if declares(line, shown)]
+    return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry(shown))
+
+
+def plain(text: str) -> str:
+    """Words as they are, whatever lines they were broken into."""
+    return " ".join(text.split())

@@ -1,0 +1,102 @@
+"""A change of which nobody asked anything: its own tests, tried on both sides, are the most that can be said of it."""
+
+import base64
+from collections.abc import Iterable, Sequence
+
+from trued.model import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
+from trued.proof.case_status import Base, Head, on_base, on_head
+from trued.proof.implementer_tests import Sides, on_both_sides
+from trued.proof.judge import guarded
+from trued.proof.prove import same_interpreter
+from trued.proof.room.bench import WHOLE
+from trued.proof.room.frozen_files import is_test, named_like_a_script_test, named_like_a_test
+from trued.protocols import Workspace
+from trued.support.plurals import counted
+
+OWN_TESTS = "own tests"  # a blank: no requirement can have such an id
+TEXT = "nothing was asked of this change: its own tests show what they show"
+NOTHING_ASKED = "nothing more was asked: no requirements are named, and neither commit holds any (--requirements FILE)"
+MOST_NAMED = 5
+
+
+async def unasked(workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]) -> Verdict:
+    """The verdict with one row more: tests that the head added or changed, red on the base and green here."""
+    commit = verdict.commit
+    before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
+    changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
+    facts = list[Evidence]()
+    for check in [one for one in suites if isinstance(one, TestsCheck)]:
+        brought = [path for path in changed if named_like_a_test(path) and _runs(check, path)]
+        if brought:
+            facts += await _tried(workspace, contract, check, commit, changed, brought)
+    judged = guarded(_judged(facts, changed=before != here), verdict.suites)
+    return verdict.model_copy(
+        update={
+            "requirements": (judged,),
+            "evidence": (*verdict.evidence, *facts),
+            "undecided": (NOTHING_ASKED, *verdict.undecided),
+        }
+    )
+
+
+def _runs(check: TestsCheck, path: str) -> bool:
+    """Is it a file of this suite's language?"""
+    if "pytest" in check.command:
+        return path.endswith(".py")
+    return path.endswith("_test.go") if check.command.startswith("go ") else named_like_a_script_test(path)
+
+
+async def _tried(
+    workspace: Workspace, contract: Contract, check: TestsCheck, commit: str, changed: Sequence[str], named: list[str]
+) -> list[Evidence]:
+    """The head's tests, and what lies beside them, over both sides."""
+    contents = {path: await workspace.read(commit, path) or b"" for path in changed}
+    carried = {path: base64.b64encode(content).decode() for path, content in contents.items()}
+    own = check.model_copy(update={"files": tuple(named)})
+    kept = {path: blob for path, blob in contract.frozen.items() if blob and path not in carried}
+    both = contract.model_copy(update={"frozen": kept, "held_out": False})
+    interpreter = await same_interpreter(workspace, contract)
+    requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(own,))
+    facts = await on_both_sides(Sides(workspace, both, commit, interpreter, carried), requirement, own)
+    names = tuple(named)
+    return [one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in facts]
+
+
+def _of(tried: Tried, files: tuple[str, ...]) -> bool:
+    return tried.id == WHOLE or tried.id.split("::")[0] in files
+
+
+def _judged(facts: Sequence[Evidence], *, changed: bool) -> Judged:
+    before = on_base([one for one in facts if one.side == "base"])
+    here = [one for one in facts if one.side == "head"]
+    stands = {name: on_head(name, here)[0] for name in before if name != WHOLE}
+    failed = [name for name, state in stands.items() if state is Head.FAILED]
+    green = [name for name, state in stands.items() if state is Head.PASSED and before[name] is Base.RED]
+    grade, why, lacks = (
+        Grade.UNPROVEN,
+        ["no requirements are named, and the change brings no test that shows it"],
+        "attest",
+    )
+    gaps: tuple[Finding, ...] = ()
+    if failed:
+        listed = ", ".join(failed[:MOST_NAMED])
+        grade, lacks, why = Grade.REFUTED, "", [f"{counted(len(failed), 'test')} of its own fail: {listed}"]
+        gaps = (Finding(what=why[0], requirement=OWN_TESTS),)
+    elif green:
+        grade = Grade.SELF_TESTED
+        why = [f"{counted(len(green), 'test')} of its own failed on the base and pass here", "nobody asked for more"]
+    elif not changed:
+        why, lacks = ["the diff is empty"], ""
+    holds = not gaps and changed
+    ids = tuple(one.id for one in facts)
+    return Judged(
+        id=OWN_TESTS,
+        text=TEXT,
+        grade=grade,
+        why=tuple(why),
+        evidence=ids,
+        gaps=gaps,
+        holds=holds,
+        lacks=lacks if holds else "",
+        rests_on="the change's own tests" if facts else "",
+    )

@@ -1,0 +1,34 @@
+"""One HTML file that tells a run from the journal: who did what, what was refuted, and what the grade rests on."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trued.engine.engine import Engine
+
+
+def write(engine: "Engine", run_id: str, path: Path | None = None) -> Path:
+    """Write the report of a run; without a path it goes to the run's own folder."""
+    from trued.reporting.html.gather import (
+        gather,  # loaded when used: the command line imports this package for its help
+    )
+    from trued.reporting.html.page import page
+    from trued.reporting.html.render import rendered
+    from trued.support import atomic_files as durable
+
+    material = gather(engine, run_id)
+    target = path or material.folder / "report.html"
+    durable.write(target, rendered(page(material)), sync=False)
+    return target
+
+
+def write_comparison(data: Mapping[str, Any], path: Path) -> Path:
+    """Write what `compare --json` prints as a page of its own."""
+    from trued.reporting.html.comparison import compared
+    from trued.reporting.html.render import environment
+    from trued.support import atomic_files as durable
+
+    page = environment().get_template("comparison.html.j2").render(one=compared(data))
+    durable.write(path, page, sync=False)
+    return path

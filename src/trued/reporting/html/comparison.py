@@ -1,0 +1,86 @@
+"""A comparison as HTML: a part of the report of each of its runs, and a page of its own."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trued.reporting.html.format import amount, cut, duration, money
+
+NONE = "–"
+_MARKS = {"ceiling": "≤", "computed": "~"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One run, as it stands in the table."""
+
+    name: str
+    run: str
+    grade: str
+    state: str
+    cells: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A comparison, ready to be laid out."""
+
+    name: str
+    title: str
+    base: str
+    heads: tuple[str, ...]
+    columns: tuple[Column, ...]
+    requirements: tuple[tuple[str, tuple[str | None, ...]], ...]
+    notes: tuple[str, ...]
+
+
+ALIKE = "asked alike"
+HEADS = ("proven", ALIKE, "gaps found", "rounds", "calls", "tokens", "peak context", "cost", "time", "agents' time")
+
+
+def compared(data: Mapping[str, Any]) -> Compared:
+    """Out of what `compare --json` prints."""
+    rows = [(one["id"], tuple(one["grades"])) for one in data["requirements"]]
+    alike = bool(data["asked_alike"]) and not data["same_contract"]
+    heads = tuple(one for one in HEADS if one != ALIKE or alike)
+    return Compared(
+        name=data["id"],
+        title=cut(data["title"], 200)[0],
+        base=data["base"] if data["same_base"] else "",
+        heads=heads,
+        columns=tuple(_column(one, heads) for one in data["runs"]),
+        requirements=tuple(rows),
+        notes=(*_peaks(data["runs"]), *data["notes"]),
+    )
+
+
+def _column(run: Mapping[str, Any], heads: Sequence[str]) -> Column:
+    tokens, gaps, alike = run["tokens"], run["gaps"], run["asked_alike"]
+    mark = "~" if tokens["estimated"] and tokens["all"] else ""
+    cells = {
+        "proven": f"{run['proven']}/{run['requirements']}" if run["requirements"] else NONE,
+        ALIKE: f"{alike['proven']}/{alike['requirements']}",
+        "gaps found": f"{gaps['found']}, {gaps['left']} left" if gaps["left"] else str(gaps["found"]),
+        "rounds": NONE if run["rounds"] is None else str(run["rounds"]),
+        "calls": amount(run["calls"]),
+        "tokens": f"{mark}{amount(tokens['all'])}",
+        "peak context": f"{mark}{amount(run['peak']['tokens'])}",
+        "cost": f"{_mark(run)}{money(run['cost_usd'])}" if run["cost"] or run["cost_usd"] else NONE,
+        "time": duration(run["time_s"]),
+        "agents' time": duration(run["agents_s"]),
+    }
+    shown = tuple(cells[head] for head in heads)
+    return Column(cut(run["name"], 80)[0], run["id"], run["grade"], run["state"], shown)
+
+
+def _mark(run: Mapping[str, Any]) -> str:
+    """How the cost is known: computed, at most, or at least, where some calls told none."""
+    return "≥" if run["cost_untold"] and run["cost"] in ("", "reported") else _MARKS.get(run["cost"], "")
+
+
+def _peaks(runs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for run in runs:
+        roles = run["peak"]["roles"]
+        if len(roles) > 1:
+            each = ", ".join(f"{role} {amount(peak)}" for role, peak in roles.items())
+            yield f"peak context in {run['name']}: {each}"

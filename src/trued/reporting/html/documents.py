@@ -1,0 +1,43 @@
+"""Documents that a pipeline or a team keeps on the run's branch, read from git as they stand there."""
+
+import subprocess
+from collections.abc import Iterable
+
+from trued.model import RunRecord
+
+FOLDERS = ("docs/feature", ".trued/team")
+FIRST = ("backlog.md", "feature-status.md", "memory.md", "feature.md", "plan.md", "qa/results.md", "uat/results.md")
+MOST = 40  # documents; all of them are on the branch
+LENGTH = 40_000  # characters of one
+WITHIN_S = 30
+
+
+def papers(record: RunRecord) -> dict[str, str]:
+    """What the run wrote there, what people look for first; other runs' folders are none of its own."""
+    if not record.head or record.workflow not in ("pipeline", "team"):
+        return {}
+    between = ("diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", record.base, record.head, "--")
+    names = [name.decode(errors="replace") for name in (_asked(record, *between, *FOLDERS) or b"").split(b"\0") if name]
+    kept = sorted((name for name in names if not name.endswith(".gitkeep")), key=_place)
+    return texts(record, kept[:MOST])
+
+
+def _place(name: str) -> tuple[int, str]:
+    """Those that tell the whole before those of one agent."""
+    last = len(FIRST) + ("/memory/" in name)
+    return next((place for place, end in enumerate(FIRST) if name.endswith(f"/{end}")), last), name
+
+
+def texts(record: RunRecord, names: Iterable[str]) -> dict[str, str]:
+    """Their text at the head of the run: no filter, no hook."""
+    found = {name: _asked(record, "cat-file", "blob", f"{record.head}:{name}") for name in names}
+    return {name: text.decode(errors="replace")[:LENGTH] for name, text in found.items() if text is not None}
+
+
+def _asked(record: RunRecord, *words: str) -> bytes | None:
+    command = ["git", "-c", "core.fsmonitor=false", "-c", "diff.external=", "-C", record.repository, *words]
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=WITHIN_S, check=False)
+    except (OSError, subprocess.TimeoutExpired):  # the repository is gone: the rest of the story is still told
+        return None
+    return done.stdout if done.returncode == 0 else None

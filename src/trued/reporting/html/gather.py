@@ -1,0 +1,112 @@
+"""Everything that a report needs, read from the journal and the run's folder."""
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from trued import proof
+from trued.engine.compare import with_run
+from trued.engine.engine import Engine
+from trued.engine.pending import waits
+from trued.model import Approval, Goal, RunRecord, Verdict
+from trued.reporting.html.documents import papers, texts
+from trued.reporting.html.material import Material, Proved, Spooled
+from trued.reporting.html.pictures import reader
+from trued.reporting.views import comparison, state_of
+from trued.run.context import folder_name
+
+DOCUMENTS = 12
+READ = 256 * 1024  # bytes of the end of one event file: more is not shown anyway
+
+
+def gather(engine: Engine, run_id: str) -> Material:
+    journal = engine.journal
+    record = journal.run(run_id)
+    record = record.model_copy(update={"state": state_of(record, journal.driver(record.id))})
+    inputs, contract, folder = engine.inputs(record.id), engine.contract(record.id), engine.folder(record.id)
+    history, among = tuple(_history(engine, record.id)), with_run(engine, record.id)
+    return Material(
+        record=record,
+        events=journal.events(record.id),
+        settings=inputs.settings,
+        goal=inputs.goal,
+        level=inputs.level,
+        version=inputs.version,
+        contract=contract,
+        contract_hash=proof.contract_hash(contract) if contract else "",
+        verdict=engine.verdict(record.id),
+        history=history,
+        approvals=tuple(_words(engine, record.id)),
+        waits=waits(engine, record),
+        questions=journal.questions(record.id),
+        documents=dict(_papers(record, folder / "files")) | _memory(record, inputs.goal),
+        folder=folder,
+        spool=lambda key, lines: spooled(folder / "spool", key, lines),
+        kept=reader(folder / "artifacts"),
+        now=time.time(),
+        compared=comparison.of(engine, among) if among else None,
+    )
+
+
+def _words(engine: Engine, run_id: str) -> Iterator[Approval]:
+    """Everything that people said; what does not stand says why."""
+    standing = {(one.requirement, one.at): one for one in engine.approvals(run_id)}
+    for one in engine.journal.approvals(run_id):
+        later = one.model_copy(update={"stale": "what was said later, or of other work, stands"})
+        yield standing.get((one.requirement, one.at), later)
+
+
+def _history(engine: Engine, run_id: str) -> Iterator[Proved]:
+    for key, _, ended in engine.journal.steps(run_id):
+        name = key.rpartition("/")[2]
+        if name.startswith(("prove#", "finish#")):
+            yield Proved(key, ended, Verdict.model_validate_json(engine.journal.step(run_id, key) or ""))
+
+
+PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not for reading
+
+
+def _papers(record: RunRecord, folder: Path) -> Iterator[tuple[str, str]]:
+    """Those on the branch, and of the copies for people only what is not among them."""
+    own = papers(record)
+    yield from own.items()
+    for name, text in _documents(folder):
+        if not any(each.endswith(f"/{name}") for each in own):
+            yield name, text
+
+
+def _documents(folder: Path) -> Iterator[tuple[str, str]]:
+    there = folder.rglob("*") if folder.is_dir() else ()
+    files = sorted(path for path in there if path.is_file() and path.suffix.lower() not in PICTURES)
+    for path in files[:DOCUMENTS]:
+        yield path.relative_to(folder).as_posix(), path.read_text(encoding="utf-8", errors="replace")
+
+
+def _memory(record: RunRecord, goal: Goal) -> dict[str, str]:
+    """The implementation log, as it stands on the run's branch beside the plan."""
+    plan = PurePosixPath(goal.source.file)
+    if not goal.source.file or plan.is_absolute() or ".." in plan.parts:
+        return {}
+    return texts(record, [str(plan.with_name("MEMORY.md"))])
+
+
+def spooled(folder: Path, key: str, lines: int) -> Spooled:
+    """What the attempts of one call left, the newest lines of it."""
+    events: list[dict[str, Any]] = []
+    found = sorted(folder.glob(f"{folder_name(key)}.*/events.jsonl"))
+    for path in found:
+        with path.open("rb") as file:
+            file.seek(max(0, path.stat().st_size - READ))
+            events += [one for line in file.read().splitlines() if (one := _event(line))]
+    kept = events[-lines:]
+    return Spooled(tuple(kept), len(events) - len(kept), str(found[-1].parent) if found else "")
+
+
+def _event(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except ValueError:  # a line that was being written when its process died
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,76 @@
+"""What a report is made of: values out of the journal, gathered once, before anything is laid out."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from trued.engine.pending import Wait
+from trued.model import Approval, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
+from trued.reporting.views import OVER
+
+
+@dataclass(frozen=True)
+class Spooled:
+    """The end of what one agent call left in its spool folder, and how much there is of it."""
+
+    events: tuple[Mapping[str, Any], ...] = ()
+    left_out: int = 0
+    folder: str = ""
+
+
+def no_spool(_: str, __: int) -> Spooled:
+    return Spooled()
+
+
+def nothing_kept(_: str) -> bytes:
+    return b""
+
+
+@dataclass(frozen=True)
+class Proved:
+    """A verdict, the step that made it, and when."""
+
+    key: str
+    at: float
+    verdict: Verdict
+
+    @property
+    def scope(self) -> str:
+        """`chunk 1B/` of `chunk 1B/prove#2`."""
+        return self.key[: self.key.rfind("/") + 1]
+
+
+@dataclass(frozen=True)
+class Material:
+    record: RunRecord
+    events: Sequence[Event]
+    settings: Settings
+    goal: Goal
+    level: str = ""
+    version: str = ""
+    contract: Contract | None = None
+    contract_hash: str = ""
+    verdict: Verdict | None = None
+    history: Sequence[Proved] = ()  # oldest first
+    approvals: Sequence[Approval] = ()
+    questions: Sequence[Question] = ()
+    waits: Sequence[Wait] = ()
+    documents: Mapping[str, str] = field(default_factory=dict)
+    folder: Path = Path()
+    spool: Callable[[str, int], Spooled] = no_spool  # by key and number of lines wanted
+    kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
+    now: float = 0.0
+    compared: Mapping[str, Any] | None = None  # with other runs, as `compare --json` tells it
+
+    @property
+    def ended(self) -> bool:
+        """No agent works for such a run again: what was held out may be shown."""
+        return self.record.state in OVER
+
+    @property
+    def facts(self) -> Iterator[Evidence]:
+        """Every time that the engine ran a check: on the base first, then in the order of the verdicts."""
+        yield from self.contract.base_facts if self.contract else ()
+        for proved in self.history:
+            yield from proved.verdict.evidence

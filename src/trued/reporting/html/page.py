@@ -1,0 +1,205 @@
+"""The page as values: what stands where, before any HTML."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trued.engine.pending import Wait
+from trued.model import Approval, Finding, Grade, Question
+from trued.reporting.html.calls import Call, Text, calls
+from trued.reporting.html.comparison import Compared, compared
+from trued.reporting.html.format import amount, counted, duration, moment
+from trued.reporting.html.ledger import Row, rows
+from trued.reporting.html.material import Material
+from trued.reporting.html.notices import notices
+from trued.reporting.html.spending import Spent, spent, tokens_of
+from trued.reporting.html.timeline import Timeline, timeline
+from trued.reporting.views import Progress, features_of, stages_of, team_of
+
+ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
+DOCUMENT = 200_000  # characters of one document
+SURVIVED = ("adopted", "report found")  # without their engine
+ON_THE_WAY = ("running", "interrupted", "limited")  # no grade is the run's yet, whatever its parts have come to
+STATES = {
+    "not proven": "Not everything is proven.",
+    "waiting": "It waits for a person.",
+    "running": "It is still going on.",
+    "planned": "The contract is sealed; no work has begun.",
+    "stopped": "It was stopped by a person.",
+    "failed": "An agent or its provider failed.",
+    "unjudged": "The environment broke: nothing could be judged.",
+    "cancelled": "It was cancelled.",
+    "interrupted": "It was interrupted and can be resumed.",
+    "limited": "A limit is reached; it can be resumed with a higher one.",
+}
+
+
+@dataclass(frozen=True)
+class Environment:
+    """What checks ran with, and how many of them."""
+
+    interpreter: str
+    versions: tuple[tuple[str, str], ...]
+    times: int
+
+
+@dataclass(frozen=True)
+class Document:
+    name: str
+    text: Text
+
+
+@dataclass(frozen=True)
+class Page:
+    title: str
+    run: str
+    workflow: str
+    state: str
+    grade: str  # while it goes on, its state
+    says: str
+    why: str
+    scripted: bool
+    notices: tuple[str, ...]
+    facts: tuple[tuple[str, str], ...]
+    figures: tuple[tuple[str, str, str], ...]  # figure, what of, remark
+    grades: tuple[tuple[str, int], ...]
+    timeline: Timeline
+    features: tuple[dict[str, Any], ...]  # of a handoff
+    rows: tuple[Row, ...]
+    calls: tuple[Call, ...]
+    spent: tuple[Spent, ...]
+    gaps: tuple[Finding, ...]
+    objections: tuple[Finding, ...]
+    undecided: tuple[str, ...]
+    approvals: tuple[Approval, ...]
+    questions: tuple[Question, ...]
+    waits: tuple[Wait, ...]
+    documents: tuple[Document, ...]
+    environments: tuple[Environment, ...]
+    commands: tuple[tuple[str, str], ...]
+    held_back: bool
+    made: str
+    version: str
+    steps: Mapping[str, Any] | None = None  # of a pipeline
+    team: Mapping[str, Any] | None = None  # of a team
+    compared: Compared | None = None  # with other runs of the same goal
+
+
+def page(material: Material) -> Page:
+    record, verdict = material.record, material.verdict
+    every, ledger = calls(material), rows(material)
+    count = Counter(row.grade for row in ledger if not row.guard)
+    line, seen = timeline(material, every), Progress(material.events)
+    return Page(
+        steps=stages_of(seen.stages, seen.calls) if seen.stages.seen else None,
+        team=team_of(seen.team) if seen.team.seen else None,
+        title=record.title or record.id,
+        run=record.id,
+        workflow=record.workflow,
+        state=record.state,
+        grade=record.state if record.state in ON_THE_WAY else str(record.grade),
+        says=_says(material, count),
+        why=record.why,
+        scripted=any(call.scripted for call in every),
+        notices=tuple(notices(material, every)),
+        facts=tuple((name, value) for name, value in _facts(material) if value),
+        figures=tuple(_figures(material, every, ledger, line, seen)),
+        grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
+        timeline=line,
+        features=tuple(features_of(material.events)),
+        rows=ledger,
+        calls=every,
+        spent=tuple(spent(every)),
+        gaps=verdict.gaps if verdict else (),
+        objections=verdict.objections if verdict else (),
+        undecided=verdict.undecided if verdict else (),
+        approvals=tuple(material.approvals),
+        questions=tuple(material.questions),
+        waits=tuple(one for one in material.waits if one.kind not in ASKED),
+        documents=tuple(Document(name, Text.of(text, DOCUMENT)) for name, text in material.documents.items()),
+        environments=tuple(_environments(material)),
+        commands=tuple(_commands(material, ledger)),
+        held_back=bool(material.contract and material.contract.held_out and not material.ended),
+        made=moment(material.now),
+        version=material.version,
+        compared=compared(material.compared) if material.compared else None,
+    )
+
+
+def _facts(material: Material) -> Iterator[tuple[str, str]]:
+    record, contract = material.record, material.contract
+    yield "workflow", record.workflow
+    yield "repository", record.repository
+    yield "branch", record.branch
+    yield "base", record.base
+    yield "commit", record.head
+    yield "contract", material.contract_hash
+    yield "held out", contract.held_out_why or ("yes" if contract.held_out else "no") if contract else ""
+    yield "isolation", material.level
+    yield "success is", f"every requirement at {material.settings.accept} or better"
+    yield "plan", str(material.goal.source)
+    yield "began", moment(record.created_at)
+    yield "ended" if material.ended else "last change", moment(record.updated_at)
+
+
+def _worked(seen: Progress) -> Iterator[tuple[str, str, str]]:
+    """In the words of the workflow."""
+    if seen.team.seen:
+        back = f"{seen.team.recoveries} after QA had sent them back" if seen.team.recoveries else ""
+        yield f"{seen.team.features_done}/{seen.team.features_all}", "features accepted", ""
+        yield f"{seen.team.tasks_done}/{seen.team.tasks_all}", "tasks done", back
+    if seen.stages.tasks:
+        fought = f"{counted(len(seen.stages.conflicts), 'conflict')} on the way" if seen.stages.conflicts else ""
+        yield f"{seen.stages.merged}/{len(seen.stages.tasks)}", "tasks merged", fought
+
+
+def _figures(
+    material: Material, every: Sequence[Call], ledger: Sequence[Row], line: Timeline, seen: Progress
+) -> Iterator[tuple[str, str, str]]:
+    asked = [row for row in ledger if not row.guard]
+    met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in asked)
+    yield f"{met}/{len(asked)}", "requirements met", ""
+    yield from _worked(seen)
+    yield _figure(len(every), "agent call")
+    yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
+    if crashes := sum(1 for one in material.events if one.kind == "resumed"):
+        survived = sum(1 for call in every if any(one.kind in SURVIVED for one in call.lost))
+        yield _figure(crashes, "restart", "", f"{counted(survived, 'call')} went on meanwhile")
+    yield tokens_of(every), "tokens", "simulated" if every and all(call.scripted for call in every) else ""
+    yield duration(line.seconds), "from first to last event", ""
+
+
+def _figure(number: int, one: str, rest: str = "", remark: str = "") -> tuple[str, str, str]:
+    return amount(number), f"{one}{'' if number == 1 else 's'}{rest}", remark
+
+
+def _says(material: Material, grades: Counter[str]) -> str:
+    state, accept = material.record.state, material.settings.accept
+    if state in ON_THE_WAY:
+        met = sum(number for grade, number in grades.items() if Grade(grade).rank >= accept.rank)
+        every = f"{met} of {counted(sum(grades.values()), 'requirement')}"
+        return f"{STATES[state]} So far {every} met: it ends with a proof of all of them, and may fall short of that."
+    if state != "done":
+        return STATES.get(state, state)
+    if accept.rank < Grade.ATTESTED.rank:
+        return f"Every requirement is at {accept} or better, which was said to be enough."
+    word = ", or on the word of a named person" if grades[Grade.ATTESTED] else ""
+    return f"Every requirement is met, on evidence{word}."
+
+
+def _environments(material: Material) -> Iterator[Environment]:
+    kinds = Counter((one.interpreter, tuple(one.versions.items())) for one in material.facts)
+    for (interpreter, versions), times in kinds.items():
+        yield Environment(interpreter or "no interpreter recorded", versions, times)
+
+
+def _commands(material: Material, ledger: Sequence[Row]) -> Iterator[tuple[str, str]]:
+    record = material.record
+    yield "what happened, step by step", f"trued show {record.id}"
+    yield "the same ledger", f"trued ledger {record.id}"
+    if ledger:
+        yield "one requirement and its evidence", f"trued why {ledger[0].id} {record.id}"
+    yield "what changed", f"git -C {record.repository} diff {record.base[:10]}..{record.branch}"
+    yield "the work itself", f"git -C {record.repository} log --oneline {record.base[:10]}..{record.branch}"
+    yield "this page again, from the journal", f"trued report {record.id}"

@@ -1,0 +1,93 @@
+"""Pictures for the page: within the one file as long as they are small, else by where they lie."""
+
+import base64
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.model import Evidence, Picture
+from trued.proof.screenshots import taken
+from trued.reporting.html.material import Material
+from trued.reporting.views import OVER
+
+MOST_BYTES = 6 * 2**20  # of all pictures in one page; recordings have as much
+Kept = Callable[[str], bytes]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One picture with its caption."""
+
+    anchor: str
+    title: str  # before, after
+    page: str
+    url: str
+    viewport: str
+    commit: str
+    sha256: str
+    test: str
+    passed: bool
+    says: tuple[str, ...]
+    met: tuple[str, ...]
+    image: str  # a data address, or "": then it is elsewhere
+    same: str  # the anchor of the same picture further up
+    file: str
+    trace: str
+    trace_file: str
+
+
+class Album:
+    """Every picture once; those that are shown twice are one."""
+
+    def __init__(self, material: Material) -> None:
+        self._read, self._folder = material.kept, material.folder / "artifacts"
+        self._hidden = material.record.state not in OVER
+        self._left = {"image/png": MOST_BYTES, "application/zip": MOST_BYTES}
+        self._seen: dict[str, str] = {}
+
+    def of(self, evidence: Iterable[Evidence]) -> tuple[Figure, ...]:
+        """What may be shown: of held-out cases nothing before the run has ended."""
+        shown = [one for one in evidence if not (one.held_out and self._hidden)]
+        return tuple(self._figure(one) for one in taken(shown))
+
+    def _figure(self, one: Picture) -> Figure:
+        same = self._seen.get(one.sha256, "")
+        anchor = f"picture-{len(self._seen) + 1}" if not same else ""
+        self._seen.setdefault(one.sha256, anchor)
+        return Figure(
+            anchor=anchor,
+            title="before, on the base" if one.side == "base" else "after, on the head",
+            page=one.page,
+            url=one.url,
+            viewport=one.viewport.replace("x", " × "),
+            commit=one.commit,
+            sha256=one.sha256,
+            test=one.test,
+            passed=one.passed,
+            says=one.says,
+            met=one.met,
+            image="" if same else self._inside(one.sha256, "image/png"),
+            same=same,
+            file=str(self._folder / one.sha256),
+            trace="" if same else self._inside(one.trace, "application/zip"),
+            trace_file=str(self._folder / one.trace) if one.trace else "",
+        )
+
+    def _inside(self, name: str, kind: str) -> str:
+        content = self._read(name) if name else b""
+        if not content or len(content) > self._left[kind]:
+            return ""
+        self._left[kind] -= len(content)
+        return f"data:{kind};base64,{base64.b64encode(content).decode()}"
+
+
+def reader(folder: Path) -> Kept:
+    """What was kept in the folder of a run."""
+
+    def read(name: str) -> bytes:
+        place = folder / name
+        if not name.isalnum() or not place.is_file() or place.stat().st_size > MOST_BYTES:
+            return b""
+        return place.read_bytes()
+
+    return read

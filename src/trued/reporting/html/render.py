@@ -1,0 +1,33 @@
+"""The page as HTML, in one file that needs nothing else."""
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from trued.reporting.html import format as words
+from trued.reporting.html.page import Page
+from trued.support.redaction import plain
+
+
+def rendered(page: Page) -> str:
+    return environment().get_template("report.html.j2").render(page=page)
+
+
+def environment() -> Environment:
+    """Templates in which nothing from outside is markup."""
+    made = Environment(
+        loader=PackageLoader("trued.reporting.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_disarmed,
+    )
+    made.filters.update(
+        amount=words.amount, clock=words.clock, duration=words.duration, moment=words.moment, short=words.short
+    )
+    made.globals["counted"] = words.counted
+    return made
+
+
+def _disarmed(value: object) -> object:
+    """Every text that reaches the page loses its control characters here; escaping follows, by the template engine."""
+    return plain(value) if type(value) is str else value

@@ -1,0 +1,304 @@
+"""The timeline: one lane an agent, one for the engine's own checks, one for people; geometry only, in per cent."""
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from trued.model import Approval, Evidence, Grade, Outcomes
+from trued.reporting.html.calls import Call
+from trued.reporting.html.format import agent_name, counted, duration
+from trued.reporting.html.material import Material, Proved
+
+NARROW = 0.35  # per cent of the width: the thinnest bar that can be seen and hit
+TOUCHING = 0.12  # narrow bars closer than this become one
+WIDE = 1.0  # of bars that are drawn as one: each still leads to its own part of the story
+TRACKS = 6  # bars of one lane that lie over each other at most
+QUIET_S = 45.0  # nobody worked for longer than this, and longer than a fifth of all work: the axis is cut there
+BREAK = 4.0  # per cent of the width that a cut takes
+TICKS = (0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400, 43200, 86400)
+
+
+@dataclass(frozen=True)
+class Bar:
+    """`kind`: work, failed, wait, check, check failed, check base."""
+
+    began: float
+    ended: float
+    kind: str
+    title: str
+    link: str = ""
+    count: int = 1
+    x: float = 0.0
+    width: float = 0.0
+    track: int = 0
+
+
+@dataclass(frozen=True)
+class Mark:
+    """`kind`: refuted, crash, word."""
+
+    at: float
+    kind: str
+    title: str
+    link: str = ""
+    x: float = 0.0
+    track: int = 0
+
+
+@dataclass(frozen=True)
+class Lane:
+    name: str
+    detail: str
+    kind: str  # agent | engine | person
+    bars: tuple[Bar, ...]
+    marks: tuple[Mark, ...] = ()
+    tracks: int = 1
+
+
+@dataclass(frozen=True)
+class Tick:
+    x: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A stretch in which nobody worked."""
+
+    x: float
+    width: float
+    label: str
+
+
+@dataclass(frozen=True)
+class Timeline:
+    lanes: tuple[Lane, ...]
+    ticks: tuple[Tick, ...]
+    cuts: tuple[Cut, ...]
+    resumes: tuple[Mark, ...]
+    seconds: float
+
+
+@dataclass
+class Axis:
+    """Time to per cent; long silences are cut out."""
+
+    start: float
+    end: float
+    quiet: list[tuple[float, float]] = field(default_factory=list)
+
+    @property
+    def shown(self) -> float:
+        return max(1e-3, self.end - self.start - sum(end - begin for begin, end in self.quiet))
+
+    def x(self, at: float) -> float:
+        at = min(max(at, self.start), self.end)
+        passed, cuts = at - self.start, 0.0
+        for begin, end in self.quiet:
+            if at >= end:
+                passed, cuts = passed - (end - begin), cuts + BREAK
+            elif at > begin:
+                passed, cuts = begin - self.start - self._before(begin), cuts + BREAK * (at - begin) / (end - begin)
+                break
+        return passed / self.shown * (100 - BREAK * len(self.quiet)) + cuts
+
+    def _before(self, at: float) -> float:
+        return sum(end - begin for begin, end in self.quiet if end <= at)
+
+
+def timeline(material: Material, every: Sequence[Call]) -> Timeline:
+    lanes = [*_agents(every), *_engine(material), *_people(material)]
+    axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"])
+    resumes = tuple(
+        Mark(one.at, "crash", f"the engine was started again ({one.data.get('after') or 'killed'})", x=axis.x(one.at))
+        for one in material.events
+        if one.kind == "resumed"
+    )
+    cuts = (Cut(axis.x(begin), BREAK, duration(end - begin)) for begin, end in axis.quiet)
+    placed = tuple(_placed(lane, axis) for lane in lanes)
+    return Timeline(placed, tuple(_ticks(axis)), tuple(cuts), resumes, axis.end - axis.start)
+
+
+# -- lanes -----------------------------------------------------------------------------------------------------------
+
+
+def _agents(every: Sequence[Call]) -> Iterator[Lane]:
+    by_agent: dict[tuple[str, str], list[Call]] = {}
+    for call in every:
+        by_agent.setdefault((call.role, call.agent), []).append(call)
+    for (role, agent), own in by_agent.items():
+        bars = tuple(bar for call in own for bar in _bars(call))
+        yield Lane(role, agent_name(agent), "agent", bars, tuple(mark for call in own for mark in _marks(call)))
+
+
+def _marks(call: Call) -> Iterator[Mark]:
+    for one in call.lost:
+        yield Mark(one.at, "crash", f"{call.key}: {one.text}", f"#{call.anchor}")
+    if call.refuted:
+        title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
+        yield Mark(call.ended, "refuted", title, f"#{call.anchor}")
+
+
+def _bars(call: Call) -> Iterator[Bar]:
+    link = f"#{call.anchor}"
+    if call.began - call.asked > 0.05:
+        yield Bar(
+            call.asked, call.began, "wait", f"{call.key}: waited {duration(call.began - call.asked)} to start", link
+        )
+    kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
+    said = f", said {call.claim}" if call.claim else ""
+    began = call.began
+    for wait in call.waits:
+        yield Bar(began, max(began, wait.began), "work", f"{call.key}: until its provider refused", link)
+        title = f"{call.key}: waited {duration(wait.ended - wait.began)}: {wait.text}"
+        yield Bar(wait.began, wait.ended, "wait", title, link)
+        began = max(began, wait.ended)
+    yield Bar(began, max(began, call.ended), kind, f"{call.key}: {duration(call.seconds)}{said}", link)
+
+
+def _engine(material: Material) -> Iterator[Lane]:
+    facts = {one.id: one for one in material.facts if one.began}
+    bars = tuple(_check(one) for one in facts.values())
+    marks = tuple(mark for proved in material.history for mark in _verdict(proved))
+    if bars or marks:
+        yield Lane("engine", "its own checks", "engine", bars, marks)
+
+
+def _verdict(proved: Proved) -> Iterator[Mark]:
+    refuted = [one.id for one in proved.verdict.requirements if one.grade is Grade.REFUTED]
+    if refuted:
+        yield Mark(proved.at, "refuted", f"{proved.key}: {', '.join(refuted)} refuted", "#ledger")
+
+
+def _check(one: Evidence) -> Bar:
+    failed = sum(tried.outcome is not Outcomes.PASSED for tried in one.tried)
+    kind = "check base" if one.side == "base" else "check failed" if failed or one.why_void else "check"
+    counts = f"{len(one.tried) - failed} passed, {failed} did not"
+    title = f"{one.requirement} on {one.side}, run {one.turn}: {counts}, in {duration(one.seconds)}"
+    return Bar(one.began, one.began + one.seconds, kind, title, "#ledger")
+
+
+def _people(material: Material) -> Iterator[Lane]:
+    bars = [
+        Bar(
+            one.asked_at, one.answered_at or material.now, "wait", f"{one.key}: {_said(one.answer, one.who)}", "#people"
+        )
+        for one in material.questions
+    ]
+    marks = [
+        Mark(one.at, "word", f"{one.who} {_did(one)} {_what(one.requirement)}", "#people") for one in material.approvals
+    ]
+    if bars or marks:
+        yield Lane("people", "asked, and waited for", "person", tuple(bars), tuple(marks))
+
+
+def _said(answer: str, who: str) -> str:
+    return f"{who or 'somebody'} said {answer}" if answer else "not answered yet"
+
+
+def _did(word: Approval) -> str:
+    return "rejected" if word.rejected else "approved"
+
+
+def _what(requirement: str) -> str:
+    return "the contract" if requirement == "*" else requirement
+
+
+# -- geometry --------------------------------------------------------------------------------------------------------
+
+
+def _axis(material: Material, bars: Sequence[Bar]) -> Axis:
+    times = [one.at for one in material.events] + [time for bar in bars for time in (bar.began, bar.ended)]
+    start = min((time for time in times if time > 0), default=material.record.created_at)
+    end = max([start + 0.1, *times])
+    busy = sum(end - begin for begin, end in _union(bars))
+    quiet = []
+    last = start
+    for begin, finish in _union(bars):
+        if begin - last > max(QUIET_S, busy / 5):
+            quiet.append((last, begin))
+        last = max(last, finish)
+    return Axis(start, end, quiet[:8])
+
+
+def _union(bars: Iterable[Bar]) -> Iterator[tuple[float, float]]:
+    begin = end = None
+    for bar in sorted(bars, key=lambda bar: bar.began):
+        if begin is None or end is None:
+            begin, end = bar.began, bar.ended
+        elif bar.began <= end:
+            end = max(end, bar.ended)
+        else:
+            yield begin, end
+            begin, end = bar.began, bar.ended
+    if begin is not None and end is not None:
+        yield begin, end
+
+
+def _placed(lane: Lane, axis: Axis) -> Lane:
+    bars = []
+    free = [0.0] * TRACKS
+    for bar in _drawn(lane.bars, axis):
+        x = axis.x(bar.began)
+        width = max(NARROW, axis.x(bar.ended) - x)
+        track = next((number for number, until in enumerate(free) if until <= x + 1e-6), TRACKS - 1)
+        free[track] = x + width if bar.kind != "wait" else x
+        bars.append(replace(bar, x=x, width=width, track=track))
+    tracks = max((bar.track for bar in bars), default=0) + 1
+    marks = tuple(_thinned(sorted(lane.marks, key=lambda mark: mark.at), axis))
+    return replace(lane, bars=tuple(bars), marks=marks, tracks=tracks)
+
+
+def _drawn(bars: Sequence[Bar], axis: Axis) -> list[Bar]:
+    by_kind: dict[str, list[Bar]] = {}
+    for bar in sorted(bars, key=lambda bar: bar.began):
+        by_kind.setdefault(bar.kind, []).append(bar)
+    merged = [bar for own in by_kind.values() for bar in _merged(own, axis)]
+    return sorted(merged, key=lambda bar: bar.began)
+
+
+def _merged(bars: Sequence[Bar], axis: Axis) -> Iterator[Bar]:
+    """A thousand calls are a thousand bars that nobody can tell apart: neighbours are drawn as one, not too wide."""
+    last: Bar | None = None
+    for bar in bars:
+        if last and _narrow(last, bar, axis):
+            title = f"{last.title.split(' … ')[0]} … {bar.title}"
+            last = replace(last, ended=max(last.ended, bar.ended), title=title, count=last.count + 1)
+            continue
+        if last:
+            yield _counted(last)
+        last = bar
+    if last:
+        yield _counted(last)
+
+
+def _narrow(last: Bar, bar: Bar, axis: Axis) -> bool:
+    begin, end = axis.x(bar.began), axis.x(bar.ended)
+    return end - begin < NARROW and begin - axis.x(last.ended) < TOUCHING and end - axis.x(last.began) < WIDE
+
+
+def _counted(bar: Bar) -> Bar:
+    return bar if bar.count == 1 else replace(bar, title=f"{counted(bar.count, 'bar')} drawn as one: {bar.title}")
+
+
+def _thinned(marks: Sequence[Mark], axis: Axis) -> Iterator[Mark]:
+    """Of marks of one kind that would lie on each other only the first is drawn."""
+    last: dict[str, float] = {}
+    for mark in marks:
+        x = axis.x(mark.at)
+        if x - last.get(mark.kind, -1.0) < NARROW / 2:
+            continue
+        last[mark.kind] = x
+        yield replace(mark, x=x)
+
+
+def _ticks(axis: Axis) -> Iterator[Tick]:
+    step = next((one for one in TICKS if axis.shown / one <= 8), axis.shown / 8)
+    edges = [axis.start, *(edge for cut in axis.quiet for edge in cut), axis.end]
+    for begin, end in zip(edges[::2], edges[1::2], strict=True):
+        number = math.ceil((begin - axis.start) / step - 1e-9)
+        while axis.start + number * step <= end:
+            x = axis.x(axis.start + number * step)
+            if x < 97:
+                yield Tick(x, duration(number * step) if number else "0")
+            number += 1

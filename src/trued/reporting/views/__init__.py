@@ -1,0 +1,192 @@
+"""What people are shown of a run, made from its journal alone, so that it can be made again at any time."""
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
+
+if TYPE_CHECKING:
+    from trued.reporting.views.progress import Progress, label_of, scope_of, sentence, waits_for
+    from trued.reporting.views.rows import Call, Checks, Remark, Row
+    from trued.workflows.handoff.view import features_of
+    from trued.workflows.pipeline.view import stages_of, told_stage
+    from trued.workflows.team.view import team_of, told_team
+
+_HOMES = {
+    "trued.workflows.handoff.view": ("features_of",),
+    "trued.reporting.views.progress": ("Progress", "label_of", "scope_of", "sentence", "waits_for"),
+    "trued.reporting.views.rows": ("Call", "Checks", "Remark", "Row"),
+    "trued.workflows.pipeline.view": ("stages_of", "told_stage"),
+    "trued.workflows.team.view": ("team_of", "told_team"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}  # loaded when they are used
+
+__all__ = [
+    "Call",
+    "Checks",
+    "Progress",
+    "Remark",
+    "Row",
+    "evidence",
+    "features_of",
+    "label_of",
+    "ledger",
+    "listed",
+    "scope_of",
+    "sentence",
+    "shown",
+    "stages_of",
+    "state_of",
+    "team_of",
+    "told_stage",
+    "told_team",
+    "waits_for",
+]
+
+OVER = ("done", "not proven", "stopped", "cancelled")  # no agent of such a run will ever be asked again
+HELD_BACK = "(held out until the run has ended)"
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'trued.views' has no attribute {name!r}")
+    return getattr(import_module(_HOME_OF[name]), name)
+
+
+def state_of(record: RunRecord, driver: int) -> str:
+    """As a person would put it: a run that nobody drives is not running, whatever was written last."""
+    return "interrupted" if record.state == "running" and not driver else record.state
+
+
+def listed(record: RunRecord, driver: int, grade: str = "", landed: Iterable[str] = ()) -> dict[str, Any]:
+    """One run of `ls`; `landed` are the branches that its work came to."""
+    fields = record.model_dump(mode="json")
+    more = {"state": state_of(record, driver), "grade": grade or fields["grade"], "landed": list(landed)}
+    return {**fields, **more}
+
+
+def shown(
+    record: RunRecord, driver: int, events: Iterable[Event], questions: Iterable[Question] = ()
+) -> dict[str, Any]:
+    """`show RUN --json`."""
+    from trued.reporting.views.progress import Progress
+    from trued.workflows.handoff.view import features_of
+    from trued.workflows.pipeline.view import stages_of
+    from trued.workflows.team.view import team_of
+
+    told = list(events)
+    seen = Progress(told)
+    at_work = state_of(record, driver) == "running"
+    asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
+    more = {"questions": asks, "quotas": seen.quotas}
+    more |= {"features": features_of(told)} if seen.features else {}
+    more |= {"pipeline": stages_of(seen.stages, seen.calls)} if seen.stages.seen else {}
+    more |= {"team": team_of(seen.team)} if seen.team.seen else {}
+    return {
+        **listed(record, driver, landed=seen.landed),
+        **more,
+        "calls": [_called(one, at_work=at_work) for one in seen.calls],
+    }
+
+
+def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
+    state = "unfinished" if call.state == "running" and not at_work else call.state
+    return {
+        "key": call.key,
+        "role": call.role,
+        "agent": call.agent,
+        "state": state,
+        "attempts": call.attempts,
+        "tokens": {"in": call.tokens_in, "out": call.tokens_out, "cached": call.tokens_cached, "peak": call.peak},
+        "tokens_estimated": call.estimated,
+        "cost_usd": call.cost_usd,
+        "cost": call.cost,
+        "requests": call.requests,
+        "compactions": call.compactions,
+        "began": call.began,
+        "ended": call.ended,
+        "changed": call.changed,
+        "why": call.why,
+        "remarks": list(call.remarks),
+        "waits_until": call.waits_until,
+        "waits_for": call.waits_for,
+        "waited_s": round(call.waited, 1),
+    }
+
+
+def ledger(verdict: Verdict | None, contract: Contract | None, *, over: bool) -> dict[str, Any]:
+    """`ledger RUN --json`: every requirement of the contract, whether or not it was looked at yet."""
+    verdict = verdict or Verdict.open("nothing yet")
+    facts = {one.id: one for one in (*(contract.base_facts if contract else ()), *verdict.evidence)}
+    judged = {one.id: _judged(one, facts, over=over) for one in verdict.requirements}
+    wanted = contract.requirements if contract else ()
+    unseen = [_unseen(one.id, one.text, str(one.source)) for one in wanted if one.id not in judged]
+    rows = [*judged.values(), *unseen]
+    suites = [_judged(one, facts, over=over) for one in verdict.suites]
+    failed = [row["grade"] for row in suites if not row["holds"]]
+    return {
+        "grade": min_grade([*(row["grade"] for row in rows), *failed] if rows else [str(verdict.grade)]),
+        "commit": verdict.commit,
+        "requirements": rows,
+        "existing_tests": suites,
+        "undecided": list(verdict.undecided),
+    }
+
+
+def min_grade(grades: Iterable[str]) -> str:
+    return str(min((Grade(one) for one in grades), key=lambda grade: grade.rank, default=Grade.UNPROVEN))
+
+
+def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
+    from trued.reporting.views.progress import sentence
+
+    return {
+        "id": one.id,
+        "grade": str(one.grade),
+        "why": sentence(one.why),
+        "evidence": [evidence(facts[name], over=over) for name in one.evidence if name in facts],
+        "pictures": _pictures([facts[name] for name in one.evidence if name in facts], over=over),
+        "text": one.text,
+        "source": one.source,
+        "holds": one.holds,
+        "lacks": one.lacks,
+    }
+
+
+def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
+    why = "no check has been run on it yet"
+    return {
+        "id": name,
+        "grade": "unproven",
+        "why": why,
+        "evidence": [],
+        "pictures": [],
+        "text": text,
+        "source": source,
+        "holds": False,
+        "lacks": "",
+    }
+
+
+def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
+    """Before and after; of held-out cases nothing while an agent may still be asked."""
+    from trued.proof.screenshots import taken  # loaded when used: the command line imports this package for its help
+
+    return [one.model_dump(mode="json") for one in taken(fact for fact in facts if over or not fact.held_out)]
+
+
+def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:
+    """One run of one check. Values that agents must not learn are left out while one of them may still be asked."""
+    row = fact.model_dump(mode="json", exclude={"tried", "output"})
+    row["passed"] = sum(one.outcome is Outcomes.PASSED for one in fact.tried)
+    row["failed"] = len(fact.tried) - row["passed"]
+    row["tried"] = [one.model_dump(mode="json") for one in fact.tried]
+    row["output"] = fact.output
+    row.setdefault("pictures", [])
+    if fact.held_out and not over:
+        hidden = [
+            {"id": f"case {n}", "outcome": str(one.outcome), "kind": one.kind} for n, one in enumerate(fact.tried, 1)
+        ]
+        row.update(command=HELD_BACK, output=HELD_BACK, tried=hidden, pictures=[])
+    return row

@@ -1,0 +1,296 @@
+"""Runs side by side: the same figures of each, out of the journal, and what keeps them from being comparable."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from trued.engine.compare import words_of
+from trued.engine.pull_request import leading
+from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
+from trued.reporting.views import OVER, ledger, state_of
+from trued.reporting.views.progress import LANDING, Progress
+from trued.reporting.views.rows import Call
+from trued.run.context import digest
+
+if TYPE_CHECKING:
+    from trued.engine.compare import Comparison
+    from trued.engine.engine import Engine
+
+Span: TypeAlias = tuple[float, float]
+
+# What is told when a run is written down: it may be long before anybody drives it.
+BEGINNING = (
+    *("run began", "going on", "missing in the ticket"),
+    *("agents found", "working tree is dirty", "role of another tool"),
+)
+BASE_KNOWN = "base known"  # to a run: what another one found there was kept
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """All that is known of one run."""
+
+    name: str
+    record: RunRecord
+    events: Sequence[Event]
+    goal: str = ""
+    contract: Contract | None = None
+    verdict: Verdict | None = None
+    accept: Grade = Grade.ATTESTED
+    agents: Mapping[str, str] | None = None
+    ticket: Ticket | None = None
+
+
+def known(engine: "Engine", run: str, name: str = "") -> Known:
+    journal, record = engine.journal, engine.journal.run(run)
+    inputs = engine.inputs(record.id)
+    return Known(
+        name=name or record.workflow,
+        record=record.model_copy(update={"state": state_of(record, journal.driver(record.id))}),
+        events=journal.events(record.id),
+        goal=words_of(inputs.goal.text),
+        contract=engine.contract(record.id),
+        verdict=engine.verdict(record.id),
+        accept=inputs.settings.accept,
+        agents=inputs.settings.agents,
+        ticket=inputs.ticket,
+    )
+
+
+def of(engine: "Engine", comparison: "Comparison") -> dict[str, Any]:
+    """A comparison that is remembered, as it stands now."""
+    return compared([known(engine, one.run, one.name) for one in comparison.runs], comparison.id)
+
+
+def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:
+    """`compare --json`: one entry a run, and what a reader has to know before they conclude anything."""
+    shared = _shared(one.contract for one in every)
+    rows = [figures(one, shared) for one in every]
+    spans = [working(one.events) for one in every]
+    return {
+        "id": name,
+        "title": every[0].record.title,
+        "base": every[0].record.base,
+        "same_goal": len({one.goal for one in every}) == 1,
+        "same_base": len({one.record.base for one in every}) == 1,
+        "same_contract": bool(shared) and all(len(shared) == row["requirements"] for row in rows),
+        "side_by_side": any(_overlap(*pair) for pair in combinations(spans, 2)),
+        "over": all(one.record.state in OVER for one in every),
+        "runs": rows,
+        "asked_alike": shared,
+        "requirements": _requirements(rows),
+        "notes": list(_notes(every, rows, shared)),
+    }
+
+
+def _asked(contract: Contract | None) -> dict[str, str]:
+    """What decides the grade of each requirement, by hash: its words, its checks, and how far they may carry."""
+    if contract is None:
+        return {}
+    caps = contract.caps
+    return {
+        one.id: digest(one.model_dump(mode="json", exclude={"source", "covers"}), list(caps.get(one.id, ())))
+        for one in contract.requirements
+    }
+
+
+def _shared(contracts: Iterable[Contract | None]) -> list[str]:
+    """Requirements that are asked alike in all of them."""
+    first, *others = map(_asked, contracts)
+    return [name for name, asked in first.items() if all(one.get(name) == asked for one in others)]
+
+
+# -- one run -----------------------------------------------------------------------------------------------------------
+
+
+def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
+    record, seen = one.record, Progress(one.events)
+    found = ledger(one.verdict, one.contract, over=False)
+    grades = {row["id"]: row["grade"] for row in found["requirements"]}
+    rounds, meaning = rounds_of(record.workflow, seen, one.events)
+    return {
+        "name": one.name,
+        "id": record.id,
+        "workflow": record.workflow,
+        "agents": dict(one.agents or {}),
+        "branch": record.branch,
+        "state": record.state,
+        "code": record.code,
+        "why": record.why,
+        "grade": found["grade"],
+        "proven": sum(grade == Grade.PROVEN for grade in grades.values()),
+        "asked_alike": {
+            "proven": sum(grades[name] == Grade.PROVEN for name in shared),
+            "requirements": len(shared),
+        },
+        "met": sum(Grade(grade).rank >= one.accept.rank for grade in grades.values()),
+        "requirements": len(grades),
+        "grades": grades,
+        "accept": str(one.accept),
+        "contract": digest(_asked(one.contract)) if one.contract else "",
+        "rounds": rounds,
+        "rounds_are": meaning,
+        "gaps": {"found": len(_gaps(one.events)), "left": len(one.verdict.gaps) if one.verdict else 0},
+        "calls": len(seen.calls),
+        "tokens": _tokens(seen),
+        "peak": {"tokens": max((call.peak for call in seen.calls), default=0), "roles": _peaks(one, seen.calls)},
+        "cost_usd": round(seen.cost_usd, 6),
+        "cost": seen.cost,
+        "cost_untold": sum(bool(call.tokens and not call.cost and not call.cost_usd) for call in seen.calls),
+        "time_s": round(sum(end - start for start, end in working(one.events)), 3),
+        "agents_s": round(sum(max(0.0, call.ended - call.began) for call in seen.calls if call.ended), 3),
+    }
+
+
+def _tokens(seen: Progress) -> dict[str, Any]:
+    tokens, estimated = seen.tokens
+    return {
+        "all": tokens,
+        "in": sum(call.tokens_in for call in seen.calls),
+        "out": sum(call.tokens_out for call in seen.calls),
+        "cached": sum(call.tokens_cached for call in seen.calls),
+        "estimated": estimated,
+    }
+
+
+def _gaps(events: Sequence[Event]) -> set[str]:
+    """All that the engine's checks or another agent ever found missing, each once, whether or not it was mended."""
+    proven = [one for one in events if one.kind == "proven" and not one.key.startswith(LANDING)]
+    every = [one.data.get("gaps") for one in proven]
+    return {str(gap) for gaps in every if isinstance(gaps, list) for gap in gaps}
+
+
+def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
+    """The largest context of each role; whoever leads the agents of a ticket holds one, too."""
+    roles = dict.fromkeys(call.role for call in calls)
+    peaks = {role: max(call.peak for call in calls if call.role == role) for role in roles}
+    return {**{each.role: each.peak for each in leading(one.ticket, one.events)}, **peaks}
+
+
+# -- rounds ------------------------------------------------------------------------------------------------------------
+
+
+def _asks(*roles: str) -> Callable[[Progress, Sequence[Event]], int]:
+    return lambda seen, _: sum(call.role in roles for call in seen.calls)
+
+
+def _told(kind: str, /, **wanted: str) -> Callable[[Progress, Sequence[Event]], int]:
+    def count(_: Progress, events: Sequence[Event]) -> int:
+        fitting = [one for one in events if one.kind == kind]
+        return sum(all(one.data.get(name) == value for name, value in wanted.items()) for one in fitting)
+
+    return count
+
+
+# workflow → what a round is in it, and how rounds are counted: they are not the same thing everywhere
+ROUNDS: dict[str, tuple[str, Callable[[Progress, Sequence[Event]], int]]] = {
+    "solo": ("asks of the one agent", _asks("solo")),
+    "purple": ("asks of team A, all chunks", _asks("purple-team-a")),
+    "ticket": ("rounds of verification", _told("round")),
+    "handoff": ("coders, all features", _asks("coder")),
+    "pipeline": ("rounds of verification", _told("decided", cluster="verification")),
+    "team": ("attempts of dev, all tasks", _told("team", kind="attempt")),
+}
+
+
+def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
+    meaning, count = ROUNDS.get(workflow, ("", None))
+    return (count(seen, events), meaning) if count else (None, "")
+
+
+# -- time --------------------------------------------------------------------------------------------------------------
+
+
+def working(events: Sequence[Event]) -> list[Span]:
+    """When the run went on: not before it was driven, nor while nobody drove it, nor while a person was waited for."""
+    spans: list[Span] = []
+    start: float | None = None
+    last = 0.0
+    for one in events:
+        if one.kind in BEGINNING:
+            continue
+        if one.kind in ("resumed", "ended", "question") and start is not None:
+            spans.append((start, last if one.kind == "resumed" else one.at))
+            start = None
+        if one.kind in ("resumed", "said") or (start is None and not spans):
+            start = one.at
+        last = one.at
+    if start is not None:
+        spans.append((start, last))
+    return [(start, end) for start, end in spans if end > start]
+
+
+def _overlap(one: Sequence[Span], other: Sequence[Span]) -> bool:
+    return any(start < to and begin < end for start, end in one for begin, to in other)
+
+
+# -- what a reader has to know -----------------------------------------------------------------------------------------
+
+
+def _requirements(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Requirement by requirement: its grade in each run, or null where that run's contract has none of this name."""
+    ids = dict.fromkeys(name for row in rows for name in row["grades"])
+    return [{"id": name, "grades": [row["grades"].get(name) for row in rows]} for name in ids]
+
+
+def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Sequence[str]) -> Iterator[str]:
+    yield from _basis(every, rows, len(shared))
+    yield from _times([working(one.events) for one in every])
+    sealed = [one for one in every if one.contract]
+    later = [one.name for one in sealed if _happened(one, BASE_KNOWN)]
+    if 0 < len(later) < len(sealed):
+        yield f"what the base shows was known when {_listed(later)} began: that much less time was needed"
+    if resumed := [one.name for one in every if _happened(one, "resumed")]:
+        was = "was" if len(resumed) == 1 else "were"
+        yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
+    if unfinished := [row for row in rows if row["state"] not in OVER]:
+        states = ", ".join(f"{row['id']} is {row['state']}" for row in unfinished)
+        yield f"not over yet: {states}; what is told of {'it' if len(unfinished) == 1 else 'them'} may change"
+    if lowered := [row for row in rows if Grade(row["accept"]).rank < Grade.ATTESTED.rank]:
+        yield "the bar was lowered: " + ", ".join(f"{row['accept']} is enough for {row['name']}" for row in lowered)
+    meanings = {row["workflow"]: row["rounds_are"] for row in rows if row["rounds_are"]}
+    yield "rounds: " + "; ".join(f"{name}: {meaning}" for name, meaning in meanings.items())
+    if scripted := [one.name for one in every if any(_is_script(agent) for agent in (one.agents or {}).values())]:
+        where = "all of them" if len(scripted) == len(every) else _listed(scripted)
+        yield f"scripts, not models, play in {where}: their tokens and cost are made up"
+
+
+def _happened(one: Known, kind: str) -> bool:
+    return any(event.kind == kind for event in one.events)
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def _is_script(agent: str) -> bool:
+    return agent.startswith("scripted")
+
+
+def _basis(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: int) -> Iterator[str]:
+    """On what the grades rest."""
+    if len({one.goal for one in every}) > 1:
+        yield "they had different goals: their figures are not of the same work"
+    if len({one.record.base for one in every}) > 1:
+        yield "they began at different commits: their figures are not of the same work"
+    unsealed = [row["name"] for row in rows if not row["contract"]]
+    if unsealed:
+        yield f"no contract was sealed in {_listed(unsealed)}: nothing was judged there"
+    sealed = {row["contract"] for row in rows if row["contract"]}
+    if len(sealed) > 1:
+        alike = f"{shared} requirement{' is' if shared == 1 else 's are'}" if shared else "no requirement is"
+        yield f"the grades rest on different contracts, and are comparable only in so far: {alike} asked alike in all"
+    elif sealed and not unsealed:
+        yield "one contract for all"
+
+
+def _times(spans: Sequence[Sequence[Span]]) -> Iterator[str]:
+    at_work = [each for each in spans if each]
+    if len(at_work) > 1:
+        beside = any(_overlap(*pair) for pair in combinations(at_work, 2))
+        yield (
+            "they ran side by side and competed for the machine: their times say little"
+            if beside
+            else "they ran one after the other: none was in another's way"
+        )

@@ -1,0 +1,79 @@
+"""A verification as JUnit XML: one test case a requirement, for build servers that draw tables of such."""
+
+import re
+from xml.etree import ElementTree as ET
+
+from trued.model import Grade, Judged
+from trued.reporting.views.verdict import Verification, because, spot
+from trued.support.redaction import plain
+
+SUITE = "trued verify"
+MOST = 20_000  # characters of one text
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit(one: Verification) -> str:
+    """Met: passed. Refuted or short of the bar: failed. Unjudged: an error. Only a person's word missing: skipped."""
+    sorts = [sort(judged, one.accept) for judged in one.verdict.requirements]
+    counts = {
+        "tests": str(len(sorts)),
+        "failures": str(sorts.count("failure")),
+        "errors": str(sorts.count("error")),
+        "skipped": str(sorts.count("skipped")),
+        "time": f"{one.seconds:.3f}",
+    }
+    top = ET.Element("testsuites", {"name": SUITE, **counts})
+    suite = ET.SubElement(top, "testsuite", {"name": SUITE, **counts})
+    properties = ET.SubElement(suite, "properties")
+    for name, value in _facts(one).items():
+        ET.SubElement(properties, "property", {"name": name, "value": safe(value)})
+    for judged in one.verdict.requirements:
+        _case(suite, one, judged)
+    if said := "\n".join((*one.verdict.undecided, *(finding.what for finding in one.verdict.remarks))):
+        ET.SubElement(suite, "system-out").text = safe(said)
+    ET.indent(top)
+    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(top, encoding="unicode") + "\n"
+
+
+def sort(judged: Judged, accept: Grade) -> str:
+    if judged.grade.rank >= accept.rank:
+        return "passed"
+    if judged.grade is Grade.UNJUDGED:
+        return "error"
+    return "skipped" if judged.holds and judged.lacks else "failure"
+
+
+def _facts(one: Verification) -> dict[str, str]:
+    return {
+        "grade": str(one.verdict.grade),
+        "commit": one.verdict.commit,
+        "base": one.contract.base,
+        "accept": f"{one.accept}{f' ({one.bar})' if one.bar else ''}",
+        "isolation": ", ".join(one.isolation),
+        "reproduce": one.reproduce,
+    }
+
+
+def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
+    checks = one.checks(judged)
+    seconds = sum(fact.seconds for fact in one.verdict.evidence if fact.id in judged.evidence)
+    where = spot(judged.source).rpartition(":")[0] or "requirements"
+    case = ET.SubElement(
+        suite,
+        "testcase",
+        {"classname": safe(where.replace("/", ".")), "name": safe(judged.id), "time": f"{seconds:.3f}"},
+    )
+    kind, why = sort(judged, one.accept), safe(because(judged.why))
+    if kind == "skipped":
+        ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
+    elif kind != "passed":
+        failed = ET.SubElement(case, kind, {"message": f"{judged.grade}: {why}", "type": str(judged.grade)})
+        failed.text = safe("\n".join(check.told(tried) for check in checks for tried in check.failing))
+    lines = [judged.text, f"grade: {judged.grade}", f"why: {because(judged.why)}", *(check.said for check in checks)]
+    ET.SubElement(case, "system-out").text = safe("\n".join(lines))
+
+
+def safe(text: str) -> str:
+    """What XML can carry, and no terminal is steered by."""
+    clean = _NOT_XML.sub("", plain(text))
+    return clean if len(clean) <= MOST else f"{clean[:MOST]}…"

@@ -1,0 +1,61 @@
+"""A verification as Markdown for a pull request: a table first, the evidence folded away.
+
+Every text from outside may be hostile: it is shown as text, makes no markup, calls nobody and links nowhere.
+"""
+
+from trued.model import Grade, Judged
+from trued.reporting.views.verdict import Checked, Verification, because, spot
+from trued.support.markdown_escape import code, text
+
+MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
+GRADES = {Grade.PROVEN: "✅", Grade.ATTESTED: "✅", Grade.REFUTED: "❌", Grade.UNJUDGED: "⚠️"}
+MOST_DETAIL = 1500
+MOST_FAILING = 10  # cases of one check
+
+
+def markdown(one: Verification) -> str:
+    rows = [_row(judged, one.accept) for judged in one.verdict.requirements]
+    parts = [
+        f"### {MARKS.get(one.outcome.state, '❌')} trued: {text(one.headline)}",
+        "| | requirement | grade | why |\n| --- | --- | --- | --- |\n" + "\n".join(rows) if rows else "",
+        f"> {text(one.bar)}" if one.bar else "",
+        *(f"> {text(finding.what)}" for finding in one.verdict.remarks),
+        _folded("Evidence", "\n\n".join(_evidence(one, judged) for judged in one.verdict.requirements)),
+        _folded("What could not be decided", "\n".join(f"- {text(said)}" for said in one.verdict.undecided)),
+        _facts(one),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _row(judged: Judged, accept: Grade) -> str:
+    met = judged.grade.rank >= accept.rank
+    mark = GRADES.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
+    return f"| {mark} | {text(judged.id)}<br>{text(judged.text)} | {judged.grade} | {text(because(judged.why))} |"
+
+
+def _evidence(one: Verification, judged: Judged) -> str:
+    rests = one.rests_on(judged)
+    lines = [f"**{text(judged.id)}**{f' · {text(spot(judged.source))}' if judged.source else ''}"]
+    lines += [f"- {text(check.said)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
+    lines += [f"- rests on {text(rests)}"] if rests else []
+    lines += [] if one.checks(judged) else ["- there is no evidence"]
+    blocks = [_failing(check) for check in one.checks(judged) if check.failing]
+    return "\n".join(lines) + "".join(f"\n\n{block}" for block in blocks)
+
+
+def _failing(check: Checked) -> str:
+    said = [check.told(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
+    more = len(check.failing) - MOST_FAILING
+    return code("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))
+
+
+def _facts(one: Verification) -> str:
+    isolation = ", ".join(one.isolation) or "nothing was run"
+    line = f"commit `{one.verdict.commit}` against base `{one.contract.base}` · {text(isolation)}"
+    held = f"examples are {'held out' if one.contract.held_out else 'visible'}: {text(one.contract.held_out_why)}"
+    again = f"Reproduce:\n\n{code(one.reproduce, 'sh')}" if one.reproduce else ""
+    return "\n\n".join(part for part in (f"{line}<br>{held}", again) if part)
+
+
+def _folded(title: str, body: str) -> str:
+    return f"<details><summary>{title}</summary>\n\n{body}\n\n</details>" if body else ""

@@ -1,0 +1,188 @@
+"""A verification for people and programs: what `verify --json` prints, and what all other forms of it are made from."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any
+
+from trued import proof
+from trued.model import Case, Check, Contract, Evidence, ExamplesCheck, Grade, Judged, Outcome, Outcomes, Tried, Verdict
+from trued.reporting.views import ledger
+from trued.reporting.views.cases import described
+
+YOURS = "your own cases"
+REASONS = 6  # of one requirement that are told; `why` has them all
+_CASE = re.compile(r"(\w+) (\S.*?): (.+)", re.DOTALL)  # `examples case 1: it raises an error`
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """All that is known when a verification is over."""
+
+    contract: Contract
+    verdict: Verdict
+    outcome: Outcome
+    accept: Grade = Grade.ATTESTED
+    reproduce: str = ""  # the one command that does it all again
+
+    @property
+    def code(self) -> int:
+        return proof.exit_code(self.outcome)
+
+    @property
+    def lowered(self) -> bool:
+        return self.accept.rank < Grade.ATTESTED.rank
+
+    @property
+    def met(self) -> int:
+        return sum(one.grade.rank >= self.accept.rank for one in self.verdict.requirements)
+
+    @property
+    def seconds(self) -> float:
+        return sum(one.seconds for one in (*self.contract.base_facts, *self.verdict.evidence))
+
+    @property
+    def isolation(self) -> tuple[str, ...]:
+        facts = (*self.contract.base_facts, *self.verdict.evidence)
+        return tuple(sorted({one.isolation for one in facts if one.isolation != "not run"}))
+
+    @property
+    def headline(self) -> str:
+        """The outcome in one line."""
+        total = len(self.verdict.requirements)
+        words = {"done": "success", "waiting": "waits for a person", "unjudged": "could not be judged"}
+        state = words.get(self.outcome.state, "not proven")
+        return f"{state}: {self.met} of {total} requirement{'' if total == 1 else 's'} met, the worst {_worst(self)}"
+
+    @property
+    def bar(self) -> str:
+        return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
+
+    def checks(self, judged: Judged) -> list["Checked"]:
+        """What each check of a requirement showed, base against head."""
+        from trued.proof.room.bench import check_hash  # loaded for a verdict, not for the help
+
+        taken = set(judged.evidence)
+        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.id in taken]
+        listed = {check_hash(check): check for one in self.contract.every for check in one.checks}
+        names = list(dict.fromkeys(one.check for one in facts))
+        return [_checked([one for one in facts if one.check == name], listed.get(name)) for name in names]
+
+    def rests_on(self, judged: Judged) -> str:
+        """On whose word."""
+        return judged.rests_on or ("" if not self.checks(judged) else YOURS if not self.contract.authors else "")
+
+
+def _worst(one: Verification) -> str:
+    return f"is {one.verdict.grade}" if one.verdict.requirements else "is that there is none"
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One check: how many of its cases passed on each side, and which do not on the head."""
+
+    kind: str
+    command: str
+    before: int  # passed on base, of …
+    known: int
+    after: int  # passed on head each time, of …
+    total: int
+    turns: int
+    held_out: bool
+    failing: tuple[Tried, ...]
+    void: str
+    cases: tuple[Case, ...] = ()  # of examples
+
+    def told(self, tried: Tried) -> str:
+        """One failing case: what was asked, and what came of it."""
+        number = tried.id.removeprefix("case ")
+        known = number.isdigit() and 0 < int(number) <= len(self.cases)
+        asked = f"{tried.id}, {described(self.cases[int(number) - 1])}" if known else tried.id
+        return f"{asked}: {tried.detail or tried.kind or tried.outcome}"
+
+    @property
+    def said(self) -> str:
+        """`examples 5/5 twice (base 0/5)`."""
+        times = {0: "not run", 1: "once", 2: "twice"}.get(self.turns, f"{self.turns} times")
+        return f"{self.kind} {self.after}/{self.total} {times} (base {self.before}/{self.known})"
+
+
+def _checked(facts: Sequence[Evidence], check: Check | None) -> Checked:
+    base = [one for one in facts if one.side == "base"]
+    head = [one for one in facts if one.side == "head"]
+    first = facts[0]
+    before = {one.id: one for one in _tried(base)}
+    after: dict[str, Tried] = {}
+    for one in _tried(head):  # the worst of all times stands
+        if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
+            after[one.id] = one
+    failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED)
+    return Checked(
+        kind=first.kind,
+        command=first.command,
+        before=sum(one.outcome is Outcomes.PASSED for one in before.values()),
+        known=len(before),
+        after=len(after) - len(failing),
+        total=len(after),
+        turns=len({one.turn for one in head}),
+        held_out=first.held_out,
+        failing=failing,
+        void=next((one.why_void for one in facts if one.why_void), ""),
+        cases=check.cases if isinstance(check, ExamplesCheck) else (),
+    )
+
+
+def _tried(facts: Iterable[Evidence]) -> list[Tried]:
+    return [one for fact in facts for one in fact.tried]
+
+
+def because(why: Sequence[str]) -> str:
+    """The reasons as one sentence; cases that failed alike are told together."""
+    alike: dict[tuple[str, str], list[str]] = {}
+    for one in why:
+        match = _CASE.fullmatch(one)
+        key, name = ((match[1], match[3]), match[2]) if match else ((one, ""), "")
+        alike.setdefault(key, []).append(name)
+    said = [f"{kind} {_together(names)}: {what}" if what else kind for (kind, what), names in alike.items()]
+    more = len(said) - REASONS
+    return "; ".join(said[:REASONS]) + (f"; and {more} more reasons" if more > 0 else "")
+
+
+def _together(names: Sequence[str]) -> str:
+    first, *others = names
+    others = [one.removeprefix("case ") for one in others]
+    more = len(others) - REASONS
+    return ", ".join([first, *others[:REASONS]]) + (f" and {more} more" if more > 0 else "")
+
+
+def spot(source: str) -> str:
+    """File and line as others may read them: a path of this machine by its last part."""
+    return PurePosixPath(source).name if source.startswith("/") else source
+
+
+def data(one: Verification) -> dict[str, Any]:
+    """Grade and requirements with their evidence, then what else a reader may ask for."""
+    found = ledger(one.verdict, one.contract, over=True)
+    for row, judged in zip(found["requirements"], one.verdict.requirements, strict=False):
+        row["rests_on"] = one.rests_on(judged)
+    return {
+        "grade": found["grade"],
+        "requirements": found["requirements"],
+        "existing_tests": found["existing_tests"],
+        "state": one.outcome.state,
+        "code": one.code,
+        "why": list(one.outcome.why),
+        "accept": str(one.accept),
+        "lowered": one.lowered,
+        "commit": one.verdict.commit,
+        "tree": one.verdict.tree,
+        "base": one.contract.base,
+        "contract": proof.contract_hash(one.contract),
+        "held_out": one.contract.held_out,
+        "held_out_why": one.contract.held_out_why,
+        "isolation": list(one.isolation),
+        "undecided": list(one.verdict.undecided),
+        "lacking": list(one.outcome.lacking),
+        "reproduce": one.reproduce,
+    }

@@ -1,0 +1,140 @@
+"""What only a person can say: asked in the journal, so that the wait survives a restart, and how long it stands."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from trued.errors import Waiting
+from trued.model import Approval, Heard, ManualCheck, Question, Requirement
+
+if TYPE_CHECKING:
+    from trued.run.context import Kit
+
+FILES = 5  # that are named; the others are counted
+WHOLE = "*"  # instead of a requirement: the contract
+WRITING = ("handoff",)  # workflows whose files on the branch say what people said
+
+
+async def said(kit: "Kit", key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
+    """Answer, comment and name. Nobody there: the question stays, and the run waits for whoever answers it."""
+    journal = kit.journal
+    answer = journal.question(key, text, options)
+    if answer is None:
+        journal.tell("question", key, text=text, options=list(options))
+        answer = await kit.person(Question(key=key, text=text, options=tuple(options)))
+        if answer is None:
+            raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
+        answer = (str(kit.redact(answer[0])), str(kit.redact(answer[1])), answer[2])
+        if not journal.answer(key, *answer):  # somebody answered from elsewhere meanwhile
+            answer = journal.question(key, text, options) or answer
+        journal.tell("said", key, answer=answer[0], comment=answer[1], who=answer[2])
+    return answer
+
+
+async def told(kit: "Kit", key: str, text: str) -> str:
+    """An agent's question, answered in a person's own words, as the agent's next turn."""
+    answer, comment, who = await said(kit, key, text)
+    words = f"{answer}: {comment}" if comment else answer
+    said_by = who or "The person in charge"
+    return f"You asked: {text}\n\n{said_by} answers: {words}\n\nGo on, and answer as you were asked at first."
+
+
+# -- a person's word belongs to the work that they saw -----------------------------------------------------------------
+
+
+def steps_of(requirement: Requirement) -> tuple[str, ...]:
+    """What a person is to do before they decide; the requirement's own words where nobody wrote steps."""
+    steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
+    return steps or (requirement.text,)
+
+
+def is_manual(requirement: Requirement) -> bool:
+    return any(isinstance(check, ManualCheck) for check in requirement.checks)
+
+
+def asked_of(requirement: Requirement) -> str:
+    """What a word is given on: amended, it is another requirement, and nothing was said of it."""
+    from trued.run.context import digest
+
+    return digest(requirement.text, list(steps_of(requirement)))
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """What became of the work between two commits, without the engine's own files."""
+
+    files: tuple[str, ...] = ()
+    commits: int = 0
+    known: bool = True  # else a commit is not there any more
+
+    @property
+    def same(self) -> bool:
+        return self.known and not self.files
+
+    def __str__(self) -> str:
+        if not self.known:
+            return "that commit cannot be found any more"
+        earlier = f"{self.commits} commit{'' if self.commits == 1 else 's'} earlier; " if self.commits else ""
+        more = f" and {len(self.files) - FILES} more" if len(self.files) > FILES else ""
+        return f"{earlier}changed since: {', '.join(self.files[:FILES])}{more}"
+
+
+Compare: TypeAlias = Callable[[str, str], Since]
+Taken: TypeAlias = Mapping[tuple[str, float], str]  # a word, by requirement and time → where a workflow took it up
+
+
+def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
+    return {(word.requirement, word.at): one.head for one in heard for word in one.words}
+
+
+def untaken(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
+    """Words that a workflow still has to hear: what was rejected, and what it went on without; `every` word where it
+    writes down what people say."""
+    known, parked = taken(heard), {name for one in heard for name in one.parked}
+    news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
+    newest = {one.requirement: one for one in news}  # said twice, the later one stands instead
+    return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
+
+
+def compared(words: Iterable[Approval], at: Mapping[str, str], heard: Taken) -> Iterator[tuple[str, str]]:
+    """The pairs of commits that have to be compared to know which words stand."""
+    for one in words:
+        now = at.get(one.requirement, "")
+        for before in (one.commit, heard.get((one.requirement, one.at), "")):
+            if now and before and before != now:
+                yield before, now
+
+
+def standing(
+    words: Sequence[Approval], at: Mapping[str, str], heard: Taken, compare: Compare, asked: Mapping[str, str]
+) -> list[Approval]:
+    """The word that stands on each requirement, by the commit at which it was judged; where none does, the last one,
+    and why it does not. `asked` is what each requirement asks for now."""
+    found: dict[str, Approval] = {}
+    for one in words:
+        now, said_of = at.get(one.requirement, ""), asked.get(one.requirement, "")
+        another = bool(one.asked and said_of and one.asked != said_of)
+        stale = "the requirement was another" if another else _stale(one, now, heard, compare)
+        before = found.get(one.requirement)
+        if before is None or before.stale or not stale:
+            found[one.requirement] = one.model_copy(update={"stale": stale and f"{_given(one)}, {stale}"})
+    return list(found.values())
+
+
+def _stale(word: Approval, now: str, heard: Taken, compare: Compare) -> str:
+    if not (word.commit and now) or word.commit == now:
+        return ""
+    since = compare(word.commit, now)
+    if since.same:
+        return ""
+    if not word.rejected:
+        return str(since)
+    there = heard.get((word.requirement, word.at), "")
+    if not there or there == now or compare(there, now).same:
+        return ""  # nobody has been told of it yet, or nobody has done anything about it
+    return "and it has been worked on since"
+
+
+def _given(word: Approval) -> str:
+    how = "rejected" if word.rejected else "attested"
+    return f"{how} at {word.commit[:10] or 'an earlier time'} by {word.who}: {word.why}"

@@ -1,0 +1,129 @@
+"""What an agent is told: its role, the subject in the user's words, what is known, and how it must answer."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+from pydantic import BaseModel
+
+from trued.model import Goal, Plan, Role, Task
+
+SUBJECT_LIMIT = 60_000  # characters; a brief is a page or two, not a history
+CONTEXT_LIMIT = 20_000
+FIRST_TURN_ONLY = ("plan", "interface", "requirements")  # they do not change, and the conversation has them
+FENCE = "`"
+CONTROLS = {code: None for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
+TITLES = {
+    "gaps": "Gaps that are left",
+    "built": "What Team A says it did",
+    "plan": "The plan around it",
+    "interface": "The interface: names and shapes that are fixed, and that everybody relies on",
+    "requirements": "The requirements in these words, by id",
+    "inputs": "Inputs to answer, by number",
+    "evidence": "What the checks showed",
+}
+
+
+def brief(
+    role: Role,
+    subject: Goal | Plan | Task,
+    context: Mapping[str, object],
+    *,
+    instructions: str,
+    resumed: bool,
+    schema: Mapping[str, Any],
+) -> str:
+    """The whole text for one ask. The same inputs give the same text: its hash is part of a step's name.
+
+    `resumed` is a further turn of a conversation that has the rest already: only what is new is said.
+    """
+    known = [
+        (title_of(name), quoted(readable(value), CONTEXT_LIMIT))
+        for name, value in context.items()
+        if not _is_empty(value) and not (resumed and name in FIRST_TURN_ONLY)
+    ]
+    template = _templates().get_template("resumed.j2" if resumed else "fresh.j2")
+    return template.render(
+        role=role.prompt.strip(),
+        kind=type(subject).__name__.lower(),
+        id=subject.id if isinstance(subject, Task) else "",
+        title=_one_line(subject.title) if isinstance(subject, Plan | Task) else "",
+        source=str(subject.source),
+        files=[_one_line(name) for name in subject.files] if isinstance(subject, Task) else [],
+        words=quoted(_words(subject), SUBJECT_LIMIT),
+        known=known,
+        instructions=quoted(instructions, CONTEXT_LIMIT) if instructions.strip() else "",
+        schema=json.dumps(schema, indent=1, ensure_ascii=False),
+    )
+
+
+def title_of(name: str) -> str:
+    return TITLES.get(name, name.replace("_", " ").capitalize())
+
+
+def quoted(text: str, limit: int) -> str:
+    """Somebody's words between fences that are longer than any in them: they cannot end the quotation."""
+    text = text.translate(CONTROLS).strip("\n")
+    if len(text) > limit:
+        text = f"{text[:limit]}\n[… {len(text) - limit} characters more were cut]"
+    fence = FENCE * max(3, *(len(run) + 1 for run in re.findall(f"{FENCE}+", text)), 3)
+    return f"{fence}text\n{text}\n{fence}"
+
+
+def readable(value: object) -> str:
+    """A value as a person would note it down: fields by name, items as a list, nothing that is empty."""
+    return "\n".join(_lines(value))
+
+
+def _words(subject: Goal | Plan | Task) -> str:
+    if not isinstance(subject, Task):
+        return subject.text
+    return subject.brief or subject.scope or subject.title
+
+
+def _lines(value: object) -> list[str]:
+    if isinstance(value, BaseModel):
+        value = {name: getattr(value, name) for name in type(value).model_fields}
+    if isinstance(value, Mapping):
+        return [line for name, part in value.items() if not _is_empty(part) for line in _field(str(name), part)]
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [line for part in value for line in _indented("- ", _lines(part))]
+    if isinstance(value, Enum):
+        return [value.name if isinstance(value, int) else str(value.value)]
+    return str(value).splitlines() or [""]
+
+
+def _field(name: str, part: object) -> list[str]:
+    lines = _lines(part)
+    if len(lines) == 1 and not lines[0].startswith("- "):
+        return [f"{name}: {lines[0]}"]
+    return [f"{name}:", *(f"  {line}" for line in lines)]
+
+
+def _indented(mark: str, lines: list[str]) -> list[str]:
+    return [f"{mark if number == 0 else ' ' * len(mark)}{line}" for number, line in enumerate(lines or [""])]
+
+
+def _is_empty(part: object) -> bool:
+    return part is None or (isinstance(part, str | Sequence | Mapping) and not part)
+
+
+def _one_line(text: str) -> str:
+    return " ".join("".join(char if char.isprintable() else " " for char in text).split())
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        autoescape=select_autoescape(enabled_extensions=("html",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

@@ -1,0 +1,318 @@
+"""What agents may use, reserved before it is spent, by all calls of a run together."""
+
+import asyncio
+import statistics
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from trued.errors import LimitReached
+from trued.inputs.settings.limits import FEATURE, TASK, limit_of
+from trued.model import Limit, Settings
+from trued.protocols import Journal
+from trued.wire import Amount, Price, Report, Spend, Usage, priced
+
+LEAST = 0.05  # of what a call would have: with less it could hardly be asked, and is not begun
+KNOWN = 3  # calls of a role by an agent: then their own figures are taken, not the stated ones
+WITHIN = 3.0  # times the usual: a call that takes more is stopped, looked at, and goes on if there is room
+UNTOLD = ("crashed", "idle", "wall", "output")  # ended in the midst of it: what was used and not told is not nothing
+GRACE_S = 0.5  # for calls that were in flight when the last process died
+UNITS = ("usd", "tokens", "seconds")
+NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """One attempt of one order, before it is begun."""
+
+    call: str
+    attempt: int
+    key: str
+    role: str
+    agent: str
+    model: str = ""
+
+    @property
+    def task(self) -> str:
+        """The key's path down to a task in it, else its first part; a call that belongs to no part is the run's own."""
+        parts = self.key.split("/")[:-1]
+        depth = next((number for number, one in enumerate(parts, 1) if one.startswith("task ")), 1)
+        return "/".join(parts[:depth])
+
+    @property
+    def feature(self) -> str:
+        return feature_of(self.key)
+
+    def scopes(self) -> tuple[str, ...]:
+        return ("", *([FEATURE] if self.feature else []), *([TASK] if self.task else []), self.role)
+
+    def shares(self, other: Spend, scope: str) -> bool:
+        """Whether another spend counts against the same limit."""
+        if scope == FEATURE:
+            return feature_of(other.step) == self.feature
+        return not scope or (other.task == self.task if scope == TASK else other.role == self.role)
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A limit that leaves nothing for a call."""
+
+    scope: str  # "", "feature", "task", or the role
+    what: str  # usd | tokens | calls | seconds
+    limit: float
+    spent: float
+    reserved: float  # by calls that are still open: it may be free again when they have ended
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Of a subscription: how much of it is used, in per cent, and when it begins anew."""
+
+    name: str
+    used: float
+    until: float
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any]) -> "Window":
+        return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
+
+
+def feature_of(key: str) -> str:
+    """The feature that a call belongs to, with all of its tasks: what a team or a handoff works on, one by one."""
+    first = key.partition("/")[0] if "/" in key else ""
+    return first if first.startswith("feature ") else ""
+
+
+def kind_of(agent: str) -> str:
+    """Agents of one kind share the user's login."""
+    return agent.partition(":")[0]
+
+
+class Budget:
+    """Every call asks here before it is begun, and says here what it used."""
+
+    def __init__(
+        self,
+        journal: Journal,
+        settings: Settings,
+        run: str = "RUN",
+        price: Callable[[str, str], Price] = lambda agent, model: Price(),
+    ) -> None:
+        self._journal, self._run, self._price = journal, run, price
+        self._limits, self.wall_s = settings.limits, settings.wall_s
+        self._windows: dict[str, Window] = {}
+        self._at_work: set[tuple[str, int]] = set()
+        self._freed = asyncio.Event()
+
+    @asynccontextmanager
+    async def reserved(self, wanted: Wanted) -> AsyncIterator["Reserved"]:
+        """What the call may use. Raises LimitReached where a limit of the run, a part of it or the role leaves nothing.
+
+        While others are at work whose reservation may come free, it waits for them. The same call, asked for again
+        after a crash, has what it had.
+        """
+        price = self._price(wanted.agent, wanted.model)
+        self._look_at_window(wanted)
+        row = await self._granted(wanted)
+        try:
+            yield Reserved(self, wanted, row.reserved, price)
+        finally:
+            self._at_work.discard((wanted.call, wanted.attempt))
+            self._freed.set()
+
+    def raised(self, call: str) -> bool:
+        """Whether a call was ended because it used up what we had reserved for it, and so may ask for more."""
+        found: list[bool] = []
+
+        def look(rows: Sequence[Spend]) -> None:
+            mine = [row for row in rows if row.call == call]
+            found.append(any(row.reserved != Amount() and row.spent != Amount() for row in mine[-1:]))
+
+        self._journal.spend(look)
+        return found[0]
+
+    def know(self, windows: Mapping[str, Window]) -> None:
+        """What agents told of the user's subscriptions, by their kind."""
+        self._windows.update(windows)
+
+    def _look_at_window(self, wanted: Wanted) -> None:
+        window, most = self._windows.get(kind_of(wanted.agent)), self._limits.quota
+        if window and most and window.used >= most and window.until > time.time():
+            until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
+            told = (
+                f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
+            )
+            raise LimitReached(
+                f"{kind_of(wanted.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
+                f"or go on with more: trued resume {self._run} --limit quota=100"
+            )
+
+    # -- reserve -------------------------------------------------------------------------------------------------------
+
+    async def _granted(self, wanted: Wanted) -> Spend:
+        looked = False
+        while True:
+            self._freed.clear()
+            row, short = self._tried(wanted)
+            if row is not None:
+                self._at_work.add((wanted.call, wanted.attempt))
+                return row
+            assert short is not None  # noqa: S101  (one or the other)
+            if self._at_work:  # they may leave something; and what is being paid for is not broken off
+                await self._freed.wait()
+            elif short.reserved and not looked:  # before a crash: whoever it was is about to come back
+                looked = True
+                await asyncio.sleep(GRACE_S)
+            else:
+                raise LimitReached(self._sentence(wanted, short))
+
+    def _tried(self, wanted: Wanted) -> tuple[Spend | None, Short | None]:
+        usual = self._usual(wanted) if any(self._limit(scope) != Amount() for scope in wanted.scopes()) else Amount()
+        short: list[Short] = []
+
+        def decide(rows: Sequence[Spend]) -> Spend | None:
+            known = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
+            if known:  # a crash came between: what was reserved is still reserved, what is settled is paid
+                return known[0]
+            short.extend(self._short(wanted, rows, usual))
+            return None if short else self._row(wanted, self._allowance(wanted, rows, usual))
+
+        return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
+
+    def _row(self, wanted: Wanted, reserved: Amount) -> Spend:
+        return Spend(wanted.call, wanted.attempt, wanted.key, wanted.task, wanted.role, wanted.agent, reserved=reserved)
+
+    def _short(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Iterator[Short]:
+        """Every limit that leaves too little."""
+        for scope in wanted.scopes():
+            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
+            if limit.calls and wanted.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
+                yield Short(scope, "calls", limit.calls, len(steps), 0)
+            for what in UNITS:
+                most: float = getattr(limit, what)
+                spent = sum(getattr(row.spent, what) for row in own if row.state != "open")
+                held = sum(getattr(row.reserved, what) for row in own if row.state == "open")
+                if most and most - spent - held < LEAST * min(getattr(usual, what), most):
+                    room = most - spent >= LEAST * min(getattr(usual, what), most)
+                    yield Short(scope, what, most, spent, held if room else 0.0)
+
+    def _allowance(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Amount:
+        """What a call usually takes, or all that the tightest limit leaves; nothing where nothing is limited."""
+        found: dict[str, float] = {}
+        for scope in wanted.scopes():
+            limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
+            for what in UNITS:
+                if most := getattr(limit, what):
+                    left = most - sum(getattr(row.held, what) for row in own)
+                    found[what] = min(found.get(what, getattr(usual, what)), left)
+        return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
+
+    def _usual(self, wanted: Wanted) -> Amount:
+        """Learnt from calls of this role by this agent, generously; as stated, before there are any."""
+        past = self._journal.past(wanted.role, wanted.agent)
+        usd = [row.spent.usd for row in past if row.spent.usd]
+        tokens = [row.spent.tokens for row in past if row.spent.tokens]
+        return Amount(
+            usd=_generous(usd) if len(usd) >= KNOWN else self._limits.call_usd,
+            tokens=int(_generous(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
+            seconds=self.wall_s,
+        )
+
+    def _limit(self, scope: str) -> Amount:
+        limit: Limit = limit_of(self._limits, scope)
+        return Amount(limit.usd, limit.tokens, limit.calls, limit.time)
+
+    # -- settle --------------------------------------------------------------------------------------------------------
+
+    def settle(self, wanted: Wanted, report: Report) -> None:
+        """What was reserved and not used is free again. A report that is found again is not paid again."""
+        usage = report.usage
+        seconds = max(0.0, report.ended - report.began)
+        now = Amount(usd=usage.cost_usd, tokens=usage.tokens_in + usage.tokens_out, seconds=seconds)
+
+        def decide(rows: Sequence[Spend]) -> Spend | None:
+            found = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
+            row = found[0] if found else self._row(wanted, Amount())
+            if row.state != "open" and report.ended <= row.at:
+                return None
+            spent = Amount(
+                usd=row.spent.usd + now.usd,
+                tokens=row.spent.tokens + now.tokens,
+                seconds=row.spent.seconds + now.seconds,
+            )
+            state = report.state if report.state in ("done", "died") else "failed"
+            return replace(row, state=state, spent=spent, cost=usage.cost, at=report.ended)
+
+        self._journal.spend(decide)
+
+    # -- words ---------------------------------------------------------------------------------------------------------
+
+    def _sentence(self, wanted: Wanted, short: Short) -> str:
+        parts = {"": "the run", FEATURE: wanted.feature, TASK: wanted.task}
+        whose = parts.get(short.scope, f"the role {short.scope}")
+        held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
+        spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
+        scope = f"{short.scope}:" if short.scope else ""
+        base = short.limit if short.spent < 1.5 * short.limit else short.spent
+        more = f"{NAMES[short.what]}={_written(short.what, 2 * base)}"
+        return (
+            f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
+            f"go on with more: trued resume {self._run} --limit {scope}{more}"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Reserved:
+    """What one call may use, and at what price that is counted."""
+
+    budget: Budget
+    wanted: Wanted
+    allowance: Amount = field(default_factory=Amount)
+    price: Price = field(default_factory=Price)
+
+    def wall_s(self, usual: float) -> float:
+        """How long the call may take."""
+        return min(usual, self.allowance.seconds) if self.allowance.seconds else usual
+
+    def settled(self, report: Report) -> Report:
+        """The report with its cost, after it has been paid."""
+        report = replace(report, usage=self._charged(report))
+        self.budget.settle(self.wanted, report)
+        if report.quota:
+            self.budget.know({kind_of(self.wanted.agent): Window.of(report.quota)})
+        if report.kind == "wall" and self.allowance.seconds and self.allowance.seconds < self.budget.wall_s:
+            return replace(report, kind="budget")
+        return report
+
+    def _charged(self, report: Report) -> Usage:
+        """What it cost; all that was reserved, where it ended in mid-work and nobody counted."""
+        usage, free = priced(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
+        untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
+        if untold and not free and (report.state == "died" or report.kind in UNTOLD) and self.allowance.usd:
+            return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")
+        return usage
+
+
+def _generous(past: Sequence[float]) -> float:
+    return max(WITHIN * statistics.median(past), 1.2 * max(past))
+
+
+def _said(what: str, number: float) -> str:
+    if what == "usd":
+        return f"${number:.{_digits(number)}f}"
+    if what == "seconds":
+        return f"{number / 60:.0f} min" if number >= 120 else f"{number:.0f} s"
+    return f"{number:,.0f} {what}" if what == "tokens" else f"{number:.0f}"
+
+
+def _written(what: str, number: float) -> str:
+    if what == "seconds":
+        return f"{number / 60:g}m" if number >= 60 else f"{number:g}s"
+    return f"{number:.{_digits(number)}f}".rstrip("0").rstrip(".") if what == "usd" else f"{number:.0f}"
+
+
+def _digits(usd: float) -> int:
+    return 2 if usd >= 0.1 or not usd else 6

@@ -1,0 +1,347 @@
+"""Weighs what an examiner proposes: what counts, what is refused and why, what of the words is left unshown. Pure."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from trued.inputs.clauses import clauses, plain, unquoted
+from trued.inputs.requirements.guard_phrases import recognised
+from trued.model import BrowserCheck, Case, HttpCase, Requirement, Requirements, Serve, Value
+from trued.proof.checks.examples import bounded, malformed
+from trued.proof.entry_points import Known, serves
+from trued.proof.mutants import CONSTANT, ECHO, STUB, Shown
+from trued.proof.vacuous_cases import door, side_door, strange, untold, weak
+from trued.run.examination.replies import Aside, Examined, Proposal, Proposed
+from trued.run.examination.second_examiner import Doubt, as_setup, proving, shown_by
+from trued.support.plurals import counted
+
+LONGEST_LINE = 200
+_FUNCTION = re.compile(r"`([A-Za-z_][\w.]*)\(")
+MOST_CASES = 60  # of one requirement: what is more is no examination but a flood
+BACKGROUND = "text-"  # sentences by themselves; scopes and criteria of a plan are never background
+
+
+def is_open(one: Requirement) -> bool:
+    """No check of the user's shows it, and the base's own means do not, either."""
+    return not one.checks and not recognised(one.text)
+
+
+class Fault(Value):
+    """What is wrong with a case, or with the cases of a requirement."""
+
+    requirement: str
+    what: str
+
+
+class Weighed(Value):
+    """What is left of an examiner's proposals by the rules."""
+
+    kept: tuple[Proposed, ...] = ()
+    origins: tuple[Proposed, ...] = ()  # the same, as they were proposed
+    faults: tuple[Fault, ...] = ()  # told to the examiner once, then said
+    interface: tuple[str, ...] = ()
+    serve: Serve | None = None
+    caps: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
+    rests: dict[str, tuple[str, ...]] = {}  # noqa: RUF012  requirement → its words that no case shows
+    background: tuple[Aside, ...] = ()
+    vague: tuple[Aside, ...] = ()
+    proposals: tuple[Proposal, ...] = ()
+    unsure: tuple[str, ...] = ()  # clauses that rest on cases of which a second examiner is not sure
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """A proposal as it was made, and what is left of it to be run."""
+
+    origin: Proposed
+    run: Proposed
+
+
+class Scale:
+    """The rules, with all that they need to know of one run."""
+
+    def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
+        self.asked, self.words = asked, words
+        self.open = {one.id: one for one in asked.requirements if is_open(one)}
+        users = [one.text for one in asked.requirements if not one.author]
+        every = "\n".join((words, *users, *asked.interface))
+        self.known = Known(every, base)
+
+    def text_of(self, name: str) -> str:
+        """What a case of this requirement may quote; of the whole source, all of it."""
+        one = self.open[name]
+        return f"{one.text}\n{self.words}" if one.parts else one.text
+
+    def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> Weighed:
+        """All replies of one examiner together, less what a second one answers otherwise."""
+        proposed = [each for reply in replies for one in reply.cases for each in _apart(one)]
+        proposed = list({one.model_dump_json(): one for one in proposed}.values())
+        lines = dict.fromkeys(line.strip() for reply in replies for line in reply.interface)
+        unfit = {line: why for line in lines if (why := self._no_name(line, proposed))}
+        interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in unfit))))
+        serve = self.asked.serve or next((reply.serve for reply in reversed(replies) if reply.serve), None)
+        faults = [Fault(requirement="", what=f"interface {line!r}: {why}") for line, why in unfit.items()]
+        if serve and not self.asked.serve and (why := serves(serve.command, self.known)):
+            faults, serve = [*faults, Fault(requirement="", what=f"serve: {why}")], None
+        sound: dict[str, list[_Item]] = {}
+        for one in proposed:
+            left, more = self._sound(one, interface, serve)
+            faults += more
+            if left and (left := _answered(one, left, doubts, "otherwise")):
+                sound.setdefault(one.requirement, []).append(_Item(one, _bounded(left)))
+        kept: dict[str, list[_Item]] = {}
+        unsure: list[str] = []
+        for name, items in sound.items():
+            told, more = self._told(name, items, interface)
+            firm, _ = self._told(name, _firm(items, doubts), interface)
+            lost = self._shows(name, told, interface) - self._shows(name, firm, interface)
+            faults += more
+            if told and firm != told and lost:
+                unsure += [f"{name}: a second examiner is not sure of any case of “{self._quoted(name, firm, told)}”"]
+            if told:
+                kept[name] = told if lost else firm
+        return self._settled(kept, faults, replies, interface, serve).model_copy(update={"unsure": tuple(unsure)})
+
+    def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
+        """The entry points that its cases tell something of, and the clauses that they quote."""
+        doors = {door(one, interface) for item in items for _, one in proving(item.run)}
+        rest = self._rest(name, items)
+        return doors | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
+
+    def _quoted(self, name: str, firm: Sequence[_Item], told: Sequence[_Item]) -> str:
+        """What only unsure cases show."""
+        sure = {one.quotes for item in firm for _, one in proving(item.run)}
+        quotes = dict.fromkeys(one.quotes for item in told for _, one in proving(item.run) if one.quotes not in sure)
+        return "; ".join(quotes) or plain(self.open[name].text)
+
+    def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
+        """Without what a hollow program passes: exchanges stay if others build on them, all else goes."""
+        places = [(item, place, one) for item in items for place, one in proving(item.run)]
+        why = untold([one for _, _, one in places], interface)
+        hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
+        kept = [left for item in items if (left := _without(item, {at for of, at in hollow if of == item.origin}))]
+        if items and not kept:
+            whole = next((one for one in (CONSTANT, ECHO, STUB) if one in why), STUB)
+            return [], [Fault(requirement=name, what=f"all its cases are refused: {whole}")]
+        faults = [
+            Fault(
+                requirement=name, what=f"{door(one, interface)}: its cases show nothing, {said_so.rpartition(': ')[2]}"
+            )
+            for (_, _, one), said_so in zip(places, why, strict=True)
+            if said_so and not isinstance(one, HttpCase)
+        ]
+        return kept, list(dict.fromkeys(faults))
+
+    def _settled(
+        self,
+        kept: Mapping[str, list[_Item]],
+        faults: list[Fault],
+        replies: Sequence[Examined],
+        interface: tuple[str, ...],
+        serve: Serve | None,
+    ) -> Weighed:
+        background = tuple(one for reply in replies for one in reply.background if self._is_background(one, kept))
+        asides = {one.requirement for one in background}
+        rests = {name: rest for name in kept if (rest := self._rest(name, kept[name]))}
+        faults += [Fault(requirement=name, what=f"no case shows: {'; '.join(rest)}") for name, rest in rests.items()]
+        asides |= {one.requirement for reply in replies for one in reply.vague}
+        bare = [one for name, one in self.open.items() if name not in kept and name not in asides and not one.parts]
+        faults += [Fault(requirement=one.id, what="it has no case") for one in bare]
+        return Weighed(
+            kept=tuple(one.run for every in kept.values() for one in every),
+            origins=tuple(one.origin for every in kept.values() for one in every),
+            faults=tuple(dict.fromkeys(faults)),
+            interface=interface,
+            serve=serve,
+            caps={name: doors for name in kept if (doors := self._side_doors(kept[name], interface))},
+            rests=rests,
+            background=tuple(dict.fromkeys(background)),
+            vague=tuple(dict.fromkeys(one for reply in replies for one in reply.vague)),
+            proposals=tuple(dict.fromkeys(one for reply in replies for one in reply.proposals)),
+        )
+
+    def _sound(
+        self, one: Proposed, interface: Sequence[str], serve: Serve | None
+    ) -> tuple[Proposed | None, list[Fault]]:
+        """What of a proposal can be run, and why the rest cannot. Each exchange is judged by itself: one that shows
+        little prepares the others; one that cannot be run takes those along that may build on it, and no other."""
+
+        def fault(what: str) -> list[Fault]:
+            return [Fault(requirement=one.requirement, what=what)]
+
+        if one.requirement not in self.open:
+            return None, fault(f"{said(one)}: there is no open requirement {one.requirement!r}")
+        if not shown_by(one):
+            return None, fault("a proposal: it has neither cases nor a page")
+        cases: list[Case] = []
+        text = self.text_of(one.requirement)
+        for place, shown in enumerate(shown_by(one)):
+            unfit = self._unfit(shown, interface, serve)
+            if unfit:
+                after = len(one.cases) - place - 1
+                more = f", and {counted(after, 'exchange')} after it with it" if after > 0 else ""
+                return (_trimmed(one, cases) if cases else None), fault(f"{said_of(shown)}: {unfit}{more}")
+            shows_little = weak(shown, text, self.known)
+            if isinstance(shown, HttpCase):
+                cases.append(as_setup(shown) if shown.setup or shows_little else shown)
+            elif shows_little:
+                return None, fault(f"{said_of(shown)}: {shows_little}")
+        left = _trimmed(one, cases) if cases else one
+        if left is None:
+            little = [weak(shown, text, self.known) or "it only prepares others" for shown in shown_by(one)]
+            return None, fault(
+                "; ".join(f"{said_of(each)}: {why}" for each, why in zip(one.cases, little, strict=True))
+            )
+        return left, []
+
+    def _unfit(self, shown: Shown, interface: Sequence[str], serve: Serve | None) -> str:
+        """Why it cannot be run at all, or starts what nobody will build."""
+        if not isinstance(shown, BrowserCheck) and (why := malformed(shown)):
+            return f"it is broken: {why}"
+        if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
+            return "it is broken: nothing says how the server is started"
+        return strange(shown, interface, self.known)
+
+    def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
+        """A sentence by itself, of a source that stays a requirement as a whole."""
+        whole = any(aside.requirement in one.parts for one in self.open.values())
+        return whole and aside.requirement.startswith(BACKGROUND) and aside.requirement not in kept
+
+    def _rest(self, name: str, kept: Sequence[_Item]) -> tuple[str, ...]:
+        """Words that no quotation reaches; or all of them, where one case is to show many clauses."""
+        one = self.open[name]
+        if one.parts:
+            return ()
+        shown = [each for every in kept for _, each in proving(every.run)]
+        rest = unquoted(one.text, [each.quotes for each in shown])
+        started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
+        every = [clause.rstrip(" .") for clause in clauses(one.text)]
+        silent = [clause for clause in every if not all(Known(started).said(name) for name in _called(clause))]
+        if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
+            return rest
+        return (plain(one.text),) if len(shown) < len(clauses(one.text)) else ()
+
+    def _side_doors(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
+        doors = [side_door(shown, interface, self.known) for one in kept for shown in shown_by(one.run)]
+        return tuple(
+            f"{door} is named neither by the user's words nor by the base"
+            for door in dict.fromkeys(filter(None, doors))
+        )
+
+    def _no_name(self, line: str, proposed: Sequence[Proposed]) -> str:
+        """The interface is shown to those who build: names and shapes, no values."""
+        if not line or "\n" in line or len(line) > LONGEST_LINE:
+            return "it is no single line with an entry point"
+        values = {value for one in proposed for shown in shown_by(one) for value in _results(shown)}
+        told = [value for value in values if Known(line).said(value) and not self.known.said(value)]
+        return f"it holds a result of a case ({told[0]})" if told else ""
+
+
+def _apart(one: Proposed) -> Iterator[Proposed]:
+    """Each call and command line by itself; exchanges stay together, they build on each other."""
+    exchanges = tuple(case for case in one.cases if isinstance(case, HttpCase))
+    for case in one.cases[:MOST_CASES]:
+        if not isinstance(case, HttpCase):
+            yield Proposed(requirement=one.requirement, cases=(case,))
+    if exchanges:
+        yield Proposed(requirement=one.requirement, cases=exchanges[:MOST_CASES])
+    if one.page:
+        hidden = one.page.model_copy(
+            update={"visible": False}
+        )  # whether it is known to others is not the author's to say
+        yield Proposed(requirement=one.requirement, page=hidden)
+    if not one.cases and not one.page:
+        yield one
+
+
+def _trimmed(one: Proposed, cases: Sequence[Case]) -> Proposed | None:
+    """With these exchanges, up to the last that shows something: what nothing follows prepares nothing."""
+    last = max((place for place, case in enumerate(cases) if not getattr(case, "setup", False)), default=-1)
+    return one.model_copy(update={"cases": tuple(cases[: last + 1])}) if last >= 0 else None
+
+
+def _answered(origin: Proposed, run: Proposed, doubts: Sequence[Doubt], what: str) -> Proposed | None:
+    """Without the cases that a second examiner answers so; exchanges are left to prepare others, if there are any."""
+    places = {one.number for one in doubts if one.of == origin and one.what == what}
+    if not places or not run.cases:
+        return None if places else run
+    if not isinstance(run.cases[0], HttpCase):
+        return None
+    cases = [
+        as_setup(one, status=what == "unsure") if place in places and isinstance(one, HttpCase) else one
+        for place, one in enumerate(run.cases)
+    ]
+    return _trimmed(run, cases)
+
+
+def _firm(items: Sequence[_Item], doubts: Sequence[Doubt]) -> list[_Item]:
+    left = [(item, _answered(item.origin, item.run, doubts, "unsure")) for item in items]
+    return [_Item(item.origin, run) for item, run in left if run]
+
+
+def _without(item: _Item, places: set[int]) -> _Item | None:
+    if not places:
+        return item
+    if not item.run.cases or not isinstance(item.run.cases[0], HttpCase):
+        return None
+    cases = [
+        as_setup(one) if place in places and isinstance(one, HttpCase) else one
+        for place, one in enumerate(item.run.cases)
+    ]
+    left = _trimmed(item.run, cases)
+    return _Item(item.origin, left) if left else None
+
+
+def _bounded(one: Proposed) -> Proposed:
+    return one.model_copy(update={"cases": tuple(map(bounded, one.cases))})
+
+
+def _called(clause: str) -> list[str]:
+    """Functions that a clause names: a case that starts none of them shows nothing of it, whatever it quotes."""
+    return [name.rpartition(".")[2] for name in _FUNCTION.findall(clause)]
+
+
+def _results(shown: Shown) -> Iterator[str]:
+    """The words and numbers of what must come, long enough to be told from others."""
+    if isinstance(shown, BrowserCheck):
+        yield from (word for word in shown.sees if len(word) > 2)
+        return
+    data = shown.model_dump(mode="json", include={"returns", "stdout", "stdout_json", "json_", "body"}, by_alias=False)
+    waiting: list[object] = list(data.values())
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting += value.values()
+        elif isinstance(value, list | tuple):
+            waiting += value
+        elif value is not None and not isinstance(value, bool) and len(str(value).strip()) > 1:
+            yield str(value).strip()
+
+
+def said(one: Proposed) -> str:
+    """A proposal in a few words."""
+    shown = next((each for _, each in proving(one)), None) or next(iter(shown_by(one)), None)
+    return said_of(shown) if shown else "a proposal"
+
+
+def said_of(shown: Shown) -> str:
+    """A case in a few words."""
+    if isinstance(shown, BrowserCheck):
+        return f"page {shown.page}"
+    if isinstance(shown, HttpCase):
+        return f"{shown.http.method} {shown.http.path}"
+    return str(getattr(shown, "call", "")) or " ".join(getattr(shown, "run", ()))[:80]
+
+
+def settled_rests(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
+    """Words that no case shows stand as requirements of their own: unproven, until a person looks at them.
+
+    `taken`: the names that others have; those of the new ones are added.
+    """
+    for rest in rests:
+        name, number = f"{one.id}-rest", 2
+        while name in taken:
+            name, number = f"{one.id}-rest-{number}", number + 1
+        taken.add(name)
+        covers = (*one.covers, one.id, one.text)
+        yield Requirement(id=name, text=rest, source=one.source, covers=covers, author=one.author)

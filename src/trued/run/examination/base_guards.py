@@ -1,0 +1,214 @@
+"""Guards that every run has: the base's own tests, and what the user's words ask of the base's own tools."""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
+from typing import TypeAlias
+
+from trued.inputs.requirements.guard_phrases import named_command, recognised
+from trued.model import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
+from trued.proof.room.bench import check_hash
+from trued.proof.room.frozen_files import holds_tests, named_like_a_script_test, named_like_a_test
+from trued.proof.runners.command_parser import Asked
+from trued.proof.runners.command_parser import recognised as runner
+from trued.protocols import Workspace
+
+LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # words that choose no tests
+MOST_READ = 40  # test files that are looked into before it is said that there is no suite
+COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
+TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
+TEST_TARGETS = ("test", "tests", "check")
+# How a suite of another language is known. None of these can be counted here: that is said, and never passed over.
+FOREIGN = {
+    "Cargo.toml": "cargo test",
+    "Gemfile": "rspec or rake test",
+    "pom.xml": "mvn test",
+    "build.gradle": "gradle test",
+    "build.gradle.kts": "gradle test",
+    "mix.exs": "mix test",
+    "phpunit.xml": "phpunit",
+    "phpunit.xml.dist": "phpunit",
+    "deno.json": "deno test",
+}
+_Blobs: TypeAlias = Mapping[str, str]
+
+
+async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
+    """With the base's own tests beside the requirements, and the checks that can refute and never prove, by hash.
+
+    The tests are no requirement: they have no grade, and refute every requirement when they fail.
+    """
+    tools, unguarded = await _tools(workspace, workspace.base)
+    there = await workspace.blobs(workspace.base)
+    manifest = await workspace.read(workspace.base, "package.json") if "package.json" in there else None
+    scripts = _manifest(manifest).scripts
+    named = [_by_its_runner(one, tools.get("tests", ()), scripts, there) for one in asked.requirements]
+    requirements = tuple(_recognised(one, tools) for one in named)
+    given = {check_hash(check) for one in asked.requirements for check in one.checks}
+    suites = [check for check in tools.get("tests", ()) if check_hash(check) not in given]
+    made = asked.model_copy(
+        update={
+            "requirements": requirements,
+            "suites": tuple(_suite(check, number) for number, check in enumerate(suites, 1)),
+            "unguarded": tuple(unguarded),
+        }
+    )
+    names = {check_hash(check) for every in (*tools.values(), *(one.checks for one in named)) for check in every}
+    found = [check_hash(check) for one in (*requirements, *made.suites) for check in one.checks]
+    return made, [name for name in dict.fromkeys(found) if name in names and name not in given]
+
+
+def _suite(check: Check, number: int) -> Requirement:
+    name = EXISTING_TESTS if number == 1 else f"{EXISTING_TESTS} {number}"
+    return Requirement(id=name, text="the base's own tests still pass", keep=True, checks=(check,))
+
+
+def _by_its_runner(
+    one: Requirement, suites: tuple[Check, ...], scripts: Mapping[str, str], there: _Blobs
+) -> Requirement:
+    """A sentence that names a runner ("`pytest -q` passes") asks for the base's own tests, counted, as guards.
+
+    As a command it would be an exit code, in surroundings that are not those of tests. Files that the base does not
+    have hold no tests of its own: then the command stays one.
+    """
+    command = named_command(one.text)
+    named = (CommandCheck(command=command),)
+    if not command or one.parts or one.checks not in ((), named):
+        return one
+    asked = runner(command, scripts)
+    words = [word for word in asked.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if asked else []
+    if asked is None or asked.before or not all(_is_there(word, there) for word in words):
+        return one
+    same = [check for check in suites if isinstance(check, TestsCheck) and _same_run(asked, check, scripts)]
+    return one.model_copy(update={"keep": True, "checks": tuple(same) or (TestsCheck(command=command),)})
+
+
+def _is_there(word: str, there: _Blobs) -> bool:
+    path = word.partition("::")[0].removeprefix("./").rstrip("/").removesuffix("/...")
+    return path in ("", ".", "...") or path in there or any(one.startswith(f"{path}/") for one in there)
+
+
+def _same_run(asked: Asked, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
+    """All tests of the suite, however loudly."""
+    suite = runner(check.command, scripts)
+    plain = [tuple(word for word in one.arguments if word not in LOUDNESS) for one in (asked, suite) if one]
+    return suite is not None and asked.runner == suite.runner and plain[0] == plain[1] and not asked.variables
+
+
+def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Requirement:
+    """A sentence that asks for the base's own tests, build, lint or types is checked by the base's own means."""
+    if one.checks or one.parts:
+        return one
+    kind = "tests" if one.keep else recognised(one.text)
+    return one.model_copy(update={"keep": True, "checks": tools[kind]}) if kind in tools else one
+
+
+async def suites_of(workspace: Workspace, commit: str) -> tuple[Check, ...]:
+    """The test suites of a commit that can be counted."""
+    return (await _tools(workspace, commit))[0].get("tests", ())
+
+
+async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check, ...]], list[str]]:
+    """What a commit has to try itself with, by the kind of thing that it tries; and suites that cannot be run here."""
+    blobs = await workspace.blobs(base)
+    found: dict[str, tuple[Check, ...]] = {}
+    manifest = _manifest(await workspace.read(base, "package.json") if "package.json" in blobs else None)
+    suites, unguarded = list[Check](), [f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs)]
+    if await _has_tests(workspace, base, [path for path in blobs if path.endswith(".py")]):
+        suites.append(TestsCheck(command="python -m pytest -q"))
+    if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
+        suites.append(TestsCheck(command="go test ./..."))
+    scripts = [path for path in blobs if named_like_a_script_test(path)]
+    if command := _node_suite(manifest, blobs):
+        suites.append(TestsCheck(command=command))
+    else:
+        if "test" in manifest.scripts and not manifest.is_placeholder:
+            suites.append(CommandCheck(command="npm test"))  # nothing can be counted: its exit code guards
+        if await _has_tests(workspace, base, scripts):
+            suites.append(TestsCheck(command="node --test"))
+    unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
+    makefile = next((name for name in MAKEFILES if name in blobs), "")
+    text = (await workspace.read(base, makefile) or b"").decode("utf-8", "replace") if makefile else ""
+    targets = {line.split(":")[0].strip() for line in text.splitlines() if ":" in line and line[:1].isalpha()}
+    if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
+        suites.append(CommandCheck(command=f"make {target}"))
+    found |= {"tests": tuple(suites)} if suites else {}
+    for kind, names in TARGETS.items():
+        if target := next((name for name in names if name in targets), ""):
+            found[kind] = (CommandCheck(command=f"make {target}"),)
+        elif script := next((name for name in names if name in manifest.scripts), ""):
+            found[kind] = (CommandCheck(command=f"npm run --silent {script}"),)
+    return found, unguarded
+
+
+async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
+    named = sorted(path for path in paths if named_like_a_test(path))
+    for path in named[:MOST_READ]:
+        if holds_tests(path, await workspace.read(commit, path) or b""):
+            return True
+    return False
+
+
+def _foreign(blobs: _Blobs) -> Iterator[str]:
+    """Suites of languages whose runners are not known here."""
+    for name, tool in FOREIGN.items():
+        if name in blobs and any(_among_tests(path) for path in blobs):
+            yield tool
+
+
+def _among_tests(path: str) -> bool:
+    parts = PurePosixPath(path).parts
+    return "test" in parts[-1].lower() or not {"test", "tests", "spec"}.isdisjoint(parts[:-1]) or parts[-1] == "lib.rs"
+
+
+def _inner_packages(blobs: _Blobs) -> Iterator[str]:
+    """Node packages below the root that have tests of their own, where the root is no package."""
+    if "package.json" in blobs:
+        return
+    for path in blobs:
+        folder = PurePosixPath(path).parent
+        if PurePosixPath(path).name != "package.json" or "node_modules" in folder.parts:
+            continue
+        if any(named_like_a_script_test(one) and PurePosixPath(one).is_relative_to(folder) for one in blobs):
+            yield str(folder)
+
+
+class _Manifest:
+    """What package.json says of scripts and packages; nothing where it cannot be read."""
+
+    def __init__(self, read: object) -> None:
+        table = read if isinstance(read, dict) else {}
+        self.scripts = _strings(table.get("scripts"))
+        self.packages = {**_strings(table.get("dependencies")), **_strings(table.get("devDependencies"))}
+
+    @property
+    def is_placeholder(self) -> bool:
+        """What `npm init` writes where there are no tests."""
+        return "no test specified" in self.scripts.get("test", "")
+
+    @property
+    def test(self) -> Asked | None:
+        return runner("npm test", self.scripts)
+
+
+def _manifest(content: bytes | None) -> _Manifest:
+    try:
+        return _Manifest(json.loads(content or b"{}"))
+    except (ValueError, RecursionError):
+        return _Manifest({})
+
+
+def _strings(found: object) -> dict[str, str]:
+    return {name: one for name, one in found.items() if isinstance(one, str)} if isinstance(found, dict) else {}
+
+
+def _node_suite(manifest: _Manifest, blobs: _Blobs) -> str:
+    """The project's own way to run its tests, where it comes to a runner that is counted; else that of its package."""
+    if manifest.test is not None:
+        return "npm test"
+    if "test" in manifest.scripts and not manifest.is_placeholder:
+        return ""
+    tests = any(named_like_a_script_test(path) for path in blobs)
+    tool = next((name for name in COUNTED if name in manifest.packages), "") if tests else ""
+    return {"vitest": "npx vitest run"}.get(tool, f"npx {tool}" if tool else "")

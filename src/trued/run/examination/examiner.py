@@ -1,0 +1,291 @@
+"""Has cases written for requirements that have none, before anybody works, and another examiner answer them blind."""
+
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trued.model import (
+    Author,
+    BrowserCheck,
+    Case,
+    Check,
+    ExamplesCheck,
+    Finding,
+    HttpCase,
+    Requirement,
+    Requirements,
+    Value,
+)
+from trued.proof.room.bench import check_hash
+from trued.protocols import Workspace
+from trued.run.context import Kit, digest
+from trued.run.examination.admissibility import Scale, Weighed, is_open, said_of, settled_rests
+from trued.run.examination.independence import EXAMINERS, implementers, independent
+from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
+from trued.run.examination.second_examiner import STATUS, Doubt, heard, proving, questions, shown_by
+from trued.run.session import Session
+from trued.run.steps import Steps
+
+EXAMINER, SECOND = EXAMINERS
+TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all that are looked at for names
+_CODE = ".py .js .mjs .cjs .ts .tsx .jsx .go .rb .rs .sh .html"
+_WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
+TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
+
+
+class Wanted(Value):
+    """A requirement as an examiner sees it."""
+
+    id: str
+    words: str
+    where: str = ""
+
+
+@dataclass(frozen=True)
+class Examination:
+    """What an examiner made of a contract: checks with their authors, and all that has to be said of them."""
+
+    asked: Requirements
+    authors: Mapping[str, Author] = field(default_factory=dict)
+    caps: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    undecided: tuple[str, ...] = ()
+    sessions: tuple[Session[Examined] | Session[Answers], ...] = ()
+
+    @property
+    def hides(self) -> list[tuple[str, str]]:
+        """Clone and key of every session that saw a case."""
+        return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
+
+    async def close(self) -> None:
+        for one in self.sessions:
+            await one.close()
+
+
+async def examined(steps: Steps, asked: Requirements) -> Examination:
+    """The requirements with an examiner's cases where they have none; as they are, and said, where nobody is one."""
+    if not any(is_open(one) and not one.parts for one in asked.requirements):
+        return Examination(asked)
+    agents, kit = steps.kit.settings.agents, steps.kit
+    if EXAMINER not in kit.roles or not (agents.get(EXAMINER) or agents.get("*")):
+        return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
+    return await Examining(steps.apart(), asked).done()
+
+
+class Examining:
+    """One examiner's conversation about one contract, at the base, and on a line that moves nobody else's head."""
+
+    def __init__(
+        self, steps: Steps, asked: Requirements, *, before: Examined | None = None, always_second: bool = False
+    ) -> None:
+        self.steps, self.asked, self.kit = steps, asked, steps.kit
+        steps.line.head = self.kit.workspace.base
+        self.first = Session(steps, EXAMINER, Examined, publishes=False)
+        self.second = _second(steps, self.first.agent, always=always_second)
+        self.replies = [before] if before else []
+        self.put: list[Proposed] = []  # to the second examiner, as they were proposed
+        self.alike: list[tuple[Proposed, int]] = []  # which of their cases it answered as their author did
+        self.said: list[str] = []
+
+    async def done(self) -> Examination:
+        return await self.concluded(await self.written())
+
+    async def concluded(self, weighed: Weighed) -> Examination:
+        if self.second and weighed.kept:
+            weighed = await self.answered(weighed)
+        elif weighed.kept:
+            self.said.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
+        return self.assembled(weighed)
+
+    async def written(self, *gaps: Finding) -> Weighed:
+        """The examiner's cases; it is told once what is wrong with them."""
+        weighed = await self._asked_for(*gaps)
+        if self.replies and weighed.faults:
+            weighed = await self._asked_for(
+                *(Finding(what=one.what, requirement=one.requirement) for one in weighed.faults)
+            )
+        return weighed
+
+    async def _asked_for(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> Weighed:
+        left = [one for one in self.asked.requirements if is_open(one)]
+        wanted = [Wanted(id=one.id, words=one.text, where=str(one.source)) for one in left]
+        fixed = "\n".join(self.asked.interface)
+        reply = await self.first.attempt(self.kit.goal, requirements=wanted, interface=fixed, gaps=gaps)
+        if reply is None:
+            self.said.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
+        else:
+            self.replies.append(reply)
+        return await self.weighed(doubts)
+
+    async def weighed(self, doubts: Sequence[Doubt]) -> Weighed:
+        data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
+
+        async def step() -> str:
+            base = await base_texts(self.kit.workspace)
+            return Scale(self.asked, self.kit.goal.text, base).weigh(self.replies, doubts).model_dump_json()
+
+        return Weighed.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
+
+    # -- the second examiner -------------------------------------------------------------------------------------------
+
+    async def answered(self, weighed: Weighed) -> Weighed:
+        """Alike: it stands. Otherwise: withdrawn and said; new ones are written for that clause, and answered, too.
+        Not sure: it stands on its author's word alone, unless the others show as much without it."""
+        doubts = await self._doubts(weighed)
+        otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
+        if not otherwise:
+            return await self.weighed(doubts) if doubts else weighed
+        quotes = dict.fromkeys(shown_by(one.of)[one.number].quotes for one in otherwise)
+        gaps = [
+            Finding(what=f"another reading of the words gives another result: write other cases for “{quote}”")
+            for quote in quotes
+        ]
+        again = await self._asked_for(*gaps, doubts=doubts)
+        return await self.weighed((*doubts, *await self._doubts(again)))
+
+    async def _doubts(self, weighed: Weighed) -> list[Doubt]:
+        """The second examiner's, about all that it was not asked before."""
+        assert self.second is not None  # noqa: S101  (looked at by the caller)
+        fresh = [(one, run) for one, run in zip(weighed.origins, weighed.kept, strict=True) if one not in self.put]
+        if not fresh:
+            return []
+        inputs = questions([run for _, run in fresh])
+        reply = await self.second.attempt(self.kit.goal, inputs=inputs, interface="\n".join(weighed.interface))
+        if reply is None:
+            self.said.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
+            return []
+        doubts: list[Doubt] = []
+        for (one, run), answers in zip(fresh, heard([run for _, run in fresh], reply.answers), strict=True):
+            self.put.append(one)
+            self.alike += [(one, place) for place, (what, _) in enumerate(answers) if what == "alike"]
+            for place, (what, why) in enumerate(answers):
+                if what == "alike":
+                    continue
+                doubts.append(Doubt(of=one, number=place, what=what, why=why))
+                self.said.append(_doubted(one, shown_by(run)[place], what, why))
+        return doubts
+
+    def _agreed(self, origin: Proposed, run: Proposed) -> bool:
+        """Was everything that it shows answered alike?"""
+        return all((origin, place) in self.alike for place, _ in proving(run))
+
+    # -- what comes of it ----------------------------------------------------------------------------------------------
+
+    async def close(self) -> None:
+        await self.first.close()
+        if self.second:
+            await self.second.close()
+
+    def assembled(self, weighed: Weighed) -> Examination:
+        authors: dict[str, Author] = {}
+        asides = {one.requirement for one in weighed.background}
+        made: list[Requirement] = []
+        taken = {one.id for one in self.asked.requirements}
+        for one in self.asked.requirements:
+            checks = self._checks(weighed, one.id, authors)
+            proposals = [each for each in weighed.proposals if each.requirement == one.id and is_open(one)]
+            tests = [name for each in proposals if each.what == "supersedes" for name in each.tests]
+            more = {
+                "checks": (*one.checks, *checks),
+                "proposed": tuple(name for name in dict.fromkeys(tests) if name not in one.supersedes),
+                "aside": "the examiner calls it background" if one.id in asides else one.aside,
+            }
+            made.append(one.model_copy(update=more))
+            made += settled_rests(one, weighed.rests.get(one.id, ()), taken)
+        ids = tuple(one.id for one in made if not one.parts)
+        whole = [one.model_copy(update={"parts": ids}) if one.parts else one for one in made]
+        asked = self.asked.model_copy(
+            update={"requirements": tuple(whole), "interface": weighed.interface, "serve": weighed.serve}
+        )
+        sessions: list[Session[Examined] | Session[Answers]] = [self.first]
+        sessions += [self.second] if self.second else []
+        return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
+
+    def _checks(self, weighed: Weighed, name: str, authors: dict[str, Author]) -> list[Check]:
+        """Calls and command lines of one standing together; exchanges and pages each by themselves."""
+        together: dict[str, list[Proposed]] = {}
+        agreed: dict[str, bool] = {}
+        for number, (origin, one) in enumerate(zip(weighed.origins, weighed.kept, strict=True)):
+            if one.requirement != name:
+                continue
+            alone = one.page is not None or any(isinstance(case, HttpCase) for case in one.cases)
+            stands = self._agreed(origin, one)
+            place = f"{number}" if alone else f"agreed {stands}"
+            together.setdefault(place, []).append(one)
+            agreed[place] = stands
+        checks: list[Check] = []
+        for place, every in together.items():
+            check = every[0].page or ExamplesCheck(cases=tuple(case for one in every for case in one.cases))
+            authors[check_hash(check)] = self._author(agreed=agreed[place])
+            checks.append(check)
+        return checks
+
+    def _author(self, *, agreed: bool) -> Author:
+        first, second = self.first.agent, [self.second.agent] if self.second and agreed else []
+        vendor = self.kit.capabilities(first).vendor
+        author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
+        return author.model_copy(update={"independent": independent(self.kit, author, implementers(self.kit))})
+
+    def _undecided(self, weighed: Weighed) -> tuple[str, ...]:
+        words = [f"{one.requirement}: {one.what}" if one.requirement else one.what for one in weighed.faults]
+        words += [f"{one.requirement}: called background: “{one.quote}”" for one in weighed.background]
+        words += [f"{one.requirement}: called vague: “{one.quote}” {one.why}".rstrip() for one in weighed.vague]
+        words += weighed.unsure
+        words += [self._parked(one) for one in weighed.proposals]
+        return tuple(dict.fromkeys((*self.said, *words)))
+
+    def _parked(self, one: Proposal) -> str:
+        """What only the user may set, with the command that sets it; until then it changes nothing for the better."""
+        if not any(each.id == one.requirement and is_open(each) for each in self.asked.requirements):
+            return f"{one.requirement}: the examiner proposes {one.what}, and there is no such open requirement"
+        given = {
+            "keep": f"--keep {shlex.quote(one.requirement)}",
+            "remove": f"--remove {shlex.quote(one.requirement)}",
+            "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
+        }[one.what]
+        why = f" ({one.why})" if one.why else ""
+        command = f"trued amend {self.kit.run} {given}"
+        return f"{one.requirement}: the examiner proposes {one.what}{why}; if you agree: {command}"
+
+
+def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
+    if why == STATUS:
+        return f"{one.requirement}: a second examiner expects {STATUS} of {said_of(shown)}: it is held to none"
+    if what == "otherwise":
+        return f"{one.requirement}: withdrawn, a second examiner answers {said_of(shown)} otherwise"
+    return f"{one.requirement}: a second examiner is not sure of {said_of(shown)}: {why}"
+
+
+def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:
+    """The agent that is named for it; else one of another vendor than the examiner's; else nobody.
+
+    Where a case is disputed it is always answered: by the examiner's own agent, in a session that knows nothing.
+    """
+    kit = steps.kit
+    agent = kit.settings.agents.get(SECOND, "") or _of_another_vendor(kit, examiner) or (examiner if always else "")
+    return Session(steps, SECOND, Answers, publishes=False, agent=agent) if agent and SECOND in kit.roles else None
+
+
+def _of_another_vendor(kit: Kit, examiner: str) -> str:
+    own = kit.capabilities(examiner).vendor
+    others = [
+        one for one in dict.fromkeys(kit.settings.agents.values()) if kit.capabilities(one).vendor not in ("", own)
+    ]
+    return others[0] if own and others else ""
+
+
+async def base_texts(workspace: Workspace) -> dict[str, str]:
+    """The base's own words: what it names, an entry point of an agent's case may be called."""
+    texts: dict[str, str] = {}
+    left = MOST_BYTES
+    async with workspace.room(workspace.base) as room:
+        for folder, folders, names in os.walk(room):
+            folders.sort()
+            for name in sorted(names):
+                path = Path(folder, name)
+                if path.suffix not in TEXTS or path.is_symlink() or path.stat().st_size > min(TEXT_BYTES, left):
+                    continue
+                texts[path.relative_to(room).as_posix()] = path.read_text("utf-8", "replace")
+                left -= path.stat().st_size
+    return texts

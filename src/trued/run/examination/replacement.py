@@ -1,0 +1,138 @@
+"""Cases that are disclosed or disputed while the work goes on: replaced by new ones, red on base, or kept."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from trued import proof
+from trued.model import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
+from trued.proof.room.bench import check_hash
+from trued.proof.seal import seal
+from trued.run.context import digest
+from trued.run.examination.examiner import Examination, Examining
+from trued.run.examination.replies import Examined, Proposed
+from trued.run.examination.second_examiner import as_setup
+from trued.run.steps import Steps
+
+
+@dataclass(frozen=True)
+class Failing:
+    """A case of an agent's that the head does not pass."""
+
+    requirement: str
+    check: str
+    number: int
+    case: Case
+
+
+def failing(contract: Contract, verdict: Verdict) -> list[Failing]:
+    """Held-out cases of agents that failed, in their order. The user's own are never disclosed."""
+    checks = {check_hash(check): check for one in contract.requirements for check in one.checks}
+    found: dict[tuple[str, int], Failing] = {}
+    for fact in verdict.evidence:
+        check = checks.get(fact.check)
+        if fact.side != "head" or fact.check not in contract.authors or not isinstance(check, ExamplesCheck):
+            continue
+        for one in fact.tried:
+            number = one.id.removeprefix("case ")
+            if one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
+                place = int(number) - 1
+                if getattr(check.cases[place], "setup", False):
+                    continue  # it shows nothing that could be told
+                found[fact.check, place] = Failing(fact.requirement, fact.check, place, check.cases[place])
+    return [found[key] for key in sorted(found)]
+
+
+async def replaced(steps: Steps, contract: Contract, gone: Failing) -> Contract:
+    """The contract with another case in the place of a disclosed one; without it, where nobody writes one."""
+    examining = _examining(steps, contract, gone.requirement, without=gone.case)
+    words = f"a case for “{gone.case.quotes}” was disclosed: write another one that shows the same words"
+    weighed = await examining.written(Finding(what=words, requirement=gone.requirement))
+    return await _amended(steps, contract, gone.requirement, await examining.concluded(weighed))
+
+
+async def disputed(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
+    """Another examiner answers the requirement's cases blind. None: alike, and all of them stand."""
+    examining = _examining(steps, contract, requirement, always_second=True)
+    weighed = await examining.weighed(())
+    settled = await examining.answered(weighed) if weighed.kept and examining.second else weighed
+    if settled.kept == weighed.kept:
+        await examining.close()
+        return None
+    return await _amended(steps, contract, requirement, examining.assembled(settled))
+
+
+def _examining(
+    steps: Steps, contract: Contract, requirement: str, *, without: Case | None = None, always_second: bool = False
+) -> Examining:
+    one = _of(contract, requirement)
+    theirs = [check for check in one.checks if check_hash(check) in contract.authors]
+    left = [
+        Proposed(requirement=requirement, cases=tuple(_left(check.cases, without)))
+        if isinstance(check, ExamplesCheck)
+        else Proposed(requirement=requirement, page=check if check.kind == "browser" else None)
+        for check in theirs
+    ]
+    bare = one.model_copy(update={"checks": ()})
+    asked = Requirements(requirements=(bare,), interface=contract.interface, serve=contract.serve)
+    before = Examined(cases=tuple(each for each in left if each.cases or each.page))
+    return Examining(steps.apart(), asked, before=before, always_second=always_second)
+
+
+def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
+    """Without one; an exchange that is gone still prepares those after it."""
+    for one in cases:
+        if one != gone:
+            yield one
+        elif isinstance(one, HttpCase):
+            yield as_setup(one)
+
+
+async def _amended(steps: Steps, contract: Contract, requirement: str, found: Examination) -> Contract:
+    """A step of its own: the requirement's new checks, with red taken anew for what changed."""
+    one = _of(contract, requirement)
+    own = tuple(check for check in one.checks if check_hash(check) not in contract.authors)
+    made = next(each for each in found.asked.requirements if each.id == requirement)
+    changed = one.model_copy(update={"checks": (*own, *made.checks)})
+    requirements = tuple(changed if each.id == requirement else each for each in contract.requirements)
+    caps = {**contract.caps, **found.caps}
+    undecided = tuple(dict.fromkeys((*contract.undecided, *found.undecided)))
+
+    async def step() -> str:
+        asked = Requirements(
+            requirements=requirements,
+            environment=contract.environment,
+            serve=contract.serve,
+            interface=tuple(dict.fromkeys((*contract.interface, *found.asked.interface))),
+            carried=contract.carried,
+            suites=contract.suites,
+            unguarded=contract.unguarded,
+        )
+        terms = proof.Sealing(
+            contract.held_out,
+            contract.held_out_why,
+            authors={**contract.authors, **found.authors},
+            guards=contract.guards,
+            caps=caps,
+            undecided=undecided,
+            known=contract.base_facts,
+        )
+        sealed = await seal(steps.kit.workspace, asked, terms, tell=steps.tell("sealed anew"))
+        return sealed.model_dump_json()
+
+    inputs = digest(proof.contract_hash(contract), [each.model_dump(mode="json") for each in requirements])
+    value = await steps.once(steps.key("sealed anew"), inputs, step)
+    await found.close()
+    return Contract.model_validate_json(value)
+
+
+def _of(contract: Contract, requirement: str) -> Requirement:
+    return next(one for one in contract.requirements if one.id == requirement)
+
+
+def signature(found: Sequence[Failing]) -> tuple[tuple[str, int], ...]:
+    """The failing set, by what it can be known again."""
+    return tuple((one.check, one.number) for one in found)
+
+
+def written_by_agents(contract: Contract, one: Requirement) -> bool:
+    return any(check_hash(check) in contract.authors for check in one.checks)

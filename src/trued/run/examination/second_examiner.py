@@ -1,0 +1,127 @@
+"""The second examiner: answers what comes of each input, and is held against the first. Pure."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, TypeAlias
+
+from trued.model import BrowserCheck, CallCase, Case, HttpCase, RunCase, Value
+from trued.proof.mutants import PLAIN_HEADERS
+from trued.run.examination.replies import Asked, Blind, Proposed
+
+
+def questions(proposed: Sequence[Proposed]) -> list[Asked]:
+    """The inputs of all cases, numbered; no result, no argument for one, no code."""
+    listed = [(one.requirement, shown) for one in proposed for shown in shown_by(one)]
+    return [
+        Asked(number=number, requirement=requirement, clause=shown.quotes, input=_input(shown))
+        for number, (requirement, shown) in enumerate(listed, 1)
+    ]
+
+
+class Doubt(Value):
+    """What the second examiner holds against one case of a proposal."""
+
+    of: Proposed  # as it was proposed
+    number: int  # of the case in it
+    what: Literal["otherwise", "unsure"]
+    why: str = ""
+
+
+STATUS = "another status"  # of an exchange that only prepares others: nobody is held to one, and nothing is asked anew
+Heard: TypeAlias = Literal["alike", "otherwise", "unsure"]
+
+
+def heard(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[Heard, str]]]:
+    """For each case of each proposal: was it answered as its author did, otherwise, or not at all, and why?"""
+    given = {one.number: one for one in answers}
+    found, number = list[list[tuple[Heard, str]]](), 0
+    for one in proposed:
+        found.append([])
+        for shown in shown_by(one):
+            number += 1
+            found[-1].append(_heard(shown, given.get(number)))
+    return found
+
+
+def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[Heard, str]:
+    if isinstance(shown, HttpCase) and shown.setup:  # it shows nothing: only its status could be wrong
+        other = answer is not None and None not in (shown.status, answer.status) and answer.status != shown.status
+        return ("otherwise", STATUS) if other else ("alike", "")
+    if answer is None:
+        return "unsure", "no answer"
+    if answer.unsure:
+        return "unsure", answer.unsure
+    return "alike" if _same(shown, answer) else "otherwise", ""
+
+
+def shown_by(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
+    return (*proposed.cases, *([proposed.page] if proposed.page else []))
+
+
+def proving(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
+    """Those that show something by themselves, with their places; the others only prepare them."""
+    return [(place, one) for place, one in enumerate(shown_by(proposed)) if not getattr(one, "setup", False)]
+
+
+def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
+    """The exchange as one that only prepares others: it must give its status, if it has one, and shows nothing."""
+    kept = {"status": case.status} if status and case.status is not None else {}
+    return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
+
+
+def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
+    if isinstance(shown, BrowserCheck):
+        seen = [one.casefold() for one in answer.sees]
+        return all(any(one.casefold() in other or other in one.casefold() for other in seen) for one in shown.sees)
+    if isinstance(shown, CallCase):
+        if shown.raises is not None:
+            return (answer.raises or "").rpartition(".")[2] == shown.raises.rpartition(".")[2]
+        after = shown.args_after is None or equal(shown.args_after, answer.args_after)
+        returned = "returns" in answer.model_fields_set or shown.args_after is not None
+        return returned and after and answer.raises is None and equal(shown.returns, answer.returns)
+    if isinstance(shown, RunCase):
+        printed = shown.stdout is None or shown.stdout.rstrip("\n") == (answer.stdout or "").rstrip("\n")
+        as_json = shown.stdout_json is None or equal(shown.stdout_json, answer.stdout_json)
+        return shown.exit == answer.exit and printed and as_json
+    status = shown.status is None or answer.status is None or shown.status == answer.status
+    body = shown.body is None or shown.body.strip() == (answer.body or "").strip()
+    told = {name.lower(): value.strip() for name, value in answer.headers.items()}
+    wanted = {name.lower(): value for name, value in shown.headers.items() if name.lower() not in PLAIN_HEADERS}
+    headers = all(told.get(name) == value for name, value in wanted.items())
+    return status and body and headers and (shown.json_ is None or equal(shown.json_, answer.body_json))
+
+
+def equal(one: Any, two: Any) -> bool:
+    """The same JSON; 2 and 2.0 are one number, 1 and true are not one thing."""
+    if isinstance(one, bool) or isinstance(two, bool):
+        return one is two
+    if isinstance(one, int | float) and isinstance(two, int | float):
+        return one == two
+    if isinstance(one, list | tuple) and isinstance(two, list | tuple):
+        return len(one) == len(two) and all(map(equal, one, two))
+    if isinstance(one, dict) and isinstance(two, dict):
+        return one.keys() == two.keys() and all(equal(one[key], two[key]) for key in one)
+    return type(one) is type(two) and bool(one == two)
+
+
+def _input(shown: Case | BrowserCheck) -> str:
+    if isinstance(shown, BrowserCheck):
+        return f"open the page {shown.page}: what must a person be able to read there (sees)?"
+    if isinstance(shown, CallCase):
+        given = f" and {_json(shown.kwargs)} by name" if shown.kwargs else ""
+        after = " And what are its arguments afterwards (args_after)?" if shown.args_after is not None else ""
+        return f"call {shown.call} with {_json(list(shown.args))}{given}: what does it return or raise?{after}"
+    if isinstance(shown, HttpCase):
+        sent = f" with body {shown.http.body}" if shown.http.body else ""
+        asked = [name for name in shown.headers if name.lower() not in PLAIN_HEADERS]
+        more = f" And the headers {', '.join(asked)}?" if asked else ""
+        place = f"{shown.http.method} {shown.http.path}{sent}, after the exchanges above it"
+        return f"{place}: status, body or body_json?{more}"
+    fed = f", stdin {_json(shown.stdin)}" if shown.stdin else ""
+    files = f", with files {_json(shown.files)}" if shown.files else ""
+    kind = "stdout_json" if shown.stdout is None and shown.stdout_json is not None else "stdout"
+    return f"run {_json(list(shown.run))}{fed}{files}: {kind} and exit?"
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

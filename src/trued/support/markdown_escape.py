@@ -1,0 +1,56 @@
+"""Text from outside in Markdown: shown as text, it makes no markup, calls nobody and links nowhere."""
+
+import re
+from collections.abc import Iterator
+
+from trued.support.plurals import counted
+from trued.support.redaction import plain
+
+LONGEST = 500  # characters of one cell
+MOST_LINES = 80  # of a quotation
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+.!|~$^=-])")
+_CALLING = re.compile(r"([@#])(?=\w)")
+_LINKING = re.compile(r"(?i)\b(https?|ftp|mailto|www|gh|xmpp)(?=[:.-])")
+_CLOSING = re.compile(r"(?i)\b(clos(?:es?|ed)|fix(?:es|ed)?|resolv(?:es?|ed))(?=[:\s]+\S*(?:#|gh-)?\d)")
+_ITEM = re.compile(r"(\s*)(?:[-*+]|\d{1,3}[.)])\s+(.*)")
+_HEADING = re.compile(r"#{1,6}\s+(.*?)\s*#*")
+
+
+def text(words: str, longest: int = LONGEST) -> str:
+    """On one line."""
+    flat = " ".join(plain(words).split()) or "…"
+    flat = flat if len(flat) <= longest else f"{flat[: longest - 1]}…"
+    quiet = _LINKING.sub("\\1\u200b", _CALLING.sub("\\1\u200b", _CLOSING.sub("\\1\u200b", flat)))
+    return _SPECIAL.sub(r"\\\1", quiet.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;"))
+
+
+def code(words: str, kind: str = "") -> str:
+    """A block that nothing inside it can close."""
+    clean = plain(words)
+    longest = max((len(run) for run in re.findall(r"`+", clean)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}{kind}\n{clean}\n{fence}"
+
+
+def quoted(words: str) -> str:
+    """Somebody's Markdown as a quotation: its paragraphs, points and headings, and nothing else of it."""
+    lines = plain(words).strip().splitlines()
+    shown = [
+        *map(_line, lines[:MOST_LINES]),
+        *([f"… {counted(len(lines) - MOST_LINES, 'line')} more"] if lines[MOST_LINES:] else []),
+    ]
+    return "\n".join(f"> {line}".rstrip() for line in _without_fences(shown))
+
+
+def _line(line: str) -> str:
+    if not line.strip():
+        return ""
+    if found := _ITEM.fullmatch(line):
+        return f"{found[1].replace(chr(9), '  ')[:8]}- {text(found[2], 2000)}"
+    if found := _HEADING.fullmatch(line):
+        return f"**{text(found[1])}**"
+    return text(line, 2000)
+
+
+def _without_fences(lines: list[str]) -> Iterator[str]:
+    return (line for line in lines if not line.startswith((r"\`\`\`", r"\~\~\~")))

@@ -1,0 +1,71 @@
+"""agent_state.json: where a run stood when it was written; a hint for whoever goes on, never a fact."""
+
+import json
+import math
+import re
+from typing import Any
+
+from pydantic import Field
+
+from trued.model import Value
+
+NAME = "agent_state.json"
+VERSION = 1
+TEXT_LIMIT = 500
+COUNT_LIMIT = 10**9
+TEXTS = ("run", "feature", "last_agent", "specification", "digest", "base")
+KEYS = {"run": "run_id", "feature": "current_feature", "specification": "specification_file", "base": "base_commit"}
+KEYS |= {"digest": "specification_sha256"}
+_UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+
+
+class AgentState(Value):
+    """Whose run it is, how far it came, and from what it began."""
+
+    run: str = ""
+    iteration: int = 0
+    feature: str = ""  # the current one
+    last_agent: str = ""
+    specification: str = ""  # the file that the run was started with
+    digest: str = ""  # sha256 of its text
+    base: str = ""  # the user's commit: the red side
+    version: int = VERSION  # of this format
+    more: dict[str, Any] = Field(default_factory=dict)  # what the file says beyond this; kept
+
+
+def parse_agent_state(text: str) -> AgentState:
+    """Whatever of it can be used; a file that makes no sense says nothing."""
+    try:
+        value = json.loads(text.removeprefix("\ufeff"), parse_constant=_number, parse_float=_number)
+    except (ValueError, RecursionError):
+        return AgentState()
+    if not isinstance(value, dict):
+        return AgentState()
+    names = {name: KEYS.get(name, name) for name in AgentState.model_fields if name != "more"}
+    found: dict[str, Any] = {name: _text(value.get(names[name])) for name in TEXTS}
+    found["iteration"] = _count(value.get("iteration"), 0)
+    found["version"] = _count(value.get("version"), VERSION)
+    more = {key: part for key, part in value.items() if key not in names.values()}
+    return AgentState(**found, more=more)
+
+
+def render(state: AgentState) -> str:
+    """The file: the same state is always the same bytes."""
+    names = [name for name in AgentState.model_fields if name != "more"]
+    known = {KEYS.get(name, name): getattr(state, name) for name in ("version", *names)}
+    others = {key: part for key, part in state.more.items() if key not in known}
+    text = json.dumps({**known, **others}, ensure_ascii=False, indent=2)
+    return text.encode("utf-8", "replace").decode() + "\n"
+
+
+def _number(digits: str) -> float | None:
+    return value if math.isfinite(value := float(digits)) else None
+
+
+def _text(value: Any) -> str:
+    return _UNPRINTED.sub(" ", value[:TEXT_LIMIT]).strip() if isinstance(value, str) else ""
+
+
+def _count(value: Any, otherwise: int) -> int:
+    counts = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= COUNT_LIMIT
+    return int(value) if counts else otherwise

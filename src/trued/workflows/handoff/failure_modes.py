@@ -1,0 +1,312 @@
+"""The ways in which a coder fails, named from facts: one-shot attempt, premature victory, guesswork, meddling."""
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Literal, TypeAlias
+
+from trued.inputs.project.shell import Words, simple_commands
+from trued.model import Value
+from trued.workflows.handoff.feature_list import STATUS, TOTALS
+
+ModeName: TypeAlias = Literal["one-shot attempt", "premature victory", "guesswork", "meddling"]
+EVIDENCE_LIMIT = 300
+VALUE_LIMIT = 60
+MODE_LIMIT = 40  # of one kind in one turn; the first ones tell enough
+_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+
+
+class Mode(Value):
+    """One failure mode that occurred, with what shows it."""
+
+    name: ModeName
+    feature: str
+    evidence: str
+
+
+class Claimed(Value):
+    """What the coder says of its feature."""
+
+    passes: bool = False
+    tests_passing: int = 0
+    tests_total: int = 0
+    tests: tuple[str, ...] = ()  # ids or files of tests
+    files: tuple[str, ...] = ()  # that it says it changed
+
+
+class Counted(Value):
+    """What the engine found on the commit."""
+
+    passes: bool
+    tests_passing: int = 0
+    tests_total: int = 0
+    files: frozenset[str] = frozenset()  # of the commit
+
+
+def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
+    plain = " ".join(evidence.translate(_CONTROLS).encode("utf-8", "replace").decode().split())
+    short = plain if len(plain) <= EVIDENCE_LIMIT else f"{plain[:EVIDENCE_LIMIT]} […]"
+    return Mode(name=name, feature=feature, evidence=short)
+
+
+# -- meddling
+
+
+def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> tuple[Mode, ...]:
+    """What an agent tried with the feature list: each try by its name. `feature` is the one that it worked on."""
+    if theirs == before:
+        return ()
+    found = [(name or feature, words) for name, words in _tries(before, theirs)]
+    left = len(found) - MODE_LIMIT
+    more = [(feature, f"and {left} more tries")] if left > 0 else []
+    return tuple(_mode("meddling", name, f"{file}: {words}") for name, words in (*found[:MODE_LIMIT], *more))
+
+
+def _tries(before: str, theirs: str | None) -> Iterator[tuple[str, str]]:
+    if theirs is None:
+        yield "", "the file was deleted"
+        return
+    was, now = _json(before), _json(theirs)
+    old, new = _entries(was), _entries(now)
+    if new is None:
+        yield "", "the file was made unreadable"
+        return
+    if isinstance(was, dict) and isinstance(now, dict):
+        for key in TOTALS:
+            if was.get(key) != now.get(key):
+                yield "", f"totals changed: {key} {_short(was.get(key))} → {_short(now.get(key))}"
+    yield from _changes(old or [], new)
+
+
+def _changes(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> Iterator[tuple[str, str]]:
+    ours = {str(one.get("id")): one for one in old}
+    seen: set[str] = set()
+    for one in new:
+        name = str(one.get("id", ""))
+        if name not in ours or name in seen:
+            yield name, f"a feature was added: {_short(one.get('id') or one.get('description'))}"
+        else:
+            seen.add(name)
+            yield from ((name, words) for words in _edits(ours[name], one))
+    for name in ours:
+        if name not in seen:
+            yield name, f"feature {name} was removed"
+    kept = [str(one.get("id", "")) for one in new if str(one.get("id", "")) in ours]
+    if sorted(kept) == sorted(ours) and kept != list(ours):
+        yield "", "the order of the features was changed"
+
+
+def _edits(was: dict[str, Any], now: dict[str, Any]) -> Iterator[str]:
+    for key in {**was, **now}:
+        if was.get(key) != now.get(key) or (key in was) != (key in now):
+            verb = "written" if key in STATUS else "edited"
+            yield f"{key} of {was.get('id')} was {verb}: {_short(was.get(key))} → {_short(now.get(key))}"
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _entries(value: Any) -> list[dict[str, Any]] | None:
+    entries = value.get("features") if isinstance(value, dict) else value
+    if not isinstance(entries, list) or not all(isinstance(one, dict) for one in entries):
+        return None
+    return entries
+
+
+def _short(value: Any) -> str:
+    text = "nothing" if value is None else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= VALUE_LIMIT else f"{text[:VALUE_LIMIT]}…"
+
+
+# -- premature victory
+
+
+def premature_victory(
+    feature: str, claimed: Claimed, counted: Counted, read: Callable[[str], str | None] = lambda _: None
+) -> tuple[Mode, ...]:
+    """Claims that the commit does not bear out. `read` gives a file of the commit; nothing of hidden cases is told."""
+    found = list(_overclaims(claimed, counted))
+    for path in claimed.files:
+        if not _there(path, counted.files):
+            found.append(f"says that it changed {path}, which is not in the commit")
+    for test in claimed.tests:
+        found += _absent(test, counted.files, read)
+    return tuple(_mode("premature victory", feature, words) for words in dict.fromkeys(found))[:MODE_LIMIT]
+
+
+def _overclaims(claimed: Claimed, counted: Counted) -> Iterator[str]:
+    ours = f"the engine counted {counted.tests_passing} of {counted.tests_total} tests"
+    if claimed.passes and not counted.passes:
+        yield f"says that the feature passes; it does not hold, and {ours}"
+    if claimed.tests_passing > counted.tests_passing:
+        yield f"says that {claimed.tests_passing} of {claimed.tests_total} tests pass; {ours}"
+
+
+def _absent(test: str, files: Collection[str], read: Callable[[str], str | None]) -> list[str]:
+    path, _, inside = test.strip().partition("::")
+    if not inside and not re.search(r"/|\.[a-z]{2,4}$", path):
+        return []  # a bare name or a sentence: nobody can say where it should be
+    if not _there(path, files):
+        return [f"names the test {test}, and {path} is not in the commit"]
+    text = read(path.removeprefix("./"))
+    for part in inside.split("::") if inside and text is not None else ():
+        name = part.partition("[")[0].strip()
+        if name and text is not None and not re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text):
+            return [f"names the test {test}, and {path} holds no {name}"]
+    return []
+
+
+def _there(path: str, files: Collection[str]) -> bool:
+    clean = path.strip().removeprefix("./").rstrip("/")
+    return clean in files or any(one.startswith(f"{clean}/") for one in files)
+
+
+# -- one-shot attempt
+
+
+def one_shot(feature: str, turned_green: Collection[str]) -> tuple[Mode, ...]:
+    """Other open features whose cases the commit for this one turned green."""
+    others = [name for name in turned_green if name != feature]
+    return (_mode("one-shot attempt", feature, f"its commit also turns green: {', '.join(others)}"),) if others else ()
+
+
+# -- guesswork
+
+_INSTALL = {"install", "i", "ci", "add", "sync"}
+INSTALLERS: dict[str, set[str]] = {  # program → the words that make it an installer
+    "pip": {"install"},
+    "pipx": {"install", "inject"},
+    "uv": {"sync", "add", "pip install", "tool install"},
+    "poetry": {"install", "add", "sync"},
+    "pipenv": {"install", "sync"},
+    "pdm": {"install", "add", "sync"},
+    "conda": {"install", "create", "env create"},
+    "mamba": {"install", "create", "env create"},
+    "npm": {*_INSTALL, "install-test"} - {"sync"},
+    "pnpm": {"install", "i", "add"},
+    "yarn": {"install", "add", ""},
+    "bun": {"install", "i", "add"},
+    "playwright": {"install", "install-deps"},
+    "puppeteer": {"browsers install"},
+    "cargo": {"install", "add"},
+    "go": {"install", "get"},
+    "gem": {"install"},
+    "bundle": {"install"},
+    "composer": {"install", "require"},
+    "nvm": {"install"},
+    "pyenv": {"install"},
+    "easy_install": {"*"},
+    **{one: {"install"} for one in ("apt", "apt-get", "dnf", "yum", "zypper", "brew", "snap", "port", "microdnf")},
+    "apk": {"add"},
+    "setup.py": {"install", "develop"},
+}
+SERVERS: dict[str, set[str]] = {
+    "flask": {"run"},
+    "fastapi": {"run", "dev"},
+    "streamlit": {"run"},
+    "manage.py": {"runserver"},
+    "django-admin": {"runserver"},
+    "rails": {"s", "server"},
+    "next": {"dev", "start"},
+    "vite": {"", "dev", "serve", "preview"},
+    "npm": {"start", "run start", "run dev", "run serve", "run preview"},
+    "pnpm": {"start", "dev", "serve", "run start", "run dev", "run serve", "run preview"},
+    "yarn": {"start", "dev", "serve", "run start", "run dev", "run serve", "run preview"},
+    "bun": {"start", "run start", "run dev"},
+    "docker": {"compose up"},
+    "docker-compose": {"up"},
+    **{one: {"*"} for one in ("uvicorn", "gunicorn", "hypercorn", "daphne", "waitress-serve", "http.server")},
+    **{one: {"*"} for one in ("http-server", "live-server", "nodemon", "serve")},
+}
+_RUNNERS = re.compile(r"(?:python|pypy)[\d.]*|node|deno|tsx|ts-node|ruby|php")
+_SERVING = re.compile(r"(?:.*[-_.])?(?:server|serve|app|wsgi|asgi)\.(?:py|[cm]?[jt]s|rb)")
+_VERSION = re.compile(r"(?:\[[^\]]*\])?(?:[<>=!~]=?.*)?$")
+_PLACES = ("--prefix", "--dir", "--cwd", "--directory", "--project", "--filter", "--workspace", "-C", "-w", "-F")
+_SAYING = ("say", "echo", "printf")
+
+
+def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
+    """Installers and servers that an agent started on its own, though init.sh holds nothing of the kind."""
+    held = [words for text in (script, *_said(script)) for words, _ in simple_commands(text)]
+    found: dict[str, None] = {}
+    for line in commands:
+        before: Words = ("",)
+        for words, piped in simple_commands(line):
+            what = _kind(words) or ("an installer" if piped and _downloads(before, words) else "")
+            if what and not any(_same(words, one, what) for one in held):
+                found[f"{what} that init.sh does not hold: {' '.join(words)}"] = None
+            before = words
+    return tuple(_mode("guesswork", feature, words) for words in list(found)[:MODE_LIMIT])
+
+
+def _said(script: str) -> Iterator[str]:
+    """What the script says without doing it: how to start the app."""
+    for words, _ in simple_commands(script):
+        if words[0] in _SAYING:
+            for said in words[1:]:
+                yield from said.partition(": ")[2].split(" and ")
+
+
+def _kind(words: Words) -> str:
+    program, *arguments = _unwrapped(words)
+    if {"--help", "-h", "--version", "-V", "--dry-run"} & set(arguments):
+        return ""
+    plain = _plain(arguments)
+    for what, table in (("an installer", INSTALLERS), ("a server start", SERVERS)):
+        verbs = table.get(program, set())
+        if "*" in verbs or {*plain[:1], " ".join(plain[:2])} & verbs or ("" in verbs and not arguments):
+            return what
+    if program == "pacman" and any(word.startswith("-S") for word in arguments):
+        return "an installer"
+    serves = program == "php" and "-S" in arguments
+    if _RUNNERS.fullmatch(program) and (serves or any(_SERVING.fullmatch(_name(word)) for word in plain[:1])):
+        return "a server start"
+    return ""
+
+
+def _plain(arguments: Sequence[str]) -> list[str]:
+    """Arguments that are no options, nor say where to work."""
+    before = ("", *arguments)
+    return [word for word, last in zip(arguments, before, strict=False) if word[:1] != "-" and last not in _PLACES]
+
+
+def _unwrapped(words: Words) -> Words:
+    """`python manage.py …` is manage.py's; `npm exec x` and `uv run x` are x's."""
+    program, *rest = words
+    if _RUNNERS.fullmatch(program) and rest and _name(rest[0]) in ("manage.py", "setup.py"):
+        return (_name(rest[0]), *rest[1:])
+    if rest and f"{program} {rest[0]}" in ("uv run", "poetry run", "pipenv run", "npm exec", "pnpm exec", "yarn exec"):
+        inner = next((one for one, _ in simple_commands(" ".join(map(_quoted, rest[1:])))), ())
+        return _unwrapped(inner) if inner else words
+    return words
+
+
+def _quoted(word: str) -> str:
+    return "'" + word.replace("'", "'\"'\"'") + "'"
+
+
+def _downloads(before: Words, words: Words) -> bool:
+    """A script from elsewhere, fed to a shell."""
+    return before[0] in ("curl", "wget") and words[0] in ("sh", "bash", "python3", "python")
+
+
+def _same(words: Words, held: Words, what: str) -> bool:
+    """The same program, and no package that the script does not name; a server's port may be another."""
+    (program, mine), (other, theirs) = _signed(words), _signed(held)
+    if program != other or not mine or not theirs:
+        return program == other and mine == theirs
+    return mine <= theirs or (what == "a server start" and theirs <= mine)
+
+
+def _signed(words: Words) -> tuple[str, frozenset[str]]:
+    program, *arguments = _unwrapped(words)
+    plain = {_VERSION.sub("", word) or word for word in _plain(arguments)}
+    return program, frozenset(plain or ({"install"} if program == "yarn" else ()))
+
+
+def _name(path: str) -> str:
+    return path.rpartition("/")[2]

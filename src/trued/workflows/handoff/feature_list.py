@@ -1,0 +1,364 @@
+"""feature_list.json: what is to be built, one feature at a time, and how far the engine found each of them to be."""
+
+import json
+import re
+from collections.abc import Collection, Iterator, Sequence
+from graphlib import CycleError, TopologicalSorter
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BeforeValidator, Field, StrictBool, StrictFloat, StrictInt, ValidationError
+
+from trued.errors import BadInput
+from trued.model import Check, ManualCheck, Requirement, Source, TestsCheck, Value
+from trued.support.located import Located, nearest, read_json
+
+NAME = "feature_list.json"
+Method: TypeAlias = Literal["automated", "e2e", "manual"]
+State: TypeAlias = Literal["not_started", "in_progress", "completed", "failed"]
+METHODS = ("automated", "e2e", "manual")
+STATES = ("not_started", "in_progress", "completed", "failed")
+TOTALS = ("total_features", "completed", "in_progress", "failed", "not_started")
+# What the engine alone writes.
+STATUS = (
+    "passes",
+    "status",
+    "tests_passing",
+    "tests_total",
+    "coverage",
+    "assigned_to",
+    "started_at",
+    "last_tested",
+    "agent_notes",
+)
+RANKS = {"critical": 0.0, "high": 1.0, "medium": 2.0, "low": 3.0}
+UNKNOWN = RANKS["medium"]  # a word that nobody knows moves a feature neither forward nor back
+SAID = ("description", "passes")  # of all else null says as much as leaving it out
+NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null where there is nothing to say
+TEST_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".go", ".rb")
+ID_LIMIT = 80
+NOTE_LIMIT = 4000  # of what a failed check printed: the coder reads it at the start of a turn
+_ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")
+_CONTROLS = {code: None for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) not in "\n\t"}
+_COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+def _name(value: Any) -> Any:
+    """Numbers serve as names, too; a truth value does not."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+Name: TypeAlias = Annotated[str, BeforeValidator(_name, json_schema_input_type=str | int)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=10**9)]
+
+
+class Feature(Value):
+    """One thing that the finished project does: a test specification, not a to-do."""
+
+    id: Name = Field(default="", max_length=ID_LIMIT, description="its name; made from its place where it has none")
+    category: str = Field(default="functional", description="what kind of feature it is, in the project's own words")
+    description: str = Field(pattern=r"\S", description="what must hold, in the user's words")
+    priority: StrictInt | StrictFloat | str = Field(
+        default="medium", description="critical, high, medium or low; or a number, 1 first"
+    )
+    steps: tuple[str, ...] = Field(default=(), description="how to see that it holds, step by step")
+    passes: StrictBool = Field(default=False, description="proven, attested or held already; only the engine writes it")
+    status: State | None = Field(default=None, description="where it stands; only the engine writes it")
+    tests_passing: Count = Field(default=0, description="counted by the engine")
+    tests_total: Count = Field(default=0, description="counted by the engine")
+    coverage: float | None = Field(
+        default=None, ge=0, le=100, allow_inf_nan=False, description="per cent, measured by the engine"
+    )
+    assigned_to: str = Field(default="", description="the agent that works on it or did last")
+    started_at: str = Field(default="", description="when work on it began")
+    last_tested: str = Field(default="", description="when its checks were run last")
+    agent_notes: str = Field(default="", description="what the last failed check said, for the next agent")
+    test_command: str = Field(default="", description="the command whose tests show the feature")
+    verification_method: Method = Field(
+        default="automated", description="counted tests, tests in a real browser, or a named person"
+    )
+    verification_tool: str = Field(default="", description="pytest, playwright, puppeteer, human, or another runner")
+    depends_on: tuple[Name, ...] = Field(default=(), description="ids of features that must hold before it is begun")
+    more: dict[str, Any] = Field(default_factory=dict)  # what the file says beyond this; kept
+    line: int = 0  # on which it stands in its file
+
+    @property
+    def state(self) -> State:
+        """Only `passes` makes it completed; a word beside it cannot."""
+        if self.passes:
+            return "completed"
+        if self.status is None:
+            return "in_progress" if self.started_at else "not_started"
+        return "in_progress" if self.status == "completed" else self.status
+
+    @property
+    def rank(self) -> float:
+        """Lower comes first."""
+        if not isinstance(self.priority, str):
+            return self.priority - 1
+        word = self.priority.strip().casefold()
+        if re.fullmatch(r"p?\d{1,6}", word):
+            return float(word.removeprefix("p")) - 1
+        return RANKS.get(word, UNKNOWN)
+
+
+class FeatureList(Value):
+    """Features in their order. Totals are counted, never read."""
+
+    features: tuple[Feature, ...]
+    more: dict[str, Any] = Field(default_factory=dict)
+
+    @property
+    def totals(self) -> dict[str, int]:
+        states = [one.state for one in self.features]
+        return {name: len(states) if name == "total_features" else states.count(name) for name in TOTALS}  # type: ignore[arg-type]
+
+    def __getitem__(self, name: str) -> Feature:
+        return next(one for one in self.features if one.id == name)
+
+    def with_feature(self, feature: Feature) -> "FeatureList":
+        """The same list, in which this feature stands in the place of the one of its id."""
+        return self.model_copy(
+            update={"features": tuple(feature if one.id == feature.id else one for one in self.features)}
+        )
+
+
+class Blocked(Value):
+    """A feature that nobody will begin, because something that it needs failed."""
+
+    feature: str
+    by: str  # the failed feature
+    why: str
+
+
+# -- reading
+
+
+def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
+    """The full form, the plain one, or a bare list of either; what is missing is completed."""
+    located = read_json(text, file)
+    value, spot = located.value, tuple[str | int, ...]()
+    if isinstance(value, dict):
+        if "features" not in value:
+            raise BadInput("there is no list of features", located.where(), 'write {"features": […]}')
+        more = {key: part for key, part in value.items() if key != "features" and key not in TOTALS}
+        value, spot = value["features"], ("features",)
+    else:
+        more = {}
+    if not isinstance(value, list):
+        raise BadInput("features is no list", located.where(*spot), "write a list of features")
+    if not value:
+        raise BadInput("the list of features is empty", located.where(*spot), "name at least one feature")
+    found = [_feature(located, (*spot, number), entry) for number, entry in enumerate(value)]
+    features = _named(found, located, spot)
+    _connected(features, located, spot)
+    return FeatureList(features=tuple(features), more=more)
+
+
+def is_feature_list(text: str) -> bool:
+    """Does the text mean to be one? Then its mistakes are mistakes of a feature list."""
+    try:
+        value = json.loads(text.removeprefix("\ufeff"))
+    except (ValueError, RecursionError):
+        return False
+    entries = value.get("features") if isinstance(value, dict) else value
+    return isinstance(entries, list) and all(isinstance(one, dict) and "description" in one for one in entries)
+
+
+_KNOWN = tuple(name for name in Feature.model_fields if name not in ("more", "line"))
+
+
+def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Feature:
+    if not isinstance(entry, dict):
+        raise BadInput("a feature is no object", located.where(*spot), 'write {"description": …, "steps": […]}')
+    more = {key: part for key, part in entry.items() if key not in _KNOWN}
+    given = {key: part for key, part in entry.items() if key in _KNOWN and (part is not None or key in SAID)}
+    for key, known in (("verification_method", METHODS), ("status", STATES)):
+        if isinstance(word := given.get(key), str) and word not in known:
+            raise BadInput(f"{key}: {word!r} is not known", located.where(*spot, key), nearest(word, known))
+    try:
+        made = Feature.model_validate_json(json.dumps(given), strict=True)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        place = tuple(part for part in problem["loc"] if part in given or isinstance(part, int))
+        key = str(problem["loc"][0])
+        if problem["type"] in ("missing", "string_pattern_mismatch"):
+            where = located.where(*spot, "description")
+            raise BadInput("a feature has no description", where, "say what must hold") from error
+        what = problem["msg"].replace("Input should be", "it should be")
+        raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *place), "mend the value") from error
+    if "\0" in made.test_command:
+        where = located.where(*spot, "test_command")
+        raise BadInput("test_command has a NUL character in it", where, "leave it out")
+    return made.model_copy(update={"more": more, "line": located.line(*spot)})
+
+
+def is_id(name: str) -> bool:
+    """A name that can be part of a branch's name, a trailer and a file's name."""
+    sound = _ID.fullmatch(name) is not None and ".." not in name and not name.endswith(".lock")
+    return sound and len(name) <= ID_LIMIT
+
+
+def _named(found: list[Feature], located: Located, spot: tuple[str | int, ...]) -> list[Feature]:
+    first: dict[str, Feature] = {}
+    for number, one in enumerate(found):
+        where = located.where(*spot, number, "id")
+        if one.id and not is_id(one.id):
+            raise BadInput(f"{one.id[:ID_LIMIT]!r} is no id", where, "use letters, digits, '.', '_' and '-'")
+        if one.id in first:
+            line = first[one.id].line
+            raise BadInput(f"feature {one.id} is there twice, first on line {line}", where, "give it another id")
+        if one.id:
+            first[one.id] = one
+    taken, features = set(first), list[Feature]()
+    for number, one in enumerate(found, 1):
+        name = one.id or next(made for made in _made(number) if made not in taken)
+        taken.add(name)
+        features.append(one if one.id else one.model_copy(update={"id": name}))
+    return features
+
+
+def _made(number: int) -> Iterator[str]:
+    yield f"feat_{number:03}"
+    turn = 2
+    while True:
+        yield f"feat_{number:03}_{turn}"
+        turn += 1
+
+
+def _connected(features: list[Feature], located: Located, spot: tuple[str | int, ...]) -> None:
+    names = {one.id: number for number, one in enumerate(features)}
+    for number, one in enumerate(features):
+        for place, name in enumerate(one.depends_on):
+            if name not in names:
+                where = located.where(*spot, number, "depends_on", place)
+                then = nearest(name, list(names)[:20])
+                raise BadInput(f"feature {one.id} depends on {name!r}, which is not in the list", where, then)
+    try:
+        TopologicalSorter({one.id: one.depends_on for one in features}).prepare()
+    except CycleError as error:
+        ring = list(reversed(error.args[1]))  # graphlib tells it from the needed to the needing
+        where = located.where(*spot, names[ring[0]], "depends_on")
+        raise BadInput(f"features wait for each other: {' → '.join(ring)}", where, "leave one of these out") from error
+
+
+# -- writing
+
+
+def render(features: FeatureList) -> str:
+    """The file: the same list is always the same bytes."""
+    whole = {**_others(features.more, ("features", *TOTALS)), **features.totals}
+    whole["features"] = [_written(one) for one in features.features]
+    text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
+    return text.encode("utf-8", "replace").decode() + "\n"
+
+
+def _written(feature: Feature) -> dict[str, Any]:
+    known = {name: getattr(feature, name) for name in _KNOWN} | {"status": feature.state}
+    for name in NULLS:
+        known[name] = known[name] if known[name] != "" else None
+    if not feature.depends_on:
+        del known["depends_on"]
+    return {**known, **_others(feature.more, _KNOWN)}
+
+
+def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    return {key: part for key, part in more.items() if key not in known}
+
+
+def trimmed(output: str) -> str:
+    """What a check printed, as `agent_notes`: plain text, its end rather than its beginning where it is long."""
+    plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
+    plain = plain.encode("utf-8", "replace").decode().strip()
+    if len(plain) <= NOTE_LIMIT:
+        return plain
+    begin, end = plain[: NOTE_LIMIT // 4], plain[-(NOTE_LIMIT - NOTE_LIMIT // 4) :]
+    return f"{begin.rstrip()}\n[… {len(plain) - NOTE_LIMIT} characters left out …]\n{end.lstrip()}"
+
+
+# -- publishing
+
+
+def schema() -> dict[str, Any]:
+    """JSON Schema of the file in all its forms, for editors and other tools."""
+    feature = Feature.model_json_schema()
+    properties = {name: feature["properties"][name] for name in _KNOWN}
+    properties["status"] = {**properties["status"], "enum": list(STATES)}
+    for name, one in properties.items():
+        kinds = one.pop("anyOf", None)
+        if kinds is not None:
+            one["type"] = [kind["type"] for kind in kinds if kind["type"] != "null"]
+            one |= {key: part for kind in kinds for key, part in kind.items() if key not in ("type", "enum")}
+        if name not in SAID:
+            one["type"] = [*([one["type"]] if isinstance(one["type"], str) else one["type"]), "null"]
+            one |= {"enum": [*one["enum"], None]} if "enum" in one else {}
+        one["title"] = name.replace("_", " ")
+    features = {"type": "array", "minItems": 1, "items": {"$ref": "#/$defs/feature"}}
+    totals = {name: {"description": "counted by the engine, never read"} for name in TOTALS}
+    whole = {"type": "object", "properties": {**totals, "features": features}, "required": ["features"]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Feature list",
+        "description": "What is to be built, one feature at a time. Only `description` must be there.",
+        "anyOf": [whole, features],
+        "$defs": {
+            "feature": {
+                "title": "feature",
+                "description": "A test specification: what must hold, and how to see that it does.",
+                "type": "object",
+                "properties": properties,
+                "required": ["description"],
+            }
+        },
+    }
+
+
+# -- choosing
+
+
+def upcoming(features: FeatureList, holding: Collection[str] = ()) -> Feature | None:
+    """The next unfinished feature by priority, then by its place; what it depends on passes or holds."""
+    done = {one.id for one in features.features if one.passes} | set(holding)
+    open_ = [one for one in features.features if one.id not in done and one.state != "failed"]
+    ready = [one for one in open_ if all(name in done for name in one.depends_on)]
+    return min(ready, key=lambda one: one.rank, default=None)
+
+
+def blocked(features: FeatureList) -> tuple[Blocked, ...]:
+    """Features that wait for a failed one, at whatever distance."""
+    by_name = {one.id: one for one in features.features}
+    order = TopologicalSorter({one.id: one.depends_on for one in features.features}).static_order()
+    found: dict[str, Blocked] = {}
+    for name in order:
+        one = by_name[name]
+        for needed in one.depends_on if one.state not in ("completed", "failed") else ():
+            if needed in found:
+                by = found[needed].by
+                found[name] = Blocked(feature=name, by=by, why=f"it needs {needed}, which waits for {by}, which failed")
+                break
+            if by_name[needed].state == "failed":
+                found[name] = Blocked(feature=name, by=needed, why=f"it needs {needed}, which failed")
+                break
+    return tuple(found[one.id] for one in features.features if one.id in found)
+
+
+# -- proving
+
+
+def requirement_of(feature: Feature, file: str = NAME) -> Requirement:
+    """What must hold: its description and steps, verbatim, shown by the command that it names or by a person."""
+    return Requirement(
+        id=feature.id,
+        text="\n".join((feature.description, *feature.steps)),
+        source=Source(file=file, line=feature.line),
+        checks=tuple(_checks(feature)),
+    )
+
+
+def _checks(feature: Feature) -> Iterator[Check]:
+    command = feature.test_command.strip()
+    if feature.verification_method == "manual":
+        yield ManualCheck(steps=tuple(step for step in feature.steps if step.strip()) or (feature.description,))
+    elif command and feature.verification_method == "e2e":
+        yield TestsCheck(command=command, network="loopback", e2e=True)
+    elif command:
+        yield TestsCheck(command=command)

@@ -1,0 +1,247 @@
+"""init.sh: sets a project up as it was found, as often as one likes, and says how to test and start it."""
+
+import hashlib
+import shlex
+from collections.abc import Collection, Iterator, Sequence
+
+from trued.inputs.project.manifests import Project, Read, projects
+
+NAME = "init.sh"
+COMMAND_LIMIT = 8000  # of one command line; a longer one is a program, and belongs into a file
+MADE = "# Made by trued for this project as it was found. Edit it as you need; then it is not made anew."
+MARK = "# sha256 of what follows: "
+_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
+
+HEAD = """\
+set -euo pipefail
+unset CDPATH VIRTUAL_ENV
+cd -- "$(dirname -- "${BASH_SOURCE[0]:-$0}")"
+script="$PWD/$(basename -- "${BASH_SOURCE[0]:-$0}")"
+export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONDONTWRITEBYTECODE=1 COREPACK_ENABLE_DOWNLOAD_PROMPT=0
+
+say() { printf '%s\\n' "$*"; }
+fail() { printf 'init.sh: %s\\n' "$*" >&2; exit 1; }
+works() { "$1" --version >/dev/null 2>&1; }
+need() { works "$1" || fail "$1 is missing: install $2 and run init.sh again"; }
+"""
+
+INSTALLING = """\
+digest() { if works sha256sum; then sha256sum; else shasum -a 256; fi | cut -c 1-64; }
+# What is installed depends on the place, the interpreter, this script and these files.
+stamp() { { pwd -P; printf '%s\\n' "$1"; shift; cat -- "$script" "$@"; } | digest; }
+kept() { cat -- "$1/.init-stamp" 2>/dev/null || true; }
+own() { if [ -L "$1" ]; then fail "$1 is a link out of the project: remove it"; fi; }
+ignored() {
+  if [ ! -d .git ] || [ -L .git ] || [ -L .git/info ] || [ -L .git/info/exclude ]; then return 0; fi
+  mkdir -p .git/info
+  if [ -s .git/info/exclude ] && [ -n "$(tail -c 1 .git/info/exclude)" ]; then printf '\\n' >>.git/info/exclude; fi
+  for name in "$@"; do
+    if ! grep -qxF -- "$name" .git/info/exclude 2>/dev/null; then printf '%s\\n' "$name" >>.git/info/exclude; fi
+  done
+}
+"""
+
+PYTHON = """\
+place() { printf '%s\\n' "$(pwd -P) $(python3 --version)"; }
+# An environment that was copied from elsewhere still points there.
+settled() {
+  if [ -f .venv/.init-place ] && [ "$(cat .venv/.init-place)" != "$(place)" ]; then rm -rf -- .venv; fi
+}
+venv() {
+  if [ ! -x .venv/bin/python ] || ! .venv/bin/python -m pip --version >/dev/null 2>&1; then
+    python3 -m venv .venv || fail "python3 cannot make a virtual environment: install its venv module"
+  fi
+}
+# The program if it is there, else one in an environment of its own, beside the project's packages.
+bring() {
+  if works "$1"; then return 0; fi
+  venv
+  brought="$PWD/.venv/.tools/bin/$1"
+  if works "$brought"; then return 0; fi
+  python3 -m venv .venv/.tools
+  .venv/.tools/bin/python -m pip install --quiet "$1" || fail "the lock file needs $1: install it and run init.sh again"
+}
+"""
+
+IMPORTABLE = """\
+importable() {
+  "$1" - <<'END'
+import importlib, pathlib, sys
+aside = {"tests", "test", "docs", "examples", "scripts", "tools", "build", "dist", "node_modules", "migrations"}
+roots = [root for root in ("src", ".") if pathlib.Path(root).is_dir()]
+sys.path[:0] = roots
+names = {one.parent.name for root in roots for one in pathlib.Path(root).glob("*/__init__.py")} - aside - {"src"}
+names = sorted(name for name in names if name.isidentifier())
+for name in names:
+    try:
+        importlib.import_module(name)
+    except (Exception, SystemExit) as error:
+        sys.exit(f"init.sh: the package {name} cannot be imported: {type(error).__name__}: {error}")
+print(f"  Python {sys.version.split()[0]}" + "".join(f", imports {name}" for name in sorted(names)))
+END
+}
+"""
+
+RESOLVABLE = """\
+resolvable() {
+  node - <<'END'
+const fs = require("fs"), path = require("path");
+const wanted = JSON.parse(fs.readFileSync("package.json", "utf8"));
+const optional = Object.keys(wanted.optionalDependencies || {});
+const all = Object.keys({ ...wanted.dependencies, ...wanted.devDependencies });
+const names = all.filter((name) => !optional.includes(name));
+const places = [process.cwd(), path.dirname(process.cwd())].map((folder) => path.join(folder, "node_modules"));
+const there = (name) => places.some((place) => fs.existsSync(path.join(place, name, "package.json")));
+const missing = fs.existsSync(".pnp.cjs") ? [] : names.filter((name) => !there(name));
+if (missing.length) {
+  console.error(`init.sh: not installed: ${missing.join(", ")}`);
+  process.exit(1);
+}
+console.log(`  Node ${process.version}, ${names.length} direct dependencies resolved`);
+END
+}
+"""
+
+
+def init_script(
+    paths: Collection[str], read: Read, *, start: str = "", test: str = "", more: Sequence[str] = ()
+) -> str:
+    """The script. Words from outside are quoted; only the commands in `more` are run, each in a shell of its own."""
+    found = projects(paths, read)
+    body = "\n".join(_body(found, _line(start), _line(test), [one for one in map(_command, more) if one]))
+    return f"#!/usr/bin/env bash\n{MADE}\n{MARK}{_digest(body)}\n{body}"
+
+
+def untouched(script: str) -> bool:
+    """Is it still as it was made? Then it may be made anew for a project that has grown."""
+    _, _, rest = script.partition(f"\n{MARK}")
+    digest, _, body = rest.partition("\n")
+    return bool(digest) and digest == _digest(body)
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode("utf-8", "replace")).hexdigest()
+
+
+def _body(found: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
+    languages, tools = {one.language for one in found}, {one.tool for one in found if one.tool}
+    yield HEAD
+    if tools:
+        yield INSTALLING
+    if any(one.language == "python" and one.tool for one in found):
+        yield PYTHON
+    if "python" in languages:
+        yield IMPORTABLE
+    if "node" in languages:
+        yield RESOLVABLE
+    if tools:
+        folders = (*((".venv/", "*.egg-info/") if "python" in languages else ()), "node_modules/")
+        yield f"ignored {shlex.join(folders)}\n"
+    for one in found:
+        yield "\n".join((*(_python(one, test) if one.language == "python" else _node(one)), ""))
+    if not found and not more:
+        yield "say 'There is nothing to set up yet: no manifest of a Python or Node project was found.'\n"
+    yield "\n".join(_closing(found, start, test, more)) + "\n"
+
+
+def _python(one: Project, test: str) -> Iterator[str]:
+    yield _say(f"Python{_place(one)}: {one.tool or 'no manifest, nothing to install'}")
+    yield "need python3 'Python 3 with its venv module'"
+    if not one.tool:
+        yield "importable python3"
+        return
+    yield "("
+    yield f"  cd -- {shlex.quote(one.folder)}"
+    yield "  own .venv"
+    if one.tool != "pip":
+        yield f'  {one.tool}() {{ command "${{brought:-{one.tool}}}" "$@"; }}'
+    yield f'  now="$(stamp "$(python3 --version)" {shlex.join(one.files)})"'
+    yield '  if [ "$(kept .venv)" != "$now" ]; then'
+    yield "    settled"
+    yield f"    {'venv' if one.tool == 'pip' else f'bring {one.tool}'}"
+    for arguments in one.commands:
+        yield f"    {_called(one.tool)} {shlex.join(arguments)}"
+    if "pytest" in test and one.tool == "pip":  # what runs the tests is often not written down
+        yield "    .venv/bin/python -c 'import pytest' 2>/dev/null ||"
+        yield "      .venv/bin/python -m pip install --quiet --retries 1 --timeout 10 pytest ||"
+        yield "      say '  pytest is not among the dependencies, and could not be installed'"
+    yield "    place >.venv/.init-place"
+    yield "    printf '%s\\n' \"$now\" >.venv/.init-stamp"
+    yield "  else"
+    yield "    say '  installed already'"
+    yield "  fi"
+    yield "  importable .venv/bin/python"
+    yield ")"
+
+
+def _called(tool: str) -> str:
+    """How a tool is called so that all it installs is in .venv."""
+    return {
+        "pip": ".venv/bin/python -m pip --quiet",
+        "uv": "UV_PROJECT_ENVIRONMENT=.venv uv",
+        "poetry": "POETRY_VIRTUALENVS_IN_PROJECT=true POETRY_VIRTUALENVS_CREATE=true poetry",
+        "pipenv": "PIPENV_VENV_IN_PROJECT=1 PIPENV_IGNORE_VIRTUALENVS=1 pipenv",
+    }[tool]
+
+
+def _node(one: Project) -> Iterator[str]:
+    yield _say(f"Node{_place(one)}: {one.tool}")
+    yield "need node 'Node.js'"
+    if one.tool in ("pnpm", "yarn"):
+        yield f"works {one.tool} || works corepack || fail '{one.tool} is missing: install it or corepack'"
+    else:
+        yield f"need {one.tool} '{'Node.js with npm' if one.tool == 'npm' else one.tool}'"
+    yield "("
+    yield f"  cd -- {shlex.quote(one.folder)}"
+    yield "  own node_modules"
+    yield f'  now="$(stamp "$(node --version)" {shlex.join(one.files)})"'
+    yield '  if [ "$(kept node_modules)" != "$now" ]; then'
+    for arguments in one.commands:
+        call = f"{one.tool} {shlex.join(arguments)} >&2"
+        by_corepack = one.tool in ("pnpm", "yarn")
+        yield f"    if works {one.tool}; then {call}; else corepack {call}; fi" if by_corepack else f"    {call}"
+    yield "    mkdir -p node_modules"
+    yield "    printf '%s\\n' \"$now\" >node_modules/.init-stamp"
+    yield "  else"
+    yield "    say '  installed already'"
+    yield "  fi"
+    yield "  resolvable"
+    yield ")"
+
+
+def _closing(found: Sequence[Project], start: str, test: str, more: list[str]) -> Iterator[str]:
+    places = [one for one in found if one.tool]
+    for one in reversed(places if more else []):
+        inside = "" if one.folder == "." else f"/{one.folder}"
+        programs = f"{inside}/.venv/bin" if one.language == "python" else f"{inside}/node_modules/.bin"
+        yield f'PATH="$PWD"{shlex.quote(programs)}":$PATH"'
+    for command in more:
+        yield _say(f"Also: {_line(command)}")
+        yield f"bash -euo pipefail -c {shlex.quote(command)} || fail {shlex.quote(f'this failed: {_line(command)}')}"
+    tests = [test] if test else [one.test for one in found if one.test]
+    starts = [start] if start else [one.start for one in found if one.start]
+    yield _say("Ready.")
+    yield _say(f"Run the tests: {' and '.join(tests) or 'it is not known yet how'}")
+    yield _say(f"Start the app: {' and '.join(starts) or 'it is not known yet how'}")
+
+
+def _place(one: Project) -> str:
+    return "" if one.folder == "." else f" in {one.folder}"
+
+
+def _say(words: str) -> str:
+    return f"say {shlex.quote(_line(words))}"
+
+
+def _line(words: str) -> str:
+    plain = " ".join(words.translate(_CONTROLS).encode("utf-8", "replace").decode().split())
+    return plain if len(plain) <= COMMAND_LIMIT else f"{plain[:COMMAND_LIMIT]} […]"
+
+
+def _command(text: str) -> str:
+    """A command line as it is run: nothing invisible in it, and not half of it."""
+    plain = text.replace("\r\n", "\n").translate(
+        {code: word for code, word in _CONTROLS.items() if code not in (9, 10)}
+    )
+    plain = plain.encode("utf-8", "replace").decode().strip()
+    return plain if len(plain) <= COMMAND_LIMIT else ""

@@ -1,0 +1,163 @@
+"""progress.txt: the note with which one agent's work is handed to the next, and what agents wrote below it."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from typing import Annotated, TypeAlias
+
+from pydantic import AfterValidator, Field
+
+from trued.model import Value
+
+PROGRESS = ("progress.txt", "claude-progress.txt")
+LINE = "--- DO NOT EDIT ABOVE THIS LINE ---"
+BELOW = "(agents add their notes below)"
+QUOTED = "| "  # before whatever agents write that looks like a part of the note
+TEXT_LIMIT = 600  # of one entry: who reads it has a feature to build
+ENTRY_LIMIT = 40
+BELOW_LIMIT = 20_000  # of what agents wrote; the last words count
+LEFT_OUT = "[… earlier notes left out …]"
+_CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029) if chr(code) != "\n"}
+# Letters that nobody sees, or that turn the writing round: a line made with them would look like ours.
+_UNSEEN = {
+    code: None for code in (0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070))
+}
+_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\-_])")
+_ALTERED = re.compile(r"\s*(?:[-=*#_–—]{2,}\s*)?do\s+not\s+edit\b.{0,20}\babove\b.*", re.IGNORECASE)
+HEADINGS = (
+    "CURRENT FEATURE",
+    "STATUS",
+    "LAST AGENT",
+    "WHAT WAS DONE",
+    "NEXT AGENT",
+    "WHAT TO DO",
+    "DO NOT TOUCH",
+    "CONTEXT",
+    "STATE FILES UPDATED",
+    "CONTINUE FROM",
+)
+
+
+def _plain(text: str) -> str:
+    text = _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+    text = text.expandtabs(4).translate(_CONTROLS).translate(_UNSEEN)
+    return text.encode("utf-8", "replace").decode()
+
+
+def _one_line(text: str) -> str:
+    plain = " ".join(_plain(text).split())
+    return plain if len(plain) <= TEXT_LIMIT else f"{plain[:TEXT_LIMIT].rstrip()} […]"
+
+
+def _said(texts: Iterable[str]) -> tuple[str, ...]:
+    lines = [text for text in texts if text]
+    left = len(lines) - ENTRY_LIMIT
+    return (*lines[:ENTRY_LIMIT], *([f"[… and {left} more]"] if left > 0 else []))
+
+
+Line: TypeAlias = Annotated[str, AfterValidator(_one_line)]
+Lines: TypeAlias = Annotated[tuple[Line, ...], AfterValidator(_said)]
+Percent: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
+
+
+class HandoffNote(Value):
+    """Where things stand. Every field is one line, or a list of such: no words in it can pose as another part."""
+
+    feature: Line = ""  # id of the current one
+    status: Line = ""  # "In progress (15/20 tests)"; see `standing`
+    last_agent: Line = ""
+    did: Lines = ()
+    next_agent: Line = ""
+    to_do: Lines = ()
+    do_not_touch: Lines = ()
+    context: Lines = ()
+    coverage: Percent | None = None  # per cent, now
+    target: Percent | None = None
+    files: Lines = ()  # state files that were updated, and with what
+    continue_from: Line = ""  # path:line
+
+
+def standing(state: str, passing: int = 0, total: int = 0) -> str:
+    """`in_progress` with its counts, in words."""
+    words = state.replace("_", " ").strip().capitalize()
+    return f"{words} ({passing}/{total} tests)" if total else words
+
+
+def render(note: HandoffNote, below: str = "") -> str:
+    """The whole file: the note, the line that nobody edits above, and what agents wrote below."""
+    kept = tidied(below)
+    return "\n".join((*_note(note), "", LINE, BELOW, *(["", kept] if kept else []))) + "\n"
+
+
+def _note(note: HandoffNote) -> Iterator[str]:
+    yield "=== HANDOFF ==="
+    yield ""
+    yield f"CURRENT FEATURE: {note.feature or 'none'}"
+    yield f"STATUS: {note.status or 'unknown'}"
+    yield ""
+    yield f"LAST AGENT: {note.last_agent or 'none'}"
+    yield from _list("WHAT WAS DONE", note.did)
+    yield ""
+    yield f"NEXT AGENT: {note.next_agent or 'none'}"
+    yield from _list("WHAT TO DO", note.to_do)
+    yield ""
+    yield from _list("DO NOT TOUCH", note.do_not_touch)
+    yield ""
+    yield from _list("CONTEXT", (*note.context, *_coverage(note)))
+    yield ""
+    yield from _list("STATE FILES UPDATED", note.files)
+    yield ""
+    yield f"CONTINUE FROM: {note.continue_from or 'the beginning'}"
+
+
+def _list(heading: str, entries: tuple[str, ...]) -> Iterator[str]:
+    yield f"{heading}:"
+    yield from (f"- {entry}" for entry in entries or ("nothing",))
+
+
+def _coverage(note: HandoffNote) -> Iterator[str]:
+    if note.coverage is not None or note.target is not None:
+        now = "not measured" if note.coverage is None else f"{note.coverage:.4g} %"
+        yield f"coverage now: {now}" + ("" if note.target is None else f", target: {note.target:.4g} %")
+
+
+def notes_below(text: str) -> str:
+    """What agents wrote below the line: the first one counts, so that no second one can hide anything.
+
+    Where it is gone, they wrote what follows the note's last heading; where that is gone, too, they wrote it all.
+    """
+    lines = _plain(text).split("\n")
+    ends = (lambda line: line.strip() == LINE, _is_altered, lambda line: line.startswith(f"{HEADINGS[-1]}:"))
+    for is_end in ends:
+        if (at := next((number for number, line in enumerate(lines) if is_end(line)), None)) is not None:
+            lines = lines[at + 1 :]
+            break
+    while lines and (not lines[0].strip() or lines[0].strip() == BELOW):
+        lines = lines[1:]
+    return tidied("\n".join(lines))
+
+
+def tidied(below: str) -> str:
+    """Agents' words, as they may stand below the line: bounded, plain, and nothing in them looks like the note."""
+    text = "\n".join(_harmless(line) for line in _plain(below).split("\n")).strip("\n")
+    if len(text) <= BELOW_LIMIT:
+        return text
+    last = text[-(BELOW_LIMIT - len(LEFT_OUT) - 2 * len(QUOTED)) :]
+    whole = last.partition("\n")[2].strip("\n")  # half a line tells half of it
+    return f"{LEFT_OUT}\n{whole or _harmless(last)}"
+
+
+def _harmless(line: str) -> str:
+    line = line.rstrip()
+    return f"{QUOTED}{line}" if _poses(line) else line
+
+
+def _poses(line: str) -> bool:
+    """Does it look like the line, the note's title or one of its headings?"""
+    bare = unicodedata.normalize("NFKC", line).strip().strip("#*>_`=-–— ").casefold()
+    heading = ":" in bare and bare.startswith(tuple(one.casefold() for one in HEADINGS))
+    return heading or _is_altered(line) or line.strip() == BELOW or line.lstrip().startswith("===")
+
+
+def _is_altered(line: str) -> bool:
+    return _ALTERED.fullmatch(unicodedata.normalize("NFKC", line)) is not None

@@ -1,0 +1,274 @@
+"""A project that is built feature by feature: where it stands, and the files that say so."""
+
+from collections.abc import Collection, Iterable, Iterator
+from datetime import UTC, datetime
+
+from trued.inputs.sentences import sentences
+from trued.model import Criterion, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
+from trued.workflows.handoff import agent_state, feature_list
+from trued.workflows.handoff import progress_file as progress
+from trued.workflows.handoff.agent_state import AgentState
+from trued.workflows.handoff.feature_list import (
+    Feature,
+    FeatureList,
+    blocked,
+    is_feature_list,
+    requirement_of,
+    trimmed,
+    upcoming,
+)
+from trued.workflows.handoff.progress_file import HandoffNote, standing
+
+SCRIPT = "init.sh"
+MET = (Grade.PROVEN, Grade.ATTESTED)  # `passes` means one of these; held already is graded as proven
+SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
+HOLDS = "holds; a person's word is missing"
+TITLE_LIMIT = 80
+
+
+class Figures(Value):
+    """What the engine counted when it ran a feature's own command; information, and never evidence of more."""
+
+    passing: int = 0
+    total: int = 0
+    coverage: float | None = None  # per cent
+    why: str = ""  # why something could not be counted or measured
+    said: str = ""  # what the command printed, where it failed
+    skipped: tuple[str, ...] = ()  # tests that were there and not run
+
+    @property
+    def good(self) -> bool:
+        return self.total > 0 and self.passing == self.total
+
+    def good_beside(self, base: "Figures") -> bool:
+        """All pass but those that are skipped on the base, too."""
+        own = {*self.skipped} & {*base.skipped}
+        return self.passing > 0 and self.passing + len(own) == self.total
+
+
+class Project(Value):
+    """All that the next agent needs to know. Made anew from the journal with every replay."""
+
+    features: FeatureList
+    author: str = ""  # the role that wrote the list; "" where it is the user's own
+    file: str = feature_list.NAME
+    note: str = progress.PROGRESS[0]  # the progress file's name
+    state: AgentState = AgentState()
+    holding: tuple[str, ...] = ()  # features that hold, and wait for a person's word
+    green: tuple[str, ...] = ()  # features that something showed to be there
+    did: tuple[str, ...] = ()
+    left_at: str = ""  # path:line, where to continue
+    below: str = ""  # what agents wrote under the note
+    start: str = ""  # how the app is started
+    test: str = ""
+    set_up: tuple[str, ...] = ()
+    target: float | None = None  # of coverage, in per cent
+
+    # -- what is to be done --------------------------------------------------------------------------------------------
+
+    def plan(self, goal: Goal) -> Plan:
+        """Each feature is a task and a requirement; the specification's own sentences stand beside them."""
+        prose = () if is_feature_list(goal.text) else tuple(_words(goal))
+        features = self.features.features
+        return Plan(
+            title=goal.text.strip().splitlines()[0].lstrip("# ")[:TITLE_LIMIT] if prose else "the feature list",
+            tasks=self.tasks,
+            unread=prose,
+            source=goal.source,
+            requirements=tuple(requirement_of(one, self.file) for one in features),
+            author=self.author,
+            text=goal.text,
+        )
+
+    @property
+    def next(self) -> Feature | None:
+        return upcoming(self.features, self.holding)
+
+    @property
+    def tasks(self) -> tuple[Task, ...]:
+        return tuple(map(task_of, self.features.features))
+
+    @property
+    def claimed(self) -> frozenset[str]:
+        """What the file calls passed."""
+        return frozenset(one.id for one in self.features.features if one.passes)
+
+    @property
+    def awaited(self) -> frozenset[str]:
+        """What the file calls built, and a person is to judge."""
+        by_hand = [one for one in self.features.features if one.verification_method == "manual"]
+        return frozenset(one.id for one in by_hand if one.passes or one.agent_notes.startswith(HOLDS))
+
+    @property
+    def unproven(self) -> "Project":
+        """The same, nothing believed of how far it is."""
+        fresh = {"passes": False, "status": None, "tests_passing": 0, "tests_total": 0, "coverage": None}
+        features = tuple(one.model_copy(update=fresh) for one in self.features.features)
+        return self.model_copy(update={"features": self.features.model_copy(update={"features": features})})
+
+    @property
+    def finished(self) -> tuple[str, ...]:
+        return tuple(one.id for one in self.features.features if one.passes or one.id in self.holding)
+
+    def standing_of(self, name: str) -> str:
+        """A feature's state, in words."""
+        if name in self.holding:
+            return "holds, and waits for a person"
+        return {"completed": "passes", "failed": "failed"}.get(self.features[name].state, "is open")
+
+    def others(self, feature: Feature) -> tuple[Task, ...]:
+        return tuple(task_of(one) for one in self.features.features if one.id != feature.id)
+
+    # -- what happened -------------------------------------------------------------------------------------------------
+
+    def begun(self, feature: Feature, when: float) -> "Project":
+        now = feature.model_copy(
+            update={
+                "status": "in_progress",
+                "assigned_to": "coder",
+                "started_at": feature.started_at or _stamp(when),
+            }
+        )
+        state = self.state.model_copy(
+            update={"feature": feature.id, "iteration": self.state.iteration + 1, "last_agent": "coder"}
+        )
+        return self._with(now, state=state)
+
+    def tested(self, feature: Feature, figures: Figures | None, gaps: Iterable[Finding], when: float) -> "Project":
+        """With what the engine counted, and with what stands in the way."""
+        counted = (
+            {"tests_passing": figures.passing, "tests_total": figures.total, "coverage": figures.coverage}
+            if figures
+            else {}
+        )
+        words = [f"{gap.what} ({gap.where})" if gap.where and gap.requirement else gap.what for gap in gaps]
+        words += [figures.said] if figures and not figures.good and figures.said else []
+        notes = trimmed("\n".join(dict.fromkeys(words)))
+        return self._with(
+            self.features[feature.id].model_copy(update={**counted, "last_tested": _stamp(when), "agent_notes": notes})
+        )
+
+    def judged(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "Project":
+        """Holding is enough to go on; only what is proven, attested or held already passes."""
+        judged = verdict.requirements
+        met = bool(judged) and all(one.grade in MET or one.id in attested for one in judged)
+        lacking = "" if met else "; ".join(dict.fromkeys(one.why[0] for one in verdict.requirements if one.lacks))
+        now = self.features[feature.id].model_copy(
+            update={
+                "passes": met,
+                "status": "completed" if met else "in_progress",
+                "agent_notes": f"{HOLDS}: {lacking}" if lacking else "",
+            }
+        )
+        waiting = {*self.holding} - {feature.id} | (set() if met else {feature.id})
+        return self._with(now, holding=tuple(sorted(waiting)), green=tuple(sorted({*self.green, feature.id})))
+
+    def given_up(self, feature: Feature) -> "Project":
+        """What depends on it will not be begun, and says why."""
+        found = self._with(self.features[feature.id].model_copy(update={"status": "failed", "passes": False}))
+        for one in blocked(found.features):
+            found = found._with(found.features[one.feature].model_copy(update={"agent_notes": f"blocked: {one.why}"}))
+        return found
+
+    def reopened(self, names: Iterable[str]) -> "Project":
+        """What was finished and is not any more."""
+        found, gone = self, set(names)
+        for name in gone:
+            found = found._with(self.features[name].model_copy(update={"passes": False, "status": "not_started"}))
+        left = {"holding": self.holding, "green": self.green}  # what its checks show is not enough any more
+        return found.model_copy(
+            update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
+        )
+
+    def _with(self, feature: Feature, **more: object) -> "Project":
+        return self.model_copy(update={"features": self.features.with_feature(feature), **more})
+
+    # -- the files -----------------------------------------------------------------------------------------------------
+
+    @property
+    def owned(self) -> tuple[str, ...]:
+        """The files that nobody but the engine writes."""
+        return feature_list.NAME, self.note, agent_state.NAME
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {
+            feature_list.NAME: feature_list.render(self.features),
+            self.note: progress.render(self.handoff_note, self.below),
+            agent_state.NAME: agent_state.render(self.state),
+        }
+
+    def told(self, attempt: int = 0, of: int = 0) -> dict[str, object]:
+        """The list for the journal's readers; while somebody works on a feature, which attempt it is."""
+        at_work = {"feature": self.state.feature, "attempt": attempt, "of": of} if attempt else {}
+        rows = [{**_row(one), "holds": one.passes or one.id in self.holding} for one in self.features.features]
+        return {"features": rows, **at_work}
+
+    @property
+    def handoff_note(self) -> HandoffNote:
+        current = next((one for one in self.features.features if one.id == self.state.feature), None)
+        upcoming_one = self.next
+        totals = self.features.totals
+        return HandoffNote(
+            feature=current.id if current else "",
+            status=standing(current.state, current.tests_passing, current.tests_total) if current else "",
+            last_agent=self.state.last_agent,
+            did=self.did,
+            next_agent="coder" if upcoming_one else "",
+            to_do=tuple(_to_do(upcoming_one)) if upcoming_one else ("nothing is left to be built",),
+            do_not_touch=(*(f"what makes {name} pass" for name in self.finished), f"above the line in {self.note}"),
+            context=(f"{totals['completed']} of {totals['total_features']} features pass", f"set up with ./{SCRIPT}"),
+            coverage=_measured(self.features),
+            target=self.target,
+            files=(f"{feature_list.NAME}: counted by the engine", f"{agent_state.NAME}: turn {self.state.iteration}"),
+            continue_from=self.left_at,
+        )
+
+
+def _row(feature: Feature) -> dict[str, object]:
+    shown = ("id", "description", "priority", "passes", "tests_passing", "tests_total", "coverage", "agent_notes")
+    more = {"state": feature.state, "method": feature.verification_method, "needs": list(feature.depends_on)}
+    return {**{name: getattr(feature, name) for name in shown}, **more}
+
+
+def _measured(features: FeatureList) -> float | None:
+    """Coverage as it was found last."""
+    found = [one for one in features.features if one.coverage is not None]
+    return max(found, key=lambda one: one.last_tested).coverage if found else None
+
+
+def task_of(feature: Feature) -> Task:
+    lines = [feature.description, *(f"{number}. {step}" for number, step in enumerate(feature.steps, 1))]
+    lines += [f"It is shown by: {feature.test_command}"] if feature.test_command else []
+    lines += [f"A person will look at it: {feature.verification_method}"] * (feature.verification_method == "manual")
+    return Task(
+        id=feature.id,
+        title=" ".join(feature.description.split())[:TITLE_LIMIT],
+        scope=feature.description,
+        brief="\n".join(lines),
+        source=Source(line=feature.line),
+    )
+
+
+def message_of(feature: Feature, run: str) -> str:
+    """Conventional, with the feature's id in a trailer."""
+    kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
+    words = " ".join("".join(char if char.isprintable() else " " for char in feature.description).split())
+    title = words if len(words) <= TITLE_LIMIT else words[:TITLE_LIMIT].rpartition(" ")[0]
+    return f"{kind}: {title.rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
+
+
+def _words(goal: Goal) -> Iterator[Criterion]:
+    for text, line in sentences(goal.text) or [(goal.text.strip(), goal.source.line)]:
+        yield Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line))
+
+
+def _to_do(feature: Feature) -> Iterator[str]:
+    yield f"build {feature.id}, and nothing else: {feature.description}"
+    yield from feature.agent_notes.splitlines()[:5]
+    if feature.test_command:
+        yield f"verify with: {feature.test_command}"
+
+
+def _stamp(when: float) -> str:
+    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,217 @@
+"""What a cluster of agents comes to: decided by table, from their memories alone, first match wins."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from functools import cache
+from typing import NamedTuple, cast
+
+from trued.model import Status, Value
+from trued.workflows.pipeline.memory import Memory
+
+RESEARCH = ("researcher-architecture", "researcher-impact", "researcher-dependencies", "researcher-patterns")
+CRITICS = ("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy")
+GATE, CHECKERS = "v-build", ("v-tests", "v-tasks", "v-feature")
+VERIFIERS = (GATE, *CHECKERS)
+SECURITY, KNOWLEDGE, OTHERS = "r-security", "r-knowledge", ("r-quality", "r-testing")
+REVIEWERS = ("r-quality", SECURITY, "r-testing", KNOWLEDGE)
+REVISING = (*CRITICS, *CHECKERS, *REVIEWERS)  # who may ask for a revision; everybody else is done, or failed
+LEAST = 2  # outputs that are worth deciding on
+
+
+class Scale(StrEnum):
+    """The words of a scale, mildest first. Each kind of agent has its own; they are never compared."""
+
+    @property
+    def rank(self) -> int:
+        return _ranks(type(self))[self]
+
+    @classmethod
+    def worst(cls) -> "Scale":
+        return [*_ranks(cls)][-1]
+
+    @classmethod
+    def read(cls, word: str) -> "Scale | None":
+        """None is no severity at all; a word that is not on the scale is read as its worst."""
+        said = word.strip().casefold()
+        if said in NOTHING:
+            return None
+        return next((one for one in _ranks(cls) if one.casefold() == said), cls.worst())
+
+
+@cache
+def _ranks(scale: type[Scale]) -> dict[Scale, int]:
+    return {one: rank for rank, one in enumerate(scale)}
+
+
+class Concern(Scale):
+    """Of a critic of the design."""
+
+    LOW = "Low"
+    MEDIUM = "Medium"
+    HIGH = "High"
+    CRITICAL = "Critical"
+
+
+class Flaw(Scale):
+    """Of a reviewer. Critical is no word of it, and so reads as Blocker."""
+
+    MINOR = "Minor"
+    MAJOR = "Major"
+    BLOCKER = "Blocker"
+
+
+class Result(Scale):
+    """Of a verifier."""
+
+    PASS = "pass"  # noqa: S105 - nobody's word to enter by
+    FAIL = "fail"
+
+
+NOTHING = ("", "none", "n/a", "-")
+
+
+class Decision(Value):
+    status: Status
+    why: tuple[str, ...] = ()
+
+
+class Rule(Value):
+    """At least so many of these agents are … : ERROR, which a missing one is too; NEEDS_REVISION; or at a severity,
+    or worse."""
+
+    least: int
+    of: tuple[str, ...]
+    are: Status | Concern | Flaw | Result
+    then: Status
+    note: str = ""  # for people
+
+    @property
+    def when(self) -> str:
+        """As a person would follow it by hand."""
+        many = len(self.of)
+        who = f"at least {self.least} of {', '.join(self.of)}" if many > 1 else self.of[0]
+        what = {Status.ERROR: "missing or `ERROR`", Status.NEEDS_REVISION: "`NEEDS_REVISION`"}
+        worst = self.are in (Concern.CRITICAL, Flaw.BLOCKER, Result.FAIL)
+        scale = f"at {self.are}" if worst else f"at {self.are} or worse"
+        return f"{who}: {what.get(cast('Status', self.are), scale)}"
+
+
+class Table(Value):
+    """The rules of a cluster, in their order; where none holds, it is DONE."""
+
+    cluster: str
+    names: tuple[str, ...]
+    scale: type[Scale]
+    rules: tuple[Rule, ...]
+    note: str = ""
+
+    def decide(self, memories: Mapping[str, Memory | None]) -> Decision:
+        """Whoever is not of this cluster has no say."""
+        words = {name: Word.of(name, memories.get(name), self.scale) for name in self.names}
+        for rule in self.rules:
+            met = [words[name] for name in rule.of if words[name].meets(rule.are)]
+            if len(met) >= rule.least:
+                return Decision(status=rule.then, why=tuple(word.said for word in met))
+        return Decision(status=Status.DONE, why=tuple(one.said for one in words.values() if one.status is Status.ERROR))
+
+    def render(self) -> str:
+        """For people who follow it by hand."""
+        rules = [(rule.when, rule.then, rule.note) for rule in self.rules]
+        cells = enumerate([*rules, ("otherwise", Status.DONE, self.note)], 1)
+        rows = [f"| {number} | {when} | `{then}` | {note} |" for number, (when, then, note) in cells]
+        return "\n".join(["| # | when | result | |", "| --- | --- | --- | --- |", *rows])
+
+
+class Word(NamedTuple):
+    """What an agent's memory comes to when it is read for the worst."""
+
+    name: str
+    status: Status
+    severity: Scale | None
+    said: str
+
+    @classmethod
+    def of(cls, name: str, memory: Memory | None, scale: type[Scale]) -> "Word":
+        if memory is None:
+            return cls(name, Status.ERROR, None, f"{name}: missing")
+        severity, status = scale.read(memory.severity), spoken(name, memory.status)
+        if severity is None and memory.status is Status.NEEDS_REVISION:
+            severity = scale.worst()  # who asks for a revision and does not say how badly
+        if severity is Result.FAIL and status is Status.DONE:
+            status = spoken(name, Status.NEEDS_REVISION)  # of two words that contradict each other the worse counts
+        told = f"{name}: {memory.status.value}"
+        return cls(name, status, severity, f"{told}, {memory.severity}" if memory.severity else told)
+
+    def meets(self, what: Status | Scale) -> bool:
+        if isinstance(what, Status):
+            return self.status is what
+        return self.severity is not None and self.severity.rank >= what.rank
+
+
+def spoken(name: str, status: Status) -> Status:
+    """A word that an agent may not say is none: it failed."""
+    return Status.ERROR if status is Status.NEEDS_REVISION and name not in REVISING else status
+
+
+_ERROR, _REVISE = Status.ERROR, Status.NEEDS_REVISION
+_TOO_FEW = 4 - LEAST + 1  # of four
+
+RESEARCHED = Table(
+    cluster="research",
+    names=RESEARCH,
+    scale=Concern,
+    rules=(Rule(least=_TOO_FEW, of=RESEARCH, are=_ERROR, then=_ERROR, note="fewer than 2 outputs: the run ends"),),
+    note="a gap is told to those who come after",
+)
+CRITICIZED = Table(
+    cluster="critique",
+    names=CRITICS,
+    scale=Concern,
+    rules=(
+        Rule(least=_TOO_FEW, of=CRITICS, are=_ERROR, then=_ERROR, note="fewer than 2 outputs"),
+        Rule(least=1, of=CRITICS, are=Concern.HIGH, then=_REVISE, note="to the designer, once"),
+    ),
+    note="all Medium or Low",
+)
+VERIFIED = Table(
+    cluster="verification",
+    names=VERIFIERS,
+    scale=Result,
+    rules=(
+        Rule(least=1, of=(GATE,), are=_ERROR, then=_ERROR, note="the others are skipped; the next round"),
+        Rule(least=2, of=CHECKERS, are=_ERROR, then=_ERROR, note="the next round"),
+        Rule(least=1, of=CHECKERS, are=_REVISE, then=_REVISE, note="to the planner; the next round"),
+        Rule(least=1, of=CHECKERS, are=_ERROR, then=Status.DONE, note="on with what is there"),
+    ),
+    note="all are `DONE`",
+)
+REVIEWED = Table(
+    cluster="review",
+    names=REVIEWERS,
+    scale=Flaw,
+    rules=(
+        Rule(least=1, of=(SECURITY,), are=_ERROR, then=_ERROR, note="it is mandatory: the run is `ERROR`"),
+        Rule(least=1, of=(SECURITY,), are=Flaw.BLOCKER, then=_ERROR, note="its Critical is a Blocker, too"),
+        Rule(least=2, of=OTHERS, are=_ERROR, then=_ERROR),
+        # A Major of the security reviewer is no less than anybody else's: any Major asks for a revision.
+        Rule(least=1, of=(SECURITY, *OTHERS), are=Flaw.MAJOR, then=_REVISE, note="to the implementers, once"),
+    ),
+    note=f"{KNOWLEDGE} never changes the result",
+)
+TABLES = (RESEARCHED, CRITICIZED, VERIFIED, REVIEWED)
+
+
+def research(memories: Mapping[str, Memory | None]) -> Decision:
+    return RESEARCHED.decide(memories)
+
+
+def critique(memories: Mapping[str, Memory | None]) -> Decision:
+    return CRITICIZED.decide(memories)
+
+
+def verification(memories: Mapping[str, Memory | None]) -> Decision:
+    return VERIFIED.decide(memories)
+
+
+def review(memories: Mapping[str, Memory | None]) -> Decision:
+    return REVIEWED.decide(memories)

@@ -1,0 +1,174 @@
+"""The folder of one feature, `docs/feature/<slug>/`: what its files are called, and those that the engine writes."""
+
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+
+from pydantic import Field
+
+from trued.model import Goal, Value
+from trued.support.markdown_escape import code
+from trued.support.redaction import plain
+from trued.workflows.pipeline.task_plan import Work, waves
+
+PLACE = "docs/feature/"
+SLUG_LIMIT = 40
+LONGEST = 300  # characters of a line
+NOTHING_IN_IT = ("a", "an", "and", "for", "in", "is", "it", "of", "on", "or", "please", "should", "that", "the", "to")
+
+REQUEST, FEATURE, DESIGN, PLAN = "initial-request.md", "feature.md", "design.md", "plan.md"
+FOCUSES = ("architecture", "impact", "dependencies", "patterns")
+
+
+class Acceptance(Value):
+    """An acceptance criterion of `feature.md`."""
+
+    id: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,31}$", description="short, like AC-1")
+    text: str = Field(min_length=1, description="what must hold, so that somebody else can see whether it does")
+
+
+def distinct(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
+    """Under names of their own: two criteria with one name are two criteria."""
+    found: dict[str, Acceptance] = {}
+    for one in criteria:
+        name, number = one.id, 2
+        while name in found:
+            name, number = f"{one.id}-{number}", number + 1
+        found[name] = one.model_copy(update={"id": name})
+    return tuple(found.values())
+
+
+class FeatureFolder(Value):
+    """Where everything of one feature lies. No agent writes there but the one document that is its own."""
+
+    slug: str
+
+    @property
+    def root(self) -> str:
+        return f"{PLACE}{self.slug}/"
+
+    def path(self, name: str) -> str:
+        return f"{self.root}{name}"
+
+    def artifact(self, agent: str) -> str:
+        """The one document of an agent; "" for those whose work is no document, or that the engine writes for."""
+        return self.path(name) if (name := artifact_of(agent)) else ""
+
+    def own(self, agent: str) -> tuple[str, ...]:
+        """What an agent may write here."""
+        if agent == "planner":
+            return self.path(PLAN), self.path("tasks/")
+        return (self.artifact(agent),) if self.artifact(agent) else ()
+
+    def task(self, name: str) -> str:
+        return self.path(f"tasks/{name}.md")
+
+
+def artifact_of(agent: str) -> str:
+    """By the agent's name alone: `v-tests` leaves `verification/v-tests.md`."""
+    kind, _, focus = agent.partition("-")
+    folders = {"ct": "ct-review", "v": "verification", "r": "review"}
+    if kind == "researcher":
+        return f"research/{focus}.md"
+    if kind in folders:
+        return f"{folders[kind]}/{agent}.md"
+    return {"spec": FEATURE, "designer": DESIGN}.get(agent, "")
+
+
+def slug_of(words: str) -> str:
+    """A few words of the request as a folder's name."""
+    first = next((line for line in words.splitlines() if line.strip(" #*->`\t")), "")
+    plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode().lower()
+    said = [one for one in re.findall(r"[a-z0-9]+", plain) if one not in NOTHING_IN_IT]
+    slug = ""
+    for word in said:
+        longer = f"{slug}-{word}" if slug else word[:SLUG_LIMIT]
+        if len(longer) > SLUG_LIMIT:
+            break
+        slug = longer
+    return slug or "feature"
+
+
+def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
+    """One that is not there yet: nothing of the user's is written over."""
+    there = {path.casefold() for path in paths}
+    taken = {path.removeprefix(PLACE).partition("/")[0] for path in there if path.startswith(PLACE)}
+    slug, number = slug_of(goal.text), 2
+    name = slug
+    while name in taken:
+        name, number = f"{slug}-{number}", number + 1
+    return FeatureFolder(slug=name)
+
+
+# -- what the engine writes --------------------------------------------------------------------------------------------
+
+
+def initial_request(goal: Goal, base: str) -> str:
+    """The user's words, verbatim, below a line that says so."""
+    where = f"from `{goal.source.file}`, " if goal.source.file else ""
+    return f"# Initial request\n\nThe user's words, verbatim; {where}at commit {base[:10]}.\n\n---\n\n{goal.text}\n"
+
+
+def plan_page(
+    title: str, works: Sequence[Work], criteria: Iterable[Acceptance], notes: Mapping[str, Sequence[str]]
+) -> str:
+    """`plan.md`: the tasks with their waves, as the engine read them out of the planner's answer."""
+    wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
+    rows = [
+        f"| {one.id} | {wave_of.get(one.id, '')} | {_line(one.title)} | {one.kind} | {_names(one.depends_on)} "
+        f"| {_names(one.criteria)} |"
+        for one in works
+    ]
+    parts = [
+        f"# Plan: {_line(title)}",
+        "One file a task: `tasks/`. The engine wrote this from the planner's answer.",
+        "\n".join(["| task | wave | title | kind | after | serves |", "| --- | --- | --- | --- | --- | --- |", *rows]),
+    ]
+    said = {"Acceptance criteria": [f"{one.id}: {one.text}" for one in criteria], **notes}
+    for heading, points in said.items():
+        parts += [f"## {heading}", "\n".join(f"- {_line(point)}" for point in points)] if points else []
+    return "\n\n".join(parts) + "\n"
+
+
+def task_page(work: Work, wave: int, criteria: Iterable[Acceptance]) -> str:
+    """`tasks/<id>.md`."""
+    lines = [
+        f"- Kind: {work.kind}",
+        f"- Wave: {wave}",
+        f"- After: {_names(work.depends_on) or 'nothing'}",
+        f"- Files: {_names(work.files) or 'not named'}",
+        *(f"- Serves {one.id}: {_line(one.text)}" for one in criteria if one.id in work.criteria),
+    ]
+    shown = ["## Shown by", code(work.tests)] if work.tests else []
+    parts = [
+        f"# {work.id}: {_line(work.title)}",
+        "\n".join(lines),
+        "## To do",
+        code(work.brief or work.title, "text"),
+        *shown,
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def plan_files(
+    folder: FeatureFolder,
+    title: str,
+    works: Sequence[Work],
+    criteria: Sequence[Acceptance],
+    notes: Mapping[str, Sequence[str]],
+) -> dict[str, str]:
+    """`plan.md` and every `tasks/*.md`."""
+    wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
+    pages = {folder.task(one.id): task_page(one, wave_of.get(one.id, 0), criteria) for one in works}
+    return {folder.path(PLAN): plan_page(title, works, criteria, notes), **pages}
+
+
+def _names(names: Iterable[str]) -> str:
+    return ", ".join(_line(one) for one in names)
+
+
+def _line(words: str) -> str:
+    """Somebody's words on one line: no cell, link or tag comes of them."""
+    flat = " ".join(plain(words).split()) or "…"
+    flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
+    return re.sub(r"([\\|<>\[\]`])", r"\\\1", flat)

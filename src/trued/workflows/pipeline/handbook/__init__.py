@@ -1,0 +1,75 @@
+"""The pipeline as files that a person or an agent can follow by hand: an orchestrator, its patterns, and a prompt."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from functools import cache
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, select_autoescape
+
+from trued.agents.roles.export import Export, fields_of, marked, placed
+from trued.agents.roles.other_tools import Form
+from trued.agents.roles.tools import TOOLS
+from trued.model import Role
+from trued.workflows.pipeline.decision_tables import TABLES, Table
+from trued.workflows.pipeline.handbook.facts import ORCHESTRATOR, facts
+
+__all__ = ["ORCHESTRATOR", "handbook", "texts"]
+
+ABOUT = "Leads one feature from the request to reviewed work: sends agents out, merges their memories, decides by table"
+PATTERNS = "How the orchestrator of the pipeline sends agents out"
+PROMPT = "Build a feature: research, spec, design, critique, plan, implementation, verification, review"
+TOP = {"claude": ".claude", "github": ".github", "opencode": ".opencode"}
+PROMPTS = {"claude": ".claude/commands", "github": ".github/prompts", "opencode": ".opencode/command"}
+ARGUMENT = {"claude": "$ARGUMENTS", "github": "${input:request}", "opencode": "$ARGUMENTS"}
+LEADS = {
+    "github": "agent: orchestrator",
+    "opencode": "agent: orchestrator.agent",
+}  # Claude's are followed as they stand
+WIDE = 128
+
+
+def handbook(form: Form, top: Path, tables: Sequence[Table] = TABLES) -> list[Export]:
+    """The three files, as that tool takes them."""
+    return [placed(ORCHESTRATOR, top / path, text, top) for path, text in texts(form, tables).items()]
+
+
+def texts(form: Form, tables: Sequence[Table] = TABLES) -> dict[str, str]:
+    """Path → text. Names and numbers are those of the engine."""
+    orchestrator = f"{form.folder}/{ORCHESTRATOR}.agent.md"
+    patterns = f"{TOP[form.name]}/dispatch-patterns.md"
+    files = {"orchestrator_file": orchestrator, "patterns_file": patterns, "argument": ARGUMENT[form.name]}
+    known = {**facts(tables), **files}
+    known["rules"] = [_wrapped(rule) for rule in known["rules"]]
+    leads = [LEADS[form.name]] if form.name in LEADS else []
+    prompt = f"{PROMPTS[form.name]}/feature-workflow.prompt.md"
+    return {
+        orchestrator: _written("orchestrator.agent.md", _head(form), known),
+        patterns: _written("dispatch-patterns.md", [f"description: {PATTERNS}"], known),
+        prompt: _written("feature-workflow.prompt.md", [f'description: "{PROMPT}"', *leads], known),
+    }
+
+
+def _head(form: Form) -> Iterator[str]:
+    """The orchestrator's fields: what every role may, and to start agents."""
+    tools = tuple(tool for tool in TOOLS if tool not in ("web", "browser"))
+    role = Role(name=ORCHESTRATOR, description=ABOUT, tools=tools, model="large", prompt="-", writes=True)
+    return fields_of(role, form, starts_agents=True)
+
+
+def _written(name: str, head: Iterator[str] | Sequence[str], known: dict[str, object]) -> str:
+    return marked(head, _templates().get_template(f"{name}.j2").render(known))
+
+
+def _wrapped(rule: str) -> str:
+    return textwrap.fill(rule, WIDE, subsequent_indent="   ", break_long_words=False, break_on_hyphens=False)
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=FileSystemLoader(Path(__file__).parent),
+        undefined=StrictUndefined,
+        autoescape=select_autoescape(["html"]),
+        keep_trailing_newline=True,
+    )

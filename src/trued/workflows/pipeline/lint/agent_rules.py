@@ -1,0 +1,94 @@
+"""TS-4, TS-9 and TS-13: what every agent of a pipeline says of its memory and of what it reads."""
+
+import re
+from collections.abc import Iterator
+
+from trued.workflows.pipeline.decision_tables import CRITICS
+from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.pages import Page, Section
+from trued.workflows.pipeline.lint.sets import FOCUSES, Set
+from trued.workflows.pipeline.lint.vocabulary import MEMORY_FILE, NO, OWN_MEMORY, SHARED_MEMORY, covers, has, paths
+
+RESEARCH = tuple(f"research/{focus}.md" for focus in FOCUSES)
+CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
+REPLAN = ("verification/v-tasks.md",)
+READERS = ("spec", "designer", "planner")
+SENTENCE = re.compile(r"(?<=[.!?;])\s+|\n\s*\n")
+
+
+def members(files: Set) -> Iterator[Found]:
+    for page in files.members:
+        yield from _output(page)
+        yield from _step(page)
+        yield from _anchor(page)
+    for page in files.named(*READERS):
+        yield from _inputs(page, RESEARCH, "TS-9.1", "research")
+    for page in files.named("designer"):
+        yield from _inputs(page, CRITIQUES, "TS-9.2", "critique")
+    for page in files.named("planner"):
+        yield from _inputs(page, REPLAN, "TS-9.3", "verification")
+
+
+def _output(page: Page) -> Iterator[Found]:
+    section = page.section("outputs")
+    if section is None:
+        return  # TS-15.2 has said so
+    named = [
+        (found[0], piece.line_at(found.start()))
+        for piece in section.said()
+        for found in MEMORY_FILE.finditer(piece.text)
+    ]
+    if not any(_is_own(path, page.name) for path, _ in named):
+        yield Found(page.shown, section.line, "TS-4.1", f"the outputs lack memory/{page.name}.mem.md")
+    for path, line in named:
+        if not _is_own(path, page.name):
+            yield Found(page.shown, line, "TS-4.1", f"{path} is another agent's memory")
+
+
+def _is_own(path: str, name: str) -> bool:
+    """`researcher-<focus>` and `implementer-T03` are of their role; `<agent-name>` is anybody's own."""
+    instance = path.removeprefix("memory/").removesuffix(".mem.md")
+    return instance == name or instance.startswith((f"{name}-", "<", "{"))
+
+
+def _step(page: Page) -> Iterator[Found]:
+    section = page.section("workflow")
+    if section is None:
+        return
+    if not any(has(piece, r"\bkey\s+findings\b") or OWN_MEMORY.search(piece.text) for piece in section.said()):
+        yield Found(
+            page.shown, section.line, "TS-4.2", "no step of the workflow gives key findings for its isolated memory"
+        )
+
+
+def _anchor(page: Page) -> Iterator[Found]:
+    anchor = page.section("anti-drift anchor")
+    if anchor is None:
+        return
+    qualified = any(OWN_MEMORY.search(piece.text) for piece in anchor.said())
+    unqualified = [] if qualified else list(_forbidden(anchor))
+    for line in unqualified:
+        said = "it must not write memory.md, and nothing says that it has an isolated memory of its own"
+        yield Found(page.shown, line, "TS-13.1", said)
+    if not qualified and not unqualified:
+        yield Found(page.shown, anchor.line, "TS-13.3", "the anchor says nothing of the agent's isolated memory")
+
+
+def _forbidden(anchor: Section) -> Iterator[int]:
+    for piece in anchor.said():
+        start = 0
+        for sentence in SENTENCE.split(piece.text):
+            start = piece.text.index(sentence, start)
+            shared = SHARED_MEMORY.search(sentence)
+            if shared and NO.search(sentence) and re.search(r"\bwr[io]t|\bedit|\bchang|\btouch", sentence, re.I):
+                yield piece.line_at(start + shared.start())
+
+
+def _inputs(page: Page, wanted: tuple[str, ...], rule: str, what: str) -> Iterator[Found]:
+    section = page.section("inputs")
+    if section is None:
+        return
+    named = [path for path, _ in paths(section.said())]
+    if missing := [one for one in wanted if not any(covers(path, one) for path in named)]:
+        said = f"the inputs of {page.name} lack the {what} file{'s' if len(missing) > 1 else ''} {', '.join(missing)}"
+        yield Found(page.shown, section.line, rule, said)

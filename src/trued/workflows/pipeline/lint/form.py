@@ -1,0 +1,194 @@
+"""TS-15 and TS-16: the form that every role file keeps."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+from trued.workflows.pipeline.decision_tables import CHECKERS, REVISING
+from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.pages import Page, Piece, Section
+from trued.workflows.pipeline.lint.sets import SECTIONS, Set
+from trued.workflows.pipeline.lint.vocabulary import is_denied
+
+SAME = 4  # operating rules that are the same words everywhere
+STATUS = re.compile(r"\b(DONE|NEEDS_REVISION|ERROR)\b")
+LINE = re.compile(r"[\s*_`\"'-]*(?:DONE|NEEDS_REVISION|ERROR)\b")
+LITERAL = re.compile(r"(?<=`)(DONE|NEEDS_REVISION|ERROR)(?=:)")
+JOINED = re.compile(r"(?:DONE|NEEDS_REVISION|ERROR|or|and|[\s*_`/,|])*")
+PLACEHOLDERS = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]")
+FIELD = re.compile(r"[|;,]\s*[`*_]*[A-Za-z][\w -]{0,30}[`*_]*\s*[:=]|\|")
+
+
+def form(files: Set) -> Iterator[Found]:
+    for page in files.conventional:
+        yield from _front(page)
+        yield from _sections(page)
+        yield from _contract(page, in_pipeline=page in files.members)
+        for piece in page.pieces:
+            if piece.kind == "open":
+                yield Found(
+                    page.shown,
+                    piece.line,
+                    "TS-15.5",
+                    "this code block takes in all that follows: it, or one before it, is not closed",
+                )
+    yield from _same_rules(files.conventional)
+
+
+def _front(page: Page) -> Iterator[Found]:
+    if page.fields is None:
+        yield Found(page.shown, 1, "TS-15.1", f"{page.name} has no front matter that can be read")
+    elif not str(page.fields.get("description") or "").strip():
+        yield Found(page.shown, 1, "TS-15.1", f"the front matter of {page.name} has no description")
+
+
+def _sections(page: Page) -> Iterator[Found]:
+    headings = [one for one in page.sections if one.level == 1 or one.words in SECTIONS]
+    titles = [one for one in headings if one.level == 1]
+    if not titles:
+        yield Found(page.shown, page.line, "TS-15.2", f"{page.name} has no title")
+    elif headings[0] is not titles[0]:
+        yield Found(page.shown, titles[0].line, "TS-15.3", "the title stands below a section")
+    found = [one for one in headings if one.level > 1]
+    words = [one.words for one in found]
+    for title in SECTIONS:
+        if title not in words and not page.section(title) and not _is_opened_with(title, page):
+            yield Found(
+                page.shown, _gap(title, found) or page.line, "TS-15.2", f"the section {title.capitalize()!r} is missing"
+            )
+    for number, one in enumerate(found):
+        if one.words in words[:number]:
+            yield Found(page.shown, one.line, "TS-15.2", f"the section {one.title!r} is there twice")
+    yield from _order(page, [one for number, one in enumerate(found) if one.words not in words[:number]])
+
+
+def _is_opened_with(title: str, page: Page) -> bool:
+    """Who an agent is, and what it never does, may stand below the title without a heading of its own."""
+    if title == "role":
+        return bool(page.opening)
+    return title == "prohibitions" and any(re.search(r"\bnever\b|\bnot\b", one.text, re.I) for one in page.opening)
+
+
+def _gap(title: str, found: Sequence[Section]) -> int:
+    """The line of the section that it should stand before; of the last one where it should be the last."""
+    later = [one.line for one in found if one.words in SECTIONS[SECTIONS.index(title) :]]
+    return min(later) if later else max((one.line for one in found), default=0)
+
+
+def _order(page: Page, found: Sequence[Section]) -> Iterator[Found]:
+    """Sections that stand below one that belongs below them: each is told once, with the first such one."""
+    wanted = sorted(found, key=lambda one: SECTIONS.index(one.words))
+    left = list(found)
+    for section in wanted:
+        if left[0] is not section and left.index(section) > 0:
+            above = left[0]
+            said = f"the section {section.title!r} stands below {above.title!r} and belongs above it"
+            yield Found(page.shown, section.line, "TS-15.3", said)
+        left.remove(section)
+
+
+def _same_rules(pages: Sequence[Page]) -> Iterator[Found]:
+    rules = {page.shown: _rules(page) for page in pages if page.section("operating rules")}
+    for number in range(SAME):
+        known = Counter(_flat(own[number]) for own in rules.values() if len(own) > number)
+        usual = known.most_common(1)[0][0] if known else ""
+        for shown, own in rules.items():
+            if len(own) > number and _flat(own[number]) != usual:
+                said = f"operating rule {number + 1} is not the same as in the other files"
+                yield Found(shown, own[number][0].line, "TS-15.4", said)
+    for page in pages:
+        section = page.section("operating rules")
+        if section and len(rules[page.shown]) < SAME:
+            said = f"{len(rules[page.shown])} operating rules: the first {SAME} of every file are missing"
+            yield Found(page.shown, section.line, "TS-15.4", said)
+
+
+def _rules(page: Page) -> list[list[Piece]]:
+    """The numbered items of the section, each with what stands below it."""
+    section = page.section("operating rules")
+    own: list[list[Piece]] = []
+    for piece in takewhile(lambda one: one.kind != "heading", section.pieces if section else ()):
+        if piece.kind == "item" and piece.number and not piece.inner:
+            own.append([piece])
+        elif own and piece.inner:
+            own[-1].append(piece)
+    return own
+
+
+def _flat(rule: Sequence[Piece]) -> str:
+    return " ".join(piece.flat for piece in rule)
+
+
+def _contract(page: Page, *, in_pipeline: bool) -> Iterator[Found]:
+    section = page.section("completion contract")
+    if section is None:
+        return  # TS-15.2 has said so
+    offered = dict(_offered(section))
+    for status in ("DONE", "ERROR"):
+        if status not in offered:
+            yield Found(
+                page.shown, section.line, "TS-16.1", f"the completion contract does not say when it is {status}"
+            )
+    if in_pipeline and page.name in CHECKERS and "NEEDS_REVISION" not in offered:
+        said = f"{page.name} asks for revisions: its completion contract needs NEEDS_REVISION"
+        yield Found(page.shown, section.line, "TS-16.2", said)
+    if in_pipeline and page.name not in REVISING and "NEEDS_REVISION" in offered:
+        said = f"{page.name} says DONE or ERROR, never NEEDS_REVISION"
+        yield Found(page.shown, offered["NEEDS_REVISION"], "TS-16.2", said)
+    yield from _more_fields(page, section)
+
+
+def _offered(section: Section) -> Iterator[tuple[str, int]]:
+    """The statuses that an agent may end with, with their lines. A line that begins with one is about that one."""
+    for piece in reversed([one for one in section.said() if one.kind != "header"]):
+        for start, text in _lines(piece):
+            yield from ((one[1], piece.line_at(start + one.start())) for one in _statuses(text))
+
+
+def _statuses(text: str) -> Iterator[re.Match[str]]:
+    if not LINE.match(text):
+        yield from (one for one in STATUS.finditer(text) if not is_denied(text, one.start(), one.end()))
+        return
+    head = JOINED.match(text)
+    end = head.end() if head else 0
+    yield from STATUS.finditer(text, 0, end)
+    yield from LITERAL.finditer(text, end)
+
+
+def _lines(piece: Piece) -> Iterator[tuple[int, str]]:
+    """A fence line by line; other text where a line begins with a status, too."""
+    chunk, start = "", 0
+    for line in piece.text.splitlines(keepends=True):
+        if chunk and (piece.kind == "code" or LINE.match(line)):
+            yield start, chunk
+            start, chunk = start + len(chunk), ""
+        chunk += line
+    yield start, chunk
+
+
+def _more_fields(page: Page, section: Section) -> Iterator[Found]:
+    for piece in section.said():
+        for start, text in _lines(piece):
+            if piece.kind in ("header", "row", "heading") or not LINE.match(text):
+                continue
+            for literal in _literals(text, is_code=piece.kind == "code"):
+                if FIELD.search(PLACEHOLDERS.sub("", literal)):
+                    said = "the completion line has a field besides the status and its words"
+                    yield Found(page.shown, piece.line_at(start), "TS-16.3", said)
+                    break
+
+
+def _literals(text: str, *, is_code: bool) -> Iterator[str]:
+    """What is to be written as it stands: a line of code, a span that begins with a status, the words to a colon."""
+    if is_code:
+        yield text
+        return
+    spans = text.split("`")[1::2]
+    yield from (span for span in spans if LINE.match(span))
+    head = JOINED.match(text)
+    rest = text[head.end() :] if head else text
+    if not rest.startswith((":", "—", "–", "-", "(")) and ":" in rest.partition("\n")[0]:
+        yield f"|{rest}"  # something between the status and the colon
+    elif not spans:
+        yield rest.partition(". ")[0]

@@ -1,0 +1,18 @@
+"""All rules on one set of files."""
+
+from collections.abc import Iterable
+from itertools import chain
+
+from trued.workflows.pipeline.lint.agent_rules import members
+from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.form import form
+from trued.workflows.pipeline.lint.orchestrator_rules import leading
+from trued.workflows.pipeline.lint.removed_parts import removed
+from trued.workflows.pipeline.lint.sets import Set
+from trued.workflows.pipeline.lint.surroundings import around
+
+
+def judged(files: Set) -> list[Found]:
+    """TS-1 to TS-16, by file and line."""
+    found: Iterable[Found] = chain(form(files), removed(files), members(files), leading(files), around(files))
+    return sorted(set(found), key=lambda one: (one.file, one.line, one.rule, one.says))

@@ -1,0 +1,118 @@
+"""Which files are looked at, in which sets: named ones, folders, a repository's role files, the packaged roles."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+
+from trued.agents.roles.lint import linted, role_files
+from trued.agents.roles.other_tools import Form
+from trued.agents.roles.places import form_of, packaged_files
+from trued.errors import BadInput
+from trued.workflows.pipeline.lint.findings import Found
+from trued.workflows.pipeline.lint.pages import Page
+from trued.workflows.pipeline.lint.rules import judged
+from trued.workflows.pipeline.lint.sets import Set, files_in, page_of
+
+BESIDE = {  # what belongs to a pipeline and lies beside the agents of that tool
+    "github": (".github/prompts/*.prompt.md", ".github/dispatch-patterns.md"),
+    "claude": (".claude/commands/*.prompt.md", ".claude/dispatch-patterns.md"),
+    "opencode": (".opencode/command/*.prompt.md", ".opencode/dispatch-patterns.md"),
+}
+
+
+class Kind(StrEnum):
+    """What a set of files is taken for."""
+
+    AUTO = "auto"
+    FILES = "files"  # fields alone
+    ROLES = "roles"  # every agent keeps the convention
+    PIPELINE = "pipeline"  # and is one of a pipeline
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    path: Path
+    shown: str
+    form: Form | None = None
+    is_role: bool = True  # it is read as a role somewhere: its fields must mean something
+    is_ours: bool = False  # it keeps our convention, whatever it looks like
+
+
+@dataclass
+class Look:
+    """What came of it."""
+
+    found: list[Found] = field(default_factory=list)
+    files: int = 0
+    unjudged: int = 0  # agents that keep no convention, of which fields alone were read
+    pipelines: int = 0
+
+
+def named(paths: Iterable[Path]) -> Iterator[list[File]]:
+    """Files that are named stand together; a folder is a set of its own."""
+    alone = []
+    for path in paths:
+        if path.is_dir():
+            yield [_in_folder(one, str(path / one.relative_to(path))) for one in files_in(path)]
+        else:
+            alone.append(File(path, str(path), form_of(path), is_ours=form_of(path) is None))
+    if alone:
+        yield alone
+
+
+def repository(top: Path) -> Iterator[list[File]]:
+    """Our own role files, then each other tool's."""
+    sets: dict[str, list[File]] = {}
+    for path, form in role_files(top):
+        shown = str(path.relative_to(top))
+        sets.setdefault(form.name if form else "", []).append(File(path, shown, form, is_ours=form is None))
+    for name, files in sets.items():
+        for pattern in BESIDE.get(name, ()):
+            files += [File(one, str(one.relative_to(top)), is_role=False) for one in sorted(top.glob(pattern))]
+        yield files
+
+
+def packaged() -> Iterator[list[File]]:
+    files = packaged_files()
+    yield [File(path, f"{path.parent.name}/{path.name}", is_ours=True) for path in files]
+
+
+def looked(sets: Iterable[Sequence[File]], kind: Kind = Kind.AUTO) -> Look:
+    look = Look()
+    for files in sets:
+        pages = [page for file in files if (page := _page(file, look))]
+        look.files += sum(page.kind != "other" for page in pages)
+        if kind is Kind.FILES:
+            continue
+        strict = frozenset(file.shown for file in files if file.is_ours or kind is not Kind.AUTO)
+        one = Set(tuple(pages), strict, forced=kind is Kind.PIPELINE, plain=kind is Kind.ROLES)
+        look.found += judged(one)
+        look.unjudged += len(one.agents) - len(one.conventional)
+        look.pipelines += one.is_pipeline
+    look.found.sort(key=lambda found: (found.file, found.line, found.rule))
+    return look
+
+
+def _in_folder(path: Path, shown: str) -> File:
+    form = form_of(path)
+    ours = path.parent.name == "roles" and path.parent.parent.name == ".trued"
+    return File(path, shown, form, is_role=form is not None or ours, is_ours=ours)
+
+
+def _page(file: File, look: Look) -> Page | None:
+    try:
+        page = page_of(file.path, file.shown)
+    except BadInput as error:
+        then = f" ({error.then})" if error.then else ""
+        look.found.append(Found(*_place(error.where or file.shown), "ROLE-1", f"{error.what}{then}"))
+        return None
+    if file.is_role and page.kind in ("agent", "orchestrator", "other"):
+        for one in linted(file.path, file.form, shown=file.shown):
+            look.found.append(Found(*_place(one.where), "ROLE-1" if one.wrong else "ROLE-2", one.says, one.wrong))
+    return page
+
+
+def _place(where: str) -> tuple[str, int]:
+    file, _, line = where.rpartition(":")
+    return (file, int(line)) if file and line.isdigit() else (where, 1)

@@ -1,0 +1,169 @@
+"""Files that stand together: which of them are agents, and whether they make a pipeline."""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from trued.agents.roles.front_matter import lenient
+from trued.agents.roles.other_tools import KNOWN, role_name
+from trued.agents.roles.places import stem_of
+from trued.errors import BadInput
+from trued.support.located import read_text
+from trued.workflows.pipeline.decision_tables import CRITICS, RESEARCH, REVIEWERS, VERIFIERS
+from trued.workflows.pipeline.lint.pages import Page, Piece, normal, pieces_of
+
+SECTIONS = (
+    *("role", "prohibitions", "inputs", "outputs", "operating rules", "workflow", "completion contract"),
+    "anti-drift anchor",
+)
+KEEPS = 5  # of these eight: role, inputs and workflow are sections of many another convention
+SEVERAL = 3  # agents of the pipeline's clusters: fewer may be called so by chance
+FOCUSES = tuple(name.removeprefix("researcher-") for name in RESEARCH)
+ALONE = ("researcher", "spec", "designer", "planner", "implementer", "documentation-writer")
+CLUSTERED = (*CRITICS, *VERIFIERS, *REVIEWERS)
+NAMES = (*ALONE, *CLUSTERED)
+ORCHESTRATOR, PATTERNS = "orchestrator", "dispatch-patterns"
+NO_AGENTS = ("readme", "agents", "claude", "skill", "changelog", "contributing", "license")
+LONGEST = 400_000  # characters of a file: no agent reads more
+MOST = 2000  # files in one folder
+PASSED_OVER = frozenset((".git", "node_modules", ".venv", "venv", "__pycache__"))
+
+
+@dataclass(frozen=True)
+class Set:
+    """Pages that are judged together."""
+
+    pages: tuple[Page, ...]
+    strict: frozenset[str] = frozenset()  # files that keep the convention, whatever they look like
+    forced: bool = False  # somebody said that this is a pipeline
+    plain: bool = False  # somebody said that it is none
+
+    @cached_property
+    def is_pipeline(self) -> bool:
+        """Three of the agents that only the pipeline has are here, or are spoken of by who leads. Any folder may have a
+        planner, and many have some orchestrator."""
+        if self.forced or self.plain:
+            return self.forced
+        leading = [page for page in self.pages if page.kind in ("orchestrator", "patterns", "prompt")]
+        spoken = "\n".join(piece.text.lower() for page in leading for piece in page.pieces)
+        here = {page.name for page in self.agents}
+        return sum(name in here or name in spoken for name in CLUSTERED) >= SEVERAL
+
+    @cached_property
+    def agents(self) -> tuple[Page, ...]:
+        return tuple(page for page in self.pages if page.is_agent)
+
+    @cached_property
+    def members(self) -> tuple[Page, ...]:
+        """The agents of the pipeline, its orchestrator aside: by the pipeline's names, or named by who leads it."""
+        if not self.is_pipeline:
+            return ()
+        led = self._led
+        return tuple(
+            page for page in self.agents if page.kind == "agent" and (self.forced or page.name in (*NAMES, *led))
+        )
+
+    @cached_property
+    def conventional(self) -> tuple[Page, ...]:
+        """The agents that TS-15 and TS-16 hold for."""
+        members = {page.shown for page in self.members}
+        return tuple(
+            page
+            for page in self.agents
+            if page.shown in self.strict or page.shown in members or keeps(page) or page in self.leading(ORCHESTRATOR)
+        )
+
+    def leading(self, kind: str) -> Iterator[Page]:
+        """Of a pipeline: its orchestrator, its patterns, its prompts."""
+        return (page for page in self.pages if self.is_pipeline and page.kind == kind and not page.is_deprecated)
+
+    def named(self, *names: str) -> Iterator[Page]:
+        return (page for page in self.members if page.name in names)
+
+    @cached_property
+    def _led(self) -> frozenset[str]:
+        spoken = (
+            piece.text for page in self.pages if page.kind in ("orchestrator", "patterns") for piece in page.pieces
+        )
+        codes = (code for text in spoken for code in text.split("`")[1::2])
+        return frozenset(codes) & {page.name for page in self.pages}
+
+
+def keeps(page: Page) -> bool:
+    """Whether its sections are the convention's, more or less."""
+    return len({one.words for one in page.sections} & set(SECTIONS)) >= KEEPS
+
+
+def page_of(path: Path, shown: str = "") -> Page:
+    """One file, read."""
+    shown = shown or str(path)
+    return page(path, shown, read_text(path, shown))
+
+
+def page(path: Path, shown: str, text: str) -> Page:
+    """A file of this name with this text."""
+    if len(text) > LONGEST:
+        if path.name.endswith((".agent.md", ".prompt.md")):
+            raise BadInput(f"{len(text)} characters are no agent file", f"{shown}:1", f"keep it below {LONGEST}")
+        return Page(shown, stem_of(path), "other", None, ())
+    try:
+        matter = lenient(text, shown, KNOWN)
+    except BadInput:  # fields that cannot be read: ROLE-1 says so
+        matter = None
+    body, first = (matter.body, matter.line) if matter else (text.removeprefix("\ufeff"), 1)
+    fields = matter.fields.value if matter else None
+    bare = Page(shown, _name(path, fields), "other", fields, _given_back(pieces_of(body, first)))
+    return replace(bare, kind=_kind(path, bare))
+
+
+def files_in(folder: Path) -> list[Path]:
+    """All Markdown files below a folder, those of installed packages aside."""
+    found = list[Path]()
+    for place, below, names in os.walk(folder):  # what cannot be looked into holds nothing for us
+        below[:] = [one for one in below if one not in PASSED_OVER]
+        found += [path for path in (Path(place, name) for name in names if name.endswith(".md")) if _is_file(path)]
+    if len(found) > MOST:
+        raise BadInput(f"{folder} holds {len(found)} Markdown files", then=f"name a folder with at most {MOST}")
+    return sorted(found)
+
+
+def _is_file(path: Path) -> bool:
+    with suppress(OSError):
+        return path.is_file()
+    return False
+
+
+def _given_back(pieces: tuple[Piece, ...]) -> tuple[Piece, ...]:
+    """Sections that a code block at the end has taken in: fences in fences close each other, and nobody sees it."""
+    if not pieces or pieces[-1].kind != "code" or pieces[-1].inner:
+        return pieces
+    *before, last = pieces
+    there = {normal(piece.flat) for piece in before if piece.kind == "heading"}
+    taken = pieces_of(last.text, last.line)
+    if not any(piece.kind == "heading" and normal(piece.flat) in {*SECTIONS} - there for piece in taken):
+        return pieces
+    return (*before, Piece("open", last.line - 1, ""), *taken)
+
+
+def _name(path: Path, fields: dict[str, object] | None) -> str:
+    stem = stem_of(path).removesuffix(".prompt")
+    said = fields.get("name") if fields and not path.name.endswith((".agent.md", ".prompt.md")) else None
+    return role_name(said) if isinstance(said, str) and said.strip() else stem
+
+
+def _kind(path: Path, page: Page) -> str:
+    stem = stem_of(path).lower()
+    if path.name.endswith(".prompt.md"):
+        return "prompt"
+    if stem == PATTERNS:
+        return "patterns"
+    if path.name.endswith((".agent.md", ".chatmode.md")):
+        return "orchestrator" if page.name == ORCHESTRATOR else "agent"
+    if stem in NO_AGENTS or path.name.endswith(".instructions.md"):
+        return "other"
+    if keeps(page) or (page.fields and {"description", "tools"} & page.fields.keys()):
+        return "orchestrator" if page.name == ORCHESTRATOR else "agent"
+    return "agent" if normal(stem).endswith("aggregator") else "other"

@@ -1,0 +1,38 @@
+"""The steps of an orchestrator: sections whose heading begins with the step's number."""
+
+from collections.abc import Iterator
+from itertools import chain
+
+from trued.workflows.pipeline.lint.pages import Page, Piece, Section
+
+CLUSTERS = {  # a step's decision may stand under the cluster's own name
+    "3b": ("ct cluster", "ct decision", "critique decision"),
+    "6": ("v cluster", "v decision", "verification decision"),
+    "7": ("r cluster", "r decision", "review decision"),
+}
+
+
+def step_sections(page: Page, step: str) -> list[Section]:
+    """Those of the step: `6` is also 6.1 and 6.2. What is numbered goes first."""
+    own = [one for one in page.sections if one.number == step or one.number.startswith(f"{step}.")]
+    return own + [
+        one
+        for one in page.sections
+        if one not in own and any(f" {words} " in f" {one.words} " for words in CLUSTERS.get(step, ()))
+    ]
+
+
+def in_step(page: Page, step: str) -> Iterator[Piece]:
+    """All that is said in a step, each piece once."""
+    pieces = chain.from_iterable(section.pieces for section in step_sections(page, step))
+    return iter({(piece.line, piece.text): piece for piece in pieces if not piece.is_sample}.values())
+
+
+def steps_by_line(page: Page) -> dict[int, str]:
+    """Line → the step that it belongs to; of two the first."""
+    return {
+        line: step
+        for step in reversed(CLUSTERS)
+        for piece in in_step(page, step)
+        for line in range(piece.line, piece.line_at(len(piece.text)) + 1)
+    }

@@ -1,0 +1,173 @@
+"""Decision tables, read as a person would follow them: row by row, the first that fits."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from trued.workflows.pipeline.decision_tables import (
+    CHECKERS,
+    CRITICS,
+    GATE,
+    KNOWLEDGE,
+    OTHERS,
+    REVIEWERS,
+    SECURITY,
+    VERIFIERS,
+    Concern,
+    Flaw,
+)
+from trued.workflows.pipeline.lint.pages import Piece, normal
+
+DONE, REVISE, ERROR, MISSING = "DONE", "NEEDS_REVISION", "ERROR", "missing"
+Case: TypeAlias = Mapping[str, str]  # what each agent says, in one word: a status, or the severity that goes with DONE
+
+SCALES = ([str(one) for one in Concern], [str(one) for one in Flaw])
+WORD = re.compile(rf"\b(DONE|NEEDS_REVISION|ERROR|missing|{'|'.join(word for scale in SCALES for word in scale)})\b")
+WORSE = re.compile(r"\b(\w+) or (?:worse|above|higher)\b")
+RESULT = re.compile(r"[`*_\s]*(DONE|NEEDS_REVISION|ERROR)[`*_\s.]*")
+PROCEED = re.compile(r"\b(?:proceed|go(?:es)?\s+on)\b", re.I)
+MANY = re.compile(r"\bat\s+least\s+(\d+|two|three)\b|\b(\d+|two|three)\s+or\s+more\b|\b(\d+)\+", re.I)
+ALWAYS = re.compile(
+    r"\b(?:otherwise|else|remaining|everything\s+else)\b|\ball\b[^|]*\b(?:DONE|Medium|Low|Minor)\b", re.I
+)
+NUMBERS = {"two": 2, "three": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A case in which no reading is open, and what must come of it, by a rule."""
+
+    rule: str
+    said: str
+    case: Case
+    wanted: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    line: int
+    fits: Callable[[Case], bool]
+    result: str
+
+
+def _all(names: Sequence[str], **other: str) -> dict[str, str]:
+    return dict.fromkeys(names, DONE) | {name.replace("_", "-"): word for name, word in other.items()}
+
+
+CRITIQUE = (
+    Probe("TS-6.2", "a critic finds something High", _all(CRITICS, ct_security="High"), REVISE),
+    Probe("TS-6.2", "a critic finds something Critical", _all(CRITICS, ct_strategy="Critical"), REVISE),
+    Probe("TS-6.2", "nothing is graver than Medium", _all(CRITICS, ct_security="Medium"), DONE),
+    Probe("TS-6.3", "three critics are missing", _all(CRITICS) | dict.fromkeys(CRITICS[1:], MISSING), ERROR),
+)
+VERIFICATION = (
+    Probe("TS-7.1", "all are DONE", _all(VERIFIERS), DONE),
+    Probe("TS-7.1", f"{GATE} is ERROR", _all(VERIFIERS) | {GATE: ERROR}, ERROR),
+    *(Probe("TS-7.1", f"{one} is NEEDS_REVISION", _all(VERIFIERS) | {one: REVISE}, REVISE) for one in CHECKERS),
+    Probe("TS-7.1", "two of the others are ERROR", _all(VERIFIERS) | dict.fromkeys(CHECKERS[:2], ERROR), ERROR),
+)
+REVIEW = (
+    Probe("TS-8.1", f"{SECURITY} finds a Blocker", _all(REVIEWERS) | {SECURITY: "Blocker"}, ERROR),
+    Probe("TS-8.2", f"{SECURITY} is missing", _all(REVIEWERS) | {SECURITY: MISSING}, ERROR),
+    Probe("TS-8.3", f"{KNOWLEDGE} is missing", _all(REVIEWERS) | {KNOWLEDGE: MISSING}, DONE),
+    Probe("TS-8.3", f"{KNOWLEDGE} finds something Major", _all(REVIEWERS) | {KNOWLEDGE: "Major"}, DONE),
+    Probe("TS-8.4", f"{' and '.join(OTHERS)} are missing", _all(REVIEWERS) | dict.fromkeys(OTHERS, MISSING), ERROR),
+)
+
+
+def followed(pieces: Sequence[Piece], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]] | None:
+    """Where the table leads elsewhere: line, rule and words. None where there is no table that can be followed."""
+    names = tuple(probes[0].case)
+    tables = [(line, rows) for line, rows in _tables(pieces, names) if rows]
+    return _led(*tables[0], probes) if tables else None
+
+
+def _led(line: int, rows: Sequence[Row], probes: Sequence[Probe]) -> Iterator[tuple[int, str, str]]:
+    for probe in probes:
+        fitting = next((row for row in rows if row.fits(probe.case)), None)
+        if fitting is None:
+            yield line, probe.rule, f"no row of the table says what comes of it when {probe.said}"
+        elif fitting.result != probe.wanted:
+            yield fitting.line, probe.rule, f"when {probe.said} the result is {probe.wanted}, not {fitting.result}"
+
+
+def _tables(pieces: Sequence[Piece], names: Sequence[str]) -> Iterator[tuple[int, list[Row]]]:
+    for number, piece in enumerate(pieces):
+        if piece.kind != "header":
+            continue
+        rows = []
+        for one in pieces[number + 1 :]:
+            if one.kind != "row":
+                break
+            rows.append(one)
+        titles = [normal(cell) for cell in piece.cells]
+        if all(name in titles for name in names):
+            yield piece.line, _by_column(titles, rows, names)
+        elif any(name in row.text.lower() for row in rows for name in names):
+            yield piece.line, _by_words(rows, names)
+
+
+def _by_column(titles: Sequence[str], rows: Sequence[Piece], names: Sequence[str]) -> list[Row]:
+    """A column an agent. A row that speaks of several at once stands before the others: it is about what they share."""
+    found: list[Row] = []
+    for row in rows:
+        condition, _, last = row.cells[-1].rpartition("→")
+        result = _result(last)
+        if not result:
+            continue
+        if MANY.search(row.text):
+            found.insert(0, Row(row.line, _counted(condition, names), result))
+            continue
+        cells = dict(zip(titles, row.cells, strict=False))
+        found.append(Row(row.line, partial(_all_meet, {name: cells[name] for name in names}), result))
+    return found
+
+
+def _by_words(rows: Sequence[Piece], names: Sequence[str]) -> list[Row]:
+    """A condition in words, and a cell with the result; nothing where a row cannot be understood."""
+    found: list[Row] = []
+    for row in rows:
+        at = next((n for n, cell in enumerate(row.cells) if n and RESULT.fullmatch(cell)), 0)
+        condition = " ".join(row.cells[:at])
+        if not at or not (WORD.search(condition) or ALWAYS.search(condition)):
+            return []
+        fits = _always if ALWAYS.search(condition) else _counted(condition, names)
+        found.append(Row(row.line, fits, _result(row.cells[at])))
+    return found
+
+
+def _always(case: Case) -> bool:
+    return True
+
+
+def _counted(condition: str, cluster: Sequence[str]) -> Callable[[Case], bool]:
+    named = [name for name in cluster if name in condition.lower()]
+    names = named or [name for name in cluster if name not in (GATE, KNOWLEDGE)]
+    words = set(WORD.findall(condition))
+    for word in WORSE.findall(condition):
+        words |= {one for scale in SCALES if word in scale for one in scale[scale.index(word) :]}
+    many = MANY.search(condition)
+    least = _number(next(group for group in many.groups() if group)) if many else 1
+    return lambda case: sum(case[name] in words for name in names) >= least
+
+
+def _number(word: str) -> int:
+    return NUMBERS.get(word.lower()) or int(word)
+
+
+def _result(cell: str) -> str:
+    found = RESULT.fullmatch(cell)
+    return found[1] if found else DONE if PROCEED.search(cell) else ""
+
+
+def _all_meet(cells: Mapping[str, str], case: Case) -> bool:
+    return all(_meets(cell, case[name]) for name, cell in cells.items())
+
+
+def _meets(cell: str, status: str) -> bool:
+    words = WORD.findall(cell)
+    if not words:
+        return True  # any, *, —
+    return (status not in words) if re.search(r"\bnot\b|≠|!=", cell, re.I) else status in words

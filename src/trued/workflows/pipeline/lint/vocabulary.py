@@ -1,0 +1,104 @@
+"""What a piece of text says: paths, names, statuses, and whether it says them of something that is not."""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from trued.workflows.pipeline.lint.pages import Page, Piece
+
+# files that agents once combined others' work into, and the agents that wrote them
+COMBINED = ("analysis.md", "design_critical_review.md", "verifier.md", "review.md")
+NAMED_AGGREGATOR = re.compile(r"\b(?:ct|v|r)[\s_\u2010\u2011-]aggregators?\b", re.I)
+AGGREGATOR = re.compile(r"\b(?:(?:ct|v|r)[\s_\u2010\u2011-])?aggregators?\b", re.I)
+SYNTHESIS = re.compile(r"\bmode\s+2\b|\bsynthesi[sz]\w*", re.I)
+FOLDERS = ("research", "ct-review", "verification", "review", "memory", "tasks")
+
+ENDING = re.compile(r"\.md\b")
+PATH = re.compile(r"(?:[\w./*~$-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,200}\})*\Z")  # what stands before the ending
+LENGTH = 300  # of a path
+REACH = 400  # characters that a clause may have before the word that it is about
+PLACE = re.compile(r"[<{*$]")
+GONE = re.compile(r"\b(?:removed|former(?:ly)?|replac(?:es|ing)|instead\s+of)\b", re.I)
+NO = re.compile(r"\b(?:no|not|never|nor|neither|without|none|nobody|nothing|cannot|isn't|aren't|don't|doesn't)\b", re.I)
+CLAUSE = re.compile(r"[.,;:!?|](?:\s|$)|\s[—–]\s|\n\s*\n")
+AFTER = re.compile(
+    r"[`*\"'\s]*(?:\w+\s+)?(?:is|are|was|were|may|must|can|does|do|has|have)?\s*\b(?:not|never|no)\b", re.I
+)
+
+MEMORY_FILE = re.compile(r"memory/(?:[\w-]|<[^<>\n]{0,40}>|\{[^{}\s]{0,40}\}|\*)+\.mem\.md")
+OWN_MEMORY = re.compile(
+    r"\.mem\.md|\bisolated\s+memor(?:y|ies)|\bown\s+memor(?:y|ies)|\bmemory\s+of\s+(?:your|its)\s+own", re.I
+)
+SHARED_MEMORY = re.compile(r"(?<![\w/.-])memory\.md\b|\bshared\s+memory\b", re.I)
+
+
+def has(piece: Piece, *patterns: str) -> bool:
+    """All of these are said in it; small and capital letters are the same."""
+    return all(re.search(pattern, piece.text, re.I) for pattern in patterns)
+
+
+def said(pieces: Iterable[Piece], *patterns: str) -> Piece | None:
+    """The first piece that says all of this. What merely shows a file's content says nothing."""
+    return next((piece for piece in pieces if not piece.is_sample and has(piece, *patterns)), None)
+
+
+def paths(pieces: Iterable[Piece]) -> Iterator[tuple[str, int]]:
+    """Every Markdown file that is named, with its line; braces written out."""
+    for piece in pieces:
+        if ".md" not in piece.text:
+            continue
+        text = piece.text.replace("\\_", "_")
+        after = 0
+        for found in ENDING.finditer(text):
+            before = PATH.search(text, max(after, found.start() - LENGTH), found.start())
+            path, after = f"{before[0] if before else ''}.md", found.end()
+            if not path.startswith("//"):  # the end of an address
+                yield from ((one, piece.line_at(found.start())) for one in _written_out(path))
+
+
+def is_combined(path: str) -> bool:
+    """It is one of the pipeline's removed files: named bare, or in a feature's folder; `src/review.md` is not."""
+    *folders, name = path.removeprefix("./").split("/")
+    if name not in COMBINED:
+        return False
+    if folders[:2] == ["docs", "feature"]:
+        return True
+    return all(PLACE.search(folder) or folder in (*FOLDERS, "..") for folder in folders)
+
+
+def covers(path: str, wanted: str) -> bool:
+    """`research/*.md` and `research/<focus>.md` name `research/impact.md`, too; folders before it do not matter."""
+    parts, want = path.split("/"), wanted.split("/")
+    tail = parts[-len(want) :]
+    return len(tail) == len(want) and all(map(_fits, tail, want))
+
+
+def is_denied(text: str, start: int, end: int) -> bool:
+    """Whether these words are said of something that is not: "there is no …", "… is not yours to give"."""
+    before = CLAUSE.split(text[max(0, start - REACH) : start])[-1]
+    return bool(NO.search(before) or GONE.search(before) or AFTER.match(text, end))
+
+
+def is_notice(piece: Piece) -> bool:
+    """It says that something is not used any more, and asks for nothing."""
+    return re.match(r"[\W_]*deprecat(?:ed|ion)\b", piece.text, re.I) is not None
+
+
+def active(page: Page) -> Iterator[Piece]:
+    """What a page says, notices aside."""
+    return (piece for piece in page.pieces if not is_notice(piece))
+
+
+def _fits(pattern: str, name: str) -> bool:
+    parts = re.split(r"(\*+|<[^<>]*>)", pattern)
+    return (
+        re.fullmatch("".join(".+" if part[:1] in ("*", "<") else re.escape(part) for part in parts), name) is not None
+    )
+
+
+def _written_out(path: str) -> Iterator[str]:
+    found = re.search(r"\{([^{}]*,[^{}]*)\}", path)
+    if not found:
+        yield path.replace("{", "<").replace("}", ">")
+        return
+    for part in found[1].split(","):
+        yield from _written_out(path[: found.start()] + part + path[found.end() :])

@@ -1,0 +1,219 @@
+"""Isolated memories: what each agent leaves in a few lines, and the one file that they are merged into."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator
+
+from trued.model import Status, Value
+from trued.support.plurals import counted
+from trued.support.redaction import plain
+
+FOLDER, SHARED = "memory", "memory.md"
+MOST_LINES = 30  # of one agent's memory
+FINDINGS = 5  # key findings of one agent; all of them are in its artifact
+DECISIONS = 5
+ARTIFACTS = 8  # named in one agent's memory; the index has the others
+INDEXED = 40  # of one agent: documents are few, and for what is more there is the diff
+LINE = 200  # characters of a finding or a decision: it points, the artifact tells
+RECENT_DECISIONS = 20
+RECENT_UPDATES = 12  # three clusters of four
+MISSING = "missing"
+
+# The order of the flow; whoever is not in it comes after, by name: implementers and writers by their tasks.
+ORDER = (
+    *("researcher-architecture", "researcher-impact", "researcher-dependencies", "researcher-patterns"),
+    *("spec", "designer"),
+    *("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"),
+    "planner",
+    *("v-build", "v-tests", "v-tasks", "v-feature"),
+    *("r-quality", "r-security", "r-testing", "r-knowledge"),
+)
+
+_MARKUP = re.compile(r"([\\\[\]<>])")  # links, images and HTML; the rest of a line can only be bold or code
+_BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")  # at its start: heading, quotation, point, fence, rule
+
+
+def _flat(words: object) -> str:
+    """Somebody's words on one line of a bounded length, with nothing in it that steers or hides."""
+    line = " ".join(plain(str(words)[: 20 * LINE]).split())
+    return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
+
+
+def _inert(words: str) -> str:
+    """Such a line in Markdown: it is a line of its list and nothing else."""
+    quiet = _MARKUP.sub(r"\\\1", _flat(words))
+    starts = _BLOCK.match(quiet)
+    return f"{starts[1] or ''}\\{quiet[len(starts[1] or '') :]}" if starts else quiet
+
+
+def _few(most: int) -> Any:
+    def kept(said: Any) -> Any:
+        lines = map(_flat, (said,) if isinstance(said, str) else said or ())
+        return tuple(line for line in lines if line)[:most]
+
+    return BeforeValidator(kept)
+
+
+def _name(words: Any) -> str:
+    """Of an agent, and so of a file: a task's name may be anything."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(words))).strip(".-")[:80] or "nobody"
+
+
+def _path(words: object) -> str:
+    return " ".join(plain(str(words)).replace("`", "'").split())[:LINE]
+
+
+def _paths(said: Any) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(filter(None, map(_path, said or ()))))
+
+
+def _status(said: Any) -> Any:
+    return said if said in list(Status) else Status.ERROR
+
+
+class Memory(Value):
+    """What an agent leaves besides its artifact, as the engine takes it from its reply. Whatever was said, it fits."""
+
+    agent: Annotated[str, BeforeValidator(_name)]  # the instance: its role, and its focus or task
+    role: Annotated[str, BeforeValidator(_name)]
+    status: Annotated[Status, BeforeValidator(_status)]
+    findings: Annotated[tuple[str, ...], _few(FINDINGS)] = ()
+    severity: Annotated[str, BeforeValidator(_flat)] = ""  # the highest, in the agent's own scale
+    decisions: Annotated[tuple[str, ...], _few(DECISIONS)] = ()
+    artifacts: Annotated[tuple[str, ...], BeforeValidator(_paths)] = ()
+
+    @property
+    def file(self) -> str:
+        return file_of(self.agent)
+
+    def render(self) -> str:
+        """Only lines of lists are anybody's words: neither a heading nor the lines above the first one can be."""
+        named, more = self.artifacts[:ARTIFACTS], len(self.artifacts) - ARTIFACTS
+        artifacts = [*(f"`{path}`" for path in named), *([f"{more} more, in {SHARED}"] if more > 0 else [])]
+        lines = [
+            f"# {self.agent}",
+            "",
+            f"Role: {self.role}",
+            f"Status: {self.status}",
+            f"Highest severity: {_inert(self.severity) or 'none'}",
+            *_section("Key findings", map(_inert, self.findings[:FINDINGS])),
+            *_section("Decisions", map(_inert, self.decisions[:DECISIONS])),
+            *_section("Artifacts", iter(artifacts)),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def file_of(agent: str) -> str:
+    """Where an agent's memory is, in the feature's folder."""
+    return f"{FOLDER}/{_name(agent)}.mem.md"
+
+
+class Kept(Value):
+    """One line of the shared memory, and whose word it is."""
+
+    by: str
+    text: str
+
+
+class Update(Value):
+    agent: str
+    status: str  # or missing
+    severity: str = ""
+    findings: tuple[str, ...] = ()
+
+
+class Shared(Value):
+    """`memory.md`: where everything is, what was decided and what is new. The engine alone writes it."""
+
+    slug: str = ""
+    artifacts: tuple[Kept, ...] = ()
+    decisions: tuple[Kept, ...] = ()
+    updates: tuple[Update, ...] = ()
+    older_decisions: int = 0  # that left this file; everybody's memory keeps its own
+    older_updates: int = 0
+
+    def render(self) -> str:
+        title = f"# Memory of {_inert(self.slug)}" if self.slug else "# Memory"
+        index = (f"`{one.text}`: {one.by}" for one in self.artifacts)
+        decided = (f"{one.by}: {_inert(one.text)}" for one in self.decisions)
+        lines = [
+            title,
+            "",
+            "Written by the engine alone, from what the agents said. What they found in full is in the artifacts.",
+            *_section("Artifact index", index),
+            *_section("Recent decisions", decided, _older(self.older_decisions)),
+            "",
+            "## Recent updates",
+            *filter(None, [_older(self.older_updates)]),
+            *(line for one in self.updates for line in _updated(one)),
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def _section(title: str, points: Iterator[str], note: str = "") -> list[str]:
+    lines = [*([note] if note else []), *(f"- {point}" for point in points)]
+    return ["", f"## {title}", *lines] if lines else ["", f"## {title}", "- none"]
+
+
+def _older(number: int) -> str:
+    return f"{number} older: `{FOLDER}/*.mem.md`" if number else ""
+
+
+def _updated(one: Update) -> Iterator[str]:
+    severity = f", {_inert(one.severity)}" if one.severity else ""
+    yield f"### {one.agent}: {one.status}{severity}"
+    yield from (f"- {_inert(finding)}" for finding in one.findings)
+
+
+# -- merging -----------------------------------------------------------------------------------------------------------
+
+
+def merged(
+    shared: Shared, memories: Mapping[str, Memory | None], left: Mapping[str, Sequence[str]] | None = None
+) -> Shared:
+    """With these memories, one after another in the order of the flow, whoever finished first. Nothing is weighed:
+    what contradicts each other stands side by side. None is an agent without a memory; what it `left` is still
+    there to be read."""
+    for name in sorted(memories, key=_place):
+        shared = _with(shared, name, memories[name], (left or {}).get(name, ()))
+    return shared
+
+
+def _place(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
+    """T2 comes before T10, and an implementer's T2 beside a writer's."""
+    known = ORDER.index(agent) if agent in ORDER else len(ORDER)
+    task = re.sub(r"^(implementer|documentation-writer)-", "", agent)
+    parts = re.split(r"([0-9]+)", task)
+    return known, [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts], agent
+
+
+def _with(shared: Shared, name: str, memory: Memory | None, left: Sequence[str]) -> Shared:
+    by = memory.agent if memory else _name(name)
+    if memory:
+        update = Update(agent=by, status=memory.status, severity=memory.severity, findings=memory.findings[:FINDINGS])
+    else:
+        update = Update(agent=by, status=MISSING, findings=("no reply, and so no memory",))
+    said = [Kept(by=by, text=text) for text in (memory.decisions if memory else ())]
+    updates, decisions = (*shared.updates, update), (*shared.decisions, *said)
+    paths = {one.text: one for one in shared.artifacts}  # a path keeps its place; whoever wrote it last is named
+    for path in _brief(memory.artifacts if memory else _paths(left), by):
+        paths[path] = Kept(by=by, text=path)
+    return shared.model_copy(
+        update={
+            "artifacts": tuple(paths.values()),
+            "decisions": decisions[-RECENT_DECISIONS:],
+            "updates": updates[-RECENT_UPDATES:],
+            "older_decisions": shared.older_decisions + max(0, len(decisions) - RECENT_DECISIONS),
+            "older_updates": shared.older_updates + max(0, len(updates) - RECENT_UPDATES),
+        }
+    )
+
+
+def _brief(paths: Sequence[str], by: str) -> Sequence[str]:
+    return (
+        paths
+        if len(paths) <= INDEXED
+        else (*paths[:INDEXED], f"… {counted(len(paths) - INDEXED, 'file')} more of {by}")
+    )

@@ -1,0 +1,86 @@
+"""A plan's tasks by what they depend on: who can work at the same time, and what is wrong with such a plan."""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias
+
+from pydantic import Field
+
+from trued.model import Finding, Task, Value
+
+KINDS = ("implementation", "documentation")
+Kind: TypeAlias = Literal["implementation", "documentation"]
+# A task's id is part of names of files, agents and branches: no dot or dash at its end, no two dots, no `.lock`.
+NAMED = re.compile(r"(?!.*(?:\.\.|\.lock$))[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,30}[A-Za-z0-9_])?", re.IGNORECASE)
+MOST = 200  # tasks: a plan of more is no plan for one feature
+TITLE, SHOWN = 80, 60
+WHOLE = ("goal", "plan")  # names of the whole request: what a user says of that is not said of one task
+
+
+class Work(Value):
+    """One task of a plan, as its planner gives it."""
+
+    id: str = Field(description="short, like T01; letters, digits, - and _")
+    title: str
+    brief: str = Field(default="", description="what is to be done, and how one sees that it is done")
+    kind: Kind = "implementation"
+    depends_on: tuple[str, ...] = Field(default=(), description="ids of tasks whose results it needs")
+    files: tuple[str, ...] = Field(default=(), description="files that it will change")
+    tests: str = Field(default="", description="the command whose tests will show it")
+    criteria: tuple[str, ...] = Field(default=(), description="ids of the acceptance criteria that it serves")
+
+    @property
+    def task(self) -> Task:
+        shown = [f"It is shown by: {self.tests}"] if self.tests else []
+        words = "\n\n".join([self.brief or self.title, *shown])
+        return Task(id=self.id, title=" ".join(self.title.split())[:TITLE], brief=words, files=self.files)
+
+
+def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
+    """Tasks whose needs are met by earlier waves, each wave in the order of the plan. What is not among them counts
+    as done already; tasks in a circle are in no wave (`wrong_with` names them)."""
+    left, found = list(works), list[tuple[Work, ...]]()
+    while left:
+        open_ids = {one.id for one in left}
+        wave = tuple(one for one in left if not open_ids & {*one.depends_on})
+        if not wave:
+            break
+        found.append(wave)
+        left = [one for one in left if one not in wave]
+    return tuple(found)
+
+
+def wrong_with(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[Finding, ...]:
+    """What keeps these tasks from being a plan; nothing where they are one."""
+    return tuple(Finding(what=words, where="the plan") for words in _wrong(works, criteria))
+
+
+def _unfit(name: str) -> str:
+    if name.casefold() in WHOLE:
+        return "it means the whole request"
+    return "" if NAMED.fullmatch(name) else "letters, digits, '-', '_' and '.' between them, 32 at most"
+
+
+def _wrong(works: Sequence[Work], criteria: Collection[str]) -> Iterator[str]:
+    ids = [one.id for one in works]
+    if len(ids) > MOST:
+        yield f"{len(ids)} tasks are too many: {MOST} at most"
+        return
+    if not works:
+        yield "it has no task"
+    for name in dict.fromkeys(ids):
+        if why := _unfit(name):
+            yield f"{name[:SHOWN]!r} cannot be a task's id: {why}"
+        if sum(one.casefold() == name.casefold() for one in ids) > 1:
+            yield f"the id {name} is there twice"
+    for one in works:
+        for other in one.depends_on:
+            if other not in ids:
+                yield f"{one.id} depends on {other[:SHOWN]!r}, and there is no such task"
+        for name in one.criteria:
+            if criteria and name not in criteria:
+                yield f"{one.id} serves {name[:SHOWN]!r}, and there is no such acceptance criterion"
+    known = [one.model_copy(update={"depends_on": tuple({*one.depends_on} & {*ids})}) for one in works]
+    placed = {one.id for wave in waves(known) for one in wave}
+    if circle := [name for name in dict.fromkeys(ids) if name not in placed]:
+        yield f"these tasks wait for each other: {', '.join(circle)}"

@@ -1,0 +1,1 @@
+"""Purple, and solo."""

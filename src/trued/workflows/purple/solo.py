@@ -1,0 +1,18 @@
+"""Solo: one agent implements the whole goal, validates itself, and mends once. The baseline to compare with."""
+
+from trued import Goal, Outcome, Run
+from trued.workflows.purple.flow import Built
+
+
+async def solo(run: Run, goal: Goal) -> Outcome:
+    plan = await run.seal(await run.plan(goal, planner=""))
+    alone = run.session("solo", Built)
+    built = await alone.ask(plan)
+    verdict = await run.prove(plan, disputes=built.disputes)
+    if not verdict.holds:
+        await alone.ask(plan, gaps=verdict.gaps)
+    outcome = await run.finish(plan)
+    while await run.rejected(plan) is not None:  # by people who looked
+        await alone.ask(plan, gaps=run.open(plan.tasks[0]).gaps)
+        outcome = await run.finish(plan)
+    return outcome

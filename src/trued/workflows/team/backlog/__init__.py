@@ -1,0 +1,84 @@
+"""`backlog.md`: what a team has to do, written for people, read back with whatever they changed."""
+
+from trued.workflows.team.backlog.brief import brief_of
+from trued.workflows.team.backlog.items import (
+    ATTEMPTS,
+    Acceptance,
+    Accepted,
+    Backlog,
+    BacklogFeature,
+    BacklogTask,
+    Priority,
+    Progress,
+    State,
+    Story,
+)
+from trued.workflows.team.backlog.merge import honoured
+from trued.workflows.team.backlog.reading import NAME, parse_backlog
+from trued.workflows.team.backlog.writing import ARCHIVE, written
+
+__all__ = [
+    "ARCHIVE",
+    "ATTEMPTS",
+    "NAME",
+    "Acceptance",
+    "Accepted",
+    "Backlog",
+    "BacklogFeature",
+    "BacklogTask",
+    "Priority",
+    "Progress",
+    "State",
+    "Story",
+    "archive",
+    "brief_of",
+    "honoured",
+    "parse_backlog",
+    "put_away",
+    "render",
+    "with_archive",
+]
+
+
+LONG = 200  # tasks that a person may want to look through
+
+
+def archive(backlog: Backlog) -> str:
+    """The stories of features that were put away; empty where none was."""
+    away = [feature.whole_text for feature in backlog.features if feature.is_away]
+    return "".join(("# Backlog, archived\n", *away)) if away else ""
+
+
+def put_away(backlog: Backlog) -> Backlog:
+    """What has passed leaves the file once that is too long to read: its tasks stand in the archive from then on."""
+    left = backlog.counts[2]
+    if left <= LONG:
+        return backlog
+    features = list(backlog.features)
+    for at, feature in enumerate(features):
+        _, _, tasks, completed = feature.tally
+        if completed:
+            features[at] = feature.away
+            left -= tasks
+            if left <= LONG:
+                break
+    return backlog.model_copy(update={"features": tuple(features)})
+
+
+def with_archive(backlog: Backlog, text: str, file: str = ARCHIVE) -> Backlog:
+    """As it was before anything was put away."""
+    held = {feature.id: feature for feature in parse_backlog(text, file).features}
+    for feature in backlog.features:
+        if feature.archived and feature.id in held and not feature.stories:
+            backlog = backlog.with_part(feature.changed(stories=held[feature.id].stories))
+    return backlog
+
+
+def render(backlog: Backlog) -> str:
+    """The whole file."""
+    text = written(backlog)
+    parts = [text, *(feature.text for feature in backlog.features)]
+    return "".join(
+        part if part.endswith("\n") or at == len(parts) - 1 or not part else f"{part}\n"
+        for at, part in enumerate(parts)
+    )

@@ -1,0 +1,52 @@
+"""What an agent is told of a backlog: the feature at hand, its neighbours, and of all else how much there is."""
+
+from trued.workflows.team.backlog.items import Backlog, BacklogFeature, BacklogTask, Story
+from trued.workflows.team.backlog.writing import MARKS
+
+SHOWN = 30  # tasks of the feature at hand that are named
+WIDTH = 300  # characters of one line
+
+
+def brief_of(backlog: Backlog, name: str, folder: str = "") -> str:
+    """Where the feature or task `name` stands. Its length does not depend on how long the backlog is."""
+    feature = backlog.feature(name)
+    at = backlog.place(feature.id)
+    near = [(word, at + step) for word, step in (("before it", -1), ("after it", 1))]
+    done, failed, every, completed = backlog.tally
+    lines = [
+        f"{done} of {every} tasks are done{f', {failed} have failed' if failed else ''}; "
+        f"{completed} of {len(backlog.features)} features are completed. All of it: {folder}backlog.md",
+        *(f"{word}: {_named(backlog.features[to])}" for word, to in near if 0 <= to < len(backlog.features)),
+        f"{_named(feature)}, UAT {feature.uat}",
+        *_stories(feature, name, folder),
+    ]
+    return "\n".join(line[:WIDTH] for line in lines)
+
+
+def _named(feature: BacklogFeature) -> str:
+    done, _, every = feature.counts
+    return f"{feature.id}: {feature.name[:120]} ({feature.status}, {done} of {every} tasks done)"
+
+
+def _stories(feature: BacklogFeature, name: str, folder: str) -> list[str]:
+    """Stories in their order; where there are many tasks, those around the one at hand."""
+    rows: list[tuple[Story, BacklogTask]] = [(story, task) for story in feature.stories for task in story.tasks]
+    at = next((number for number, (_, task) in enumerate(rows) if task.id == name), None)
+    if at is None:
+        at = next((number for number, (_, task) in enumerate(rows) if task.is_open), 0)
+    start = max(0, min(at - SHOWN // 2, len(rows) - SHOWN))
+    lines: list[str] = []
+    last = ""
+    for story, task in rows[start : start + SHOWN]:
+        if story.id != last:
+            lines.append(f"- {story.id}: {story.name[:120]} ({story.done} of {len(story.tasks)} tasks done)")
+            last = story.id
+        lines.append(f"  - {MARKS[task.state]} {task.id}: {task.description[:160]}{_about(task, name)}")
+    left = len(rows) - min(len(rows), SHOWN)
+    return [*lines, *([f"- {left} more tasks of it are in {folder}backlog.md"] if left else [])]
+
+
+def _about(task: BacklogTask, name: str) -> str:
+    needs = f", needs {', '.join(task.depends_on[:5])}" if task.depends_on else ""
+    tried = f", attempt {task.attempts} of {task.limit}" if task.attempts and task.is_open else ""
+    return f"{needs}{tried}{' (this one)' if task.id == name else ''}"

@@ -1,0 +1,358 @@
+"""A person's edit of `backlog.md`, laid over whatever has happened meanwhile, and what is said to it."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, TypeVar
+
+from trued.workflows.team.backlog.items import ATTEMPTS, Acceptance, Backlog, BacklogFeature, BacklogTask, Part, Story
+from trued.workflows.team.backlog.writing import is_new
+
+P = TypeVar("P", Acceptance, BacklogTask, Story, BacklogFeature)
+Q = TypeVar("Q", Story, BacklogFeature)
+SHOWN = 60  # characters of a name in a sentence
+AMEND = "only `trued amend` changes that"
+ADDED = "added by hand"
+
+
+def honoured(
+    before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None = None
+) -> tuple[Backlog, tuple[str, ...]]:
+    """What a person changed between `before` and `after`, done to `now`; and in sentences what was honoured, and what
+    was not. `sealed`: ids of the contract's criteria; where nobody says them, all but those that a person added."""
+    if after == before:
+        return now, ()
+    if not after.features and now.features:
+        return now, ("no feature is left in the file: taken for a slip, nothing was changed",)
+    merge = _Merge(before, _unheard(before, after), now, sealed)
+    return merge.backlog(), tuple(merge.said)
+
+
+def _unheard(before: Backlog, after: Backlog) -> Backlog:
+    """Without new lines that stood there before, too: they were heard then, and have an id by now."""
+    heard = {(one.id, words) for one in before.features for words in _new_lines(one)}
+    return after.changed(
+        features=tuple(_without(one, {words for of, words in heard if of == one.id}) for one in after.features)
+    )
+
+
+def _new_lines(feature: BacklogFeature) -> Iterable[str]:
+    yield from (f"task {one.description}" for one in feature.tasks if is_new(one.id))
+    yield from (f"criterion {one.text}" for one in feature.criteria if is_new(one.id))
+
+
+def _without(feature: BacklogFeature, heard: Collection[str]) -> BacklogFeature:
+    if not heard:
+        return feature
+
+    def stays(name: str, words: str) -> bool:
+        return not (is_new(name) and words in heard)
+
+    stories = tuple(
+        story.changed(tasks=tuple(one for one in story.tasks if stays(one.id, f"task {one.description}")))
+        for story in feature.stories
+    )
+    criteria = tuple(one for one in feature.criteria if stays(one.id, f"criterion {one.text}"))
+    return feature.changed(stories=stories, criteria=criteria)
+
+
+class _Merge:
+    def __init__(self, before: Backlog, after: Backlog, now: Backlog, sealed: Collection[str] | None) -> None:
+        self.before, self.after, self.now = _Index(before), _Index(after), _Index(now)
+        self.limit = next((task.limit for task in now.tasks), ATTEMPTS)
+        self.sealed = [name for name, one in self.now.criteria.items() if not one.added] if sealed is None else sealed
+        self.said: list[str] = []
+        self.made: dict[str, int] = {}  # series → the last number given
+        self.named: dict[str, str] = {}  # what stands for a new part in the file → what does so from now on
+        self.numbers(now)
+
+    def numbers(self, now: Backlog) -> None:
+        for name in (*self.now.all, *self.before.all):
+            self._seen(name)
+        self.made["F"] = max(self.made.get("F", 0), now.given)
+        for feature in now.features:
+            for kind, last in zip("CST", feature.given, strict=True):
+                series = f"{feature.id}-{kind}"
+                self.made[series] = max(self.made.get(series, 0), last)
+
+    def _seen(self, name: str) -> None:
+        series = name.rstrip("0123456789")
+        if number := name[len(series) :]:
+            self.made[series] = max(self.made.get(series, 0), int(number))
+
+    def _next(self, series: str, part: Part | None = None) -> str:
+        self.made[series] = self.made.get(series, 0) + 1
+        own = f"{series}{self.made[series]}"
+        if part is not None:
+            self.named[f"+{getattr(part, 'id', '')}"] = f"+{own}"
+        return own
+
+    def _at_home(self, part: Q) -> Q:
+        """With its new parts in the places where the person put them."""
+        kept = tuple(one.model_copy(update={"name": self.named.get(one.name, one.name)}) for one in part.kept)
+        return part.changed(kept=kept) if kept != part.kept else part
+
+    # -- the whole -----------------------------------------------------------------------------------------------------
+
+    def backlog(self) -> Backlog:
+        known = self._in_place("features", self.now.backlog.features, self.after.backlog.features, self.before.features)
+        features = self._uncircled([self._counted(self._feature(one)) for one in known])
+        self._order()
+        last = max((int(one.id[1:]) for one in features), default=0)
+        given = self.made["F"] if self.made.get("F", 0) > last else self.now.backlog.given
+        return Backlog(features=tuple(features), given=given, kept=self.after.backlog.kept)
+
+    def _in_place(self, what: str, now: Sequence[P], after: Sequence[P], before: Mapping[str, Any]) -> list[P]:
+        """The person's parts in the person's order; what came meanwhile follows what it follows in `now`."""
+        parts = list(after)
+        there = getattr(self.after, what)
+        previous = ""
+        for one in now:
+            if one.id in there or one.id in before:
+                previous = one.id if any(part.id == one.id for part in parts) else previous
+                continue
+            at = next((number for number, part in enumerate(parts) if part.id == previous), len(parts) - 1)
+            parts.insert(at + 1, one)
+            previous = one.id
+        for one in now:
+            if one.id not in there and one.id in before:
+                self._removed(what, one)
+        return parts
+
+    def _removed(self, what: str, part: Part) -> None:
+        name = getattr(part, "id", "")
+        if what == "features" and (held := [one.id for one in getattr(part, "criteria", ()) if one.id in self.sealed]):
+            self.said.append(
+                f"{name} is not worked on any more, as you removed it; {_list(held)} stay in the contract: {AMEND}"
+            )
+        elif what != "criteria":
+            self.said.append(f"{name} is not worked on any more, as you removed it")
+
+    def _order(self) -> None:
+        for what, title in (("features", "features"), ("tasks", "tasks")):
+            old, new = getattr(self.before, what), getattr(self.after, what)
+            if [name for name in old if name in new] != [name for name in new if name in old]:
+                self.said.append(f"the {title} stand in your order now")
+
+    def _counted(self, feature: BacklogFeature) -> BacklogFeature:
+        """With the numbers of what is gone, so that no id is given twice."""
+        was = self.now.features.get(feature.id)
+        last = [self.made.get(f"{feature.id}-{kind}", 0) for kind in "CST"]
+        given = tuple(
+            number if number > feature.changed(given=(0, 0, 0)).last(kind) else (was.given[at] if was else 0)
+            for at, (kind, number) in enumerate(zip("CST", last, strict=True))
+        )
+        return feature.changed(given=given)
+
+    # -- a feature -----------------------------------------------------------------------------------------------------
+
+    def _feature(self, after: BacklogFeature) -> BacklogFeature:
+        before, now = self.before.features.get(after.id), self.now.features.get(after.id)
+        if before is None and now is not None and now is after:
+            return now  # it came meanwhile
+        if before is None or now is None:
+            return self._new_feature(after)
+        fields: dict[str, Any] = self._theirs(before, after, now, ("name", "priority", "depends_on"))
+        fields |= {"archived": now.archived, "status": now.status, "uat": now.uat}
+        fields["criteria"] = self._criteria(after, now)
+        fields["stories"] = now.stories if now.archived and not after.stories else self._stories(after, now)
+        return self._standing(before, after, self._at_home(after.changed(**fields)))
+
+    def _new_feature(self, after: BacklogFeature) -> BacklogFeature:
+        own = self._next("F")
+        self.said.append(f'{own} is new: "{_short(after.name)}"')
+        feature = after.changed(id=own, status="pending", uat="pending", archived=False, given=(0, 0, 0))
+        bare = BacklogFeature(id=own, name=after.name)
+        return self._at_home(
+            feature.changed(criteria=self._criteria(feature, bare), stories=self._stories(feature, bare))
+        )
+
+    def _standing(self, before: BacklogFeature, after: BacklogFeature, feature: BacklogFeature) -> BacklogFeature:
+        """Its status and its UAT: a person may reopen and give up, but nobody passes by their word alone."""
+        if after.status != before.status and after.status != feature.status:
+            if after.status in ("completed", "failed"):
+                feature = self._closed(feature, after.status)
+            else:
+                self.said.append(f"{feature.id} is open again, as you wrote {after.status}")
+                feature = feature.changed(status="pending", uat="pending", archived=False)
+        if after.uat != before.uat and after.uat != feature.uat:
+            if after.uat == "passed":
+                self.said.append(f"the UAT of {feature.id} stays {feature.uat}: no edit passes it")
+            else:
+                self.said.append(f"the UAT of {feature.id} is {after.uat}, as you wrote")
+                feature = feature.changed(uat=after.uat)
+        return feature
+
+    def _closed(self, feature: BacklogFeature, status: str) -> BacklogFeature:
+        state = "done" if status == "completed" else "failed"
+        shut = {"state": state, "by_person": True}
+        stories = tuple(
+            story.changed(tasks=tuple(one.changed(**shut) if one.is_open else one for one in story.tasks)).settled()
+            for story in feature.stories
+        )
+        ends = "UAT and evidence still decide" if state == "done" else "it counts as failed"
+        self.said.append(f"open tasks of {feature.id} are not worked on, as you wrote {status}; {ends}")
+        return feature.changed(stories=stories, **({} if state == "done" else {"status": "failed"}))
+
+    # -- criteria ------------------------------------------------------------------------------------------------------
+
+    def _criteria(self, after: BacklogFeature, now: BacklogFeature) -> tuple[Acceptance, ...]:
+        parts = self._in_place("criteria", now.criteria, after.criteria, self.before.criteria)
+        found = [self._criterion(one, now) for one in parts]
+        for number, one in enumerate(now.criteria):
+            if one.id not in self.sealed or one.id in self.after.criteria or one in found:
+                continue
+            at = {part.id: place for place, part in enumerate(found)}
+            above = [at[other.id] for other in now.criteria[:number] if other.id in at]
+            found.insert(max(above, default=-1) + 1, one)
+            self.said.append(f"{one.id} is back, as the sealed contract holds it: {AMEND}")
+        return tuple(found)
+
+    def _criterion(self, after: Acceptance, now: BacklogFeature) -> Acceptance:
+        before, there = self.before.criteria.get(after.id), self.now.criteria.get(after.id)
+        if there is after:
+            return after
+        if before is None or there is None:
+            own = self._next(f"{now.id}-C", after)
+            self.said.append(f"{own} is told to the team, but is not in the sealed contract: {AMEND}")
+            return after.changed(id=own, added=True)
+        after = after.changed(added=there.added)
+        if after.text == before.text:
+            return after.changed(text=there.text)
+        kept = f", but the sealed contract keeps its words: {AMEND}" if after.id in self.sealed else ""
+        self.said.append(f"{after.id} is told to the team in your words{kept}")
+        return after
+
+    # -- stories and tasks ---------------------------------------------------------------------------------------------
+
+    def _stories(self, after: BacklogFeature, now: BacklogFeature) -> tuple[Story, ...]:
+        parts = self._in_place("stories", now.stories, after.stories, self.before.stories)
+        stories: list[Story] = []
+        loose: list[BacklogTask] = []
+        for one in parts:
+            story = self._story(one, now.id)
+            if story.name or not is_new(story.id):
+                stories.append(story)
+            else:
+                loose += [task.changed(kept=()) for task in story.tasks]
+        if loose and not stories:
+            stories.append(Story(id=self._next(f"{now.id}-S"), name=ADDED, feature=now.id))
+        if loose:
+            stories[-1] = stories[-1].changed(tasks=(*stories[-1].tasks, *loose)).settled()
+        return tuple(stories)
+
+    def _story(self, after: Story, feature: str) -> Story:
+        before, now = self.before.stories.get(after.id), self.now.stories.get(after.id)
+        if now is after:
+            return now
+        fields: dict[str, Any] = {}
+        if before is not None and now is not None:
+            fields = self._theirs(before, after, now, ("name",))
+            if after.status not in (before.status, now.status):
+                self.said.append(f"the status of {after.id} follows its tasks")
+        elif after.name:
+            fields = {"id": self._next(f"{feature}-S", after)}
+            self.said.append(f'{fields["id"]} is new: "{_short(after.name)}"')
+        parts = self._in_place("tasks", now.tasks if now else (), after.tasks, self.before.tasks)
+        tasks = tuple(self._task(one, feature) for one in parts)
+        fields |= {"feature": feature, "tasks": tasks, "status": now.status if now else "pending"}
+        return self._at_home(after.changed(**fields).settled())
+
+    def _task(self, after: BacklogTask, feature: str) -> BacklogTask:
+        before, now = self.before.tasks.get(after.id), self.now.tasks.get(after.id)
+        if now is after:
+            return now
+        if before is None or now is None:
+            own = self._next(f"{feature}-T", after)
+            ticked = "" if after.is_open else ", and not worked on, as you marked it"
+            self.said.append(f'{own} is new: "{_short(after.description)}"{ticked}')
+            limit = after.limit if after.limit != ATTEMPTS else self.limit
+            return after.changed(id=own, limit=limit, by_person=not after.is_open)
+        fields = self._theirs(before, after, now, ("description", "depends_on", "files", "note", "limit"))
+        fields |= {"state": now.state, "attempts": now.attempts, "by_person": now.by_person}
+        if after.state not in (before.state, now.state):
+            fields |= self._marked(after)
+        if after.attempts != before.attempts:
+            self.said.append(f"{after.id} has {after.attempts} attempts behind it, as you wrote")
+            fields["attempts"] = after.attempts
+        return after.changed(**fields)
+
+    def _marked(self, task: BacklogTask) -> dict[str, Any]:
+        if task.is_open:
+            self.said.append(f"{task.id} is open again, and its attempts begin anew")
+            return {"state": "open", "attempts": 0, "by_person": False}
+        proves = "your tick proves nothing" if task.state == "done" else "it counts as failed"
+        self.said.append(f"{task.id} is not worked on, as you marked it; {proves}")
+        return {"state": task.state, "by_person": True}
+
+    def _theirs(self, before: P, after: P, now: P, fields: Iterable[str]) -> dict[str, Any]:
+        """Each field as the person has it where they changed it, else as it is now."""
+        found = {}
+        for name in fields:
+            theirs = getattr(after, name)
+            found[name] = theirs if theirs != getattr(before, name) else getattr(now, name)
+            if theirs not in (getattr(before, name), getattr(now, name)):
+                self.said.append(f"{after.id} has your {_WORDS.get(name, name)} now")
+        return found
+
+    # -- what depends on what ------------------------------------------------------------------------------------------
+
+    def _uncircled(self, features: list[BacklogFeature]) -> list[BacklogFeature]:
+        """Without needs that nothing can meet: of what is gone, or in a circle."""
+        tasks = _Needs({task.id: task.depends_on for one in features for task in one.tasks})
+        whole = _Needs({one.id: one.depends_on for one in features})
+        found = []
+        for one in features:
+            stories = tuple(
+                story.changed(tasks=tuple(self._met(task, tasks) for task in story.tasks)) for story in one.stories
+            )
+            found.append(self._met(one.changed(stories=stories), whole))
+        return found
+
+    def _met(self, part: P, needs: "_Needs") -> P:
+        wanted: tuple[str, ...] = getattr(part, "depends_on", ())
+        gone = [name for name in wanted if not needs.meets(part.id, name)]
+        if not gone:
+            return part
+        self.said.append(f"{part.id} does not wait for {_list(gone)}: not there, or they would wait for each other")
+        needs.of[part.id] = tuple(name for name in wanted if name not in gone)
+        return part.changed(depends_on=needs.of[part.id])
+
+
+class _Needs:
+    """Who waits for whom."""
+
+    def __init__(self, of: dict[str, tuple[str, ...]]) -> None:
+        self.of = of
+
+    def meets(self, one: str, other: str) -> bool:
+        """Is `other` there, and does it not wait for `one` itself?"""
+        ways, seen = [other], {other}
+        while ways:
+            way = ways.pop()
+            if way == one:
+                return False
+            ways += [name for name in self.of.get(way, ()) if name not in seen]
+            seen.update(self.of.get(way, ()))
+        return other in self.of
+
+
+class _Index:
+    """Everything of a backlog, by id and in order."""
+
+    def __init__(self, backlog: Backlog) -> None:
+        self.backlog = backlog
+        self.features = {one.id: one for one in backlog.features}
+        self.criteria = {each.id: each for one in backlog.features for each in one.criteria}
+        self.stories = {each.id: each for one in backlog.features for each in one.stories}
+        self.tasks = {each.id: each for each in backlog.tasks}
+        self.all = [*self.features, *self.criteria, *self.stories, *self.tasks]
+
+
+_WORDS = {"depends_on": "needs", "limit": "limit of attempts"}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 1]}…"
+
+
+def _list(names: Sequence[str]) -> str:
+    return ", ".join(names)

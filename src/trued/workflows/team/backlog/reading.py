@@ -1,0 +1,377 @@
+"""`backlog.md` read: what the engine knows becomes a backlog, what a person added stays where they put it."""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, get_args
+
+from trued.errors import BadInput
+from trued.support.markdown import Heading, Item, List, Other, parse, split_lines
+from trued.workflows.team.backlog.items import (
+    ATTEMPTS,
+    NEW,
+    Acceptance,
+    Accepted,
+    Backlog,
+    BacklogFeature,
+    BacklogTask,
+    Part,
+    Piece,
+    Priority,
+    Progress,
+    Story,
+)
+from trued.workflows.team.backlog.writing import ADDED, BULLET, children, line, names, unescaped
+
+NAME = "backlog.md"
+_FEATURE = re.compile(r"(?i)(?:feature[ :]+)?(F\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
+_STORY = re.compile(r"(?i)(?:story[ :]+)?(F\d{1,6}-S\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
+_NEW_FEATURE = re.compile(r"(?i)feature\s*[:–—-]\s*(.*)")
+_NEW_STORY = re.compile(r"(?i)story\s*[:–—-]\s*(.*)")
+_NAMED = re.compile(r"(?:\*\*)?(F\d{1,6}-[CT]\d{1,6})(?:\*\*)?\s*(?::(?:\*\*)?|\s|$)\s*(.*)", re.DOTALL)
+_FIELD = re.compile(r"\*\*([A-Za-z][A-Za-z ]*?)(?:\*\*:|:\*\*)\s*(.*)")
+_BOX = re.compile(r"\[(.)\](?:\s+(.*)|$)", re.DOTALL)
+_LEAD = re.compile(r" {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+|[ \t]+[-*+][ \t]+")
+_ATTEMPTS = re.compile(r"\s*(?<!\\)\(attempts:?\s*(\d{1,6})\s*/\s*(\d{1,6})\)\s*$", re.IGNORECASE)
+_ODD_ATTEMPTS = re.compile(r"(?<!\\)\(attempts:[^()]*\)\s*$", re.IGNORECASE)
+_SUB = re.compile(r"(?i)(needs|depends on|files|note|by)\s*:\s*(.*)", re.DOTALL)
+_GIVEN = re.compile(r"<!-- ids given so far: ([FCST\d ]*) -->\s*")
+_HIDDEN = re.compile(r" {0,3}## (F\d{1,6}): ")
+_FIELDS = {
+    "status": "status",
+    "priority": "priority",
+    "uat": "uat",
+    "uat status": "uat",
+    "needs": "depends_on",
+    "depends on": "depends_on",
+    "feature": "feature",
+    "archived": "archived",
+}
+_SUBS = {"needs": "depends_on", "depends on": "depends_on", "files": "files", "note": "note", "by": "by_person"}
+_WORDS = {"status": get_args(Progress), "priority": get_args(Priority), "uat": get_args(Accepted)}
+_BOXES = {" ": "open", "x": "done", "X": "done", "!": "failed"}
+P = TypeVar("P", bound=Part)
+
+
+@dataclass(slots=True)
+class _Draft:
+    """A part of the backlog while it is read."""
+
+    kind: type[Part]
+    fields: dict[str, Any]
+    order: list[Any] = field(default_factory=list)  # marks, and drafts of what it holds
+
+
+@dataclass(slots=True)
+class _Mark:
+    """Lines that say something, and what stands below them."""
+
+    name: str
+    first: int
+    last: int
+    lead: str = ""
+    head: str = ""
+    tail: str = ""
+
+
+def parse_backlog(text: str, file: str = NAME) -> Backlog:
+    reading = _Reading(text, file)
+    reading.read()
+    return reading.backlog()
+
+
+class _Reading:
+    def __init__(self, text: str, file: str) -> None:
+        self.lines, self.file, self.text = split_lines(text), file, text
+        self.whole = _Draft(Backlog, {})
+        self.marks: list[_Mark] = []
+        self.feature: _Draft | None = None
+        self.story: _Draft | None = None
+        self.area = "title"  # title | feature | criteria | story | other
+        self.seen: dict[str, int] = {}
+        self.new = 0
+
+    # -- the blocks of the file, from top to bottom --------------------------------------------------------------------
+
+    def read(self) -> None:
+        blocks = parse(self.text)
+        for number, block in enumerate(blocks):
+            if isinstance(block, Heading):
+                self._heading(block, blocks[number + 1 :])
+            elif isinstance(block, List):
+                for item in block.items:
+                    self._item(item)
+            elif isinstance(block, Other):
+                self._other(block)
+        if blocks and isinstance(blocks[-1], Other):
+            self._ends(blocks[-1])
+
+    def _ends(self, block: Other) -> None:
+        """Whatever is written below the last block must not become a part of it."""
+        rest = "".join(self.lines[block.line - 1 :])
+        if not isinstance(parse(f"{rest}\n\n# End\n")[-1], Heading):
+            raise self._bad(
+                "what begins here does not end", block.line, "close the code block with ```, a comment with -->"
+            )
+
+    def _heading(self, heading: Heading, below: list[Any]) -> None:
+        words, where = heading.words.raw, (heading.line, heading.end)
+        if heading.end > heading.line and _FEATURE.fullmatch(words):
+            raise self._bad(f'"{words[:40]}" is underlined', heading.line, "write it as `## F1: name`")
+        if heading.end > heading.line and self.feature and self._line(heading.line - 1).strip():
+            raise self._bad(f'"{words[:40]}" stands close below another line', heading.line, "leave an empty line")
+        if heading.level <= 2:
+            home, self.story = self.feature, None
+            feature = (
+                heading.level == 2
+                and heading.end == heading.line
+                and (_FEATURE.fullmatch(words) or _new(_NEW_FEATURE, words, below, 2))
+            )
+            self.feature = self._begun(self.whole, BacklogFeature, feature, where) if feature else None
+            self.area = "feature" if feature else "other" if self.whole.order else "title"
+            self._section(home if not feature else None, where)
+        elif heading.level == 3 and self.feature and words.rstrip(": ").casefold() != "tasks":
+            self.story = None
+            story = _STORY.fullmatch(words) or _new(_NEW_STORY, words, below, 3)
+            if words.rstrip(": ").casefold() == "acceptance criteria":
+                self._mark(self.feature, "criteria", *self._around(*where))
+                self.area = "criteria"
+            elif story:
+                self.story, self.area = self._begun(self.feature, Story, story, where), "story"
+            else:
+                self.area = "other"
+                self._section(self.feature, where)
+        elif self.feature and words.rstrip(": ").casefold() == "tasks":
+            self.story = self.story or self._child(self.feature, Story, "", heading.line)
+            self._mark(self.story, "tasks", *self._around(*where))
+            self.area = "story"
+        elif self.area != "title":
+            self.area = "other"
+            self._section(self.story or self.feature, where)
+
+    def _section(self, home: _Draft | None, where: tuple[int, int]) -> None:
+        """A heading that a person added, and all below it: it stays the last thing of what it stands in."""
+        if home is not None:
+            self._mark(home, "section", *self._around(*where))
+
+    def _begun(self, parent: _Draft, kind: type[Part], found: "re.Match[str]", where: tuple[int, int]) -> _Draft:
+        name, words = found.groups() if len(found.groups()) == 2 else ("", found[1])
+        draft = self._child(parent, kind, name.upper(), where[0], name=unescaped(words.strip()))
+        self._mark(draft, "heading", *self._around(*where))
+        return draft
+
+    def _child(self, parent: _Draft, kind: type[Part], own: str, number: int, **fields: Any) -> _Draft:
+        if not own:
+            self.new += 1
+            own = f"{NEW}{self.new}"
+        elif first := self.seen.get(own):
+            raise self._bad(f"{own} is there twice, first on line {first}", number, "take the id away from the new one")
+        self.seen[own] = number
+        draft = _Draft(kind, {"id": own, **fields})
+        parent.order.append(draft)
+        return draft
+
+    def _around(self, first: int, last: int) -> tuple[int, int]:
+        """A heading, with the empty lines before and after it that the engine writes."""
+        taken = self.marks[-1].last if self.marks else 0
+        before = first - 1 > taken and self._line(first - 1) == "\n"
+        return first - before, last + (self._line(last + 1) == "\n")
+
+    def _line(self, number: int) -> str:
+        return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
+
+    def _mark(self, draft: _Draft, name: str, first: int, last: int, lead: str = "") -> None:
+        mark = _Mark(name, first, last, lead)
+        self.marks.append(mark)
+        draft.order.append(mark)
+
+    def _bad(self, what: str, number: int, then: str) -> BadInput:
+        return BadInput(what, f"{self.file}:{number}", then)
+
+    # -- items ---------------------------------------------------------------------------------------------------------
+
+    def _item(self, item: Item) -> None:
+        lead = _LEAD.match(self._line(item.line))
+        if lead is None or self.area in ("title", "other"):
+            return
+        box = _box(item)
+        if self.area == "criteria":
+            if box is not None and (task := _split_name(box[1], "T")[0]):
+                raise self._bad(f"{task} stands among criteria", item.line, "put it below a story")
+            if item.words.raw:
+                self._criterion(item, lead[0])
+        elif box is not None:
+            self._task(item, lead[0], *box)
+        elif found := _FIELD.fullmatch(item.words.raw):
+            self._field(item, lead[0], _FIELDS.get(found[1].casefold(), ""), found[2])
+
+    def _criterion(self, item: Item, lead: str) -> None:
+        raw = item.words.raw if item.checked is None else f"[{'x' if item.checked else ' '}] {item.words.raw}"
+        name, words = _split_name(raw, "C")
+        said, added, rest = words.rpartition(f" {ADDED}")
+        added = added if name and not rest else ""
+        text = unescaped(said if added else words)
+        draft = self._child(self._in_feature(), Acceptance, name, item.line, text=text, added=bool(added))
+        self._mark(draft, "line", item.line, item.words_end, lead)
+
+    def _in_feature(self) -> _Draft:
+        if self.feature is None:  # no area but a feature's own leads here
+            raise self._bad("this stands in no feature", 1, "put it below a heading such as `## F1: name`")
+        return self.feature
+
+    def _field(self, item: Item, lead: str, name: str, words: str) -> None:
+        draft = self.story if self.area == "story" else self.feature
+        if draft is None or name not in draft.kind.model_fields or name in draft.fields:
+            return
+        if self.area == "feature":
+            self.story = None  # tasks in no story that follow are apart from those above
+        if name in _WORDS:
+            value = re.sub(r"[\s-]+", "_", words.strip().casefold())
+            if value not in _WORDS[name]:
+                allowed = ", ".join(_WORDS[name])
+                raise self._bad(
+                    f'"{words[:40]}" is no {name} of {draft.fields["id"]}', item.line, f"write one of: {allowed}"
+                )
+            draft.fields[name] = value
+        elif name == "depends_on":
+            draft.fields[name] = _ids(words)
+        elif name == "archived":
+            draft.fields[name] = True
+        else:
+            draft.fields[name] = unescaped(words)
+        self._mark(draft, name, item.line, item.words_end, lead)
+
+    def _task(self, item: Item, lead: str, mark: str, words: str) -> None:
+        if mark not in _BOXES:
+            raise self._bad(f"[{mark}] is no mark of a task", item.line, "write [ ], [x] or [!]")
+        words, attempts, limit = self._attempts(words, item.line)
+        name, words = _split_name(words, "T")
+        if self.story is None:
+            self.story = self._child(self._in_feature(), Story, "", item.line)
+        draft = self._child(self.story, BacklogTask, name, item.line, description=unescaped(words.strip()))
+        draft.fields |= {"state": _BOXES[mark], "attempts": attempts, "limit": limit}
+        self._mark(draft, "line", item.line, item.words_end, lead)
+        for sub in item.items:
+            self._sub(draft, sub)
+
+    def _attempts(self, words: str, number: int) -> tuple[str, int, int]:
+        if found := _ATTEMPTS.search(words):
+            return words[: found.start()], int(found[1]), int(found[2])
+        if odd := _ODD_ATTEMPTS.search(words):
+            raise self._bad(f'"{odd[0].strip()[:40]}" counts nothing', number, "write it as (attempts: 3/10)")
+        return words, 0, ATTEMPTS
+
+    def _sub(self, draft: _Draft, item: Item) -> None:
+        found, lead = _SUB.fullmatch(item.words.raw), _LEAD.match(self._line(item.line))
+        if found is None or lead is None:
+            return
+        name, words = _SUBS[found[1].casefold()], found[2]
+        if name in draft.fields or (name == "by_person" and words.strip() != "a person"):
+            return
+        values: dict[str, Callable[[], Any]] = {
+            "depends_on": lambda: _ids(words),
+            "files": lambda: item.words.codes or tuple(part.strip() for part in words.split(",") if part.strip()),
+            "note": lambda: unescaped(words),
+            "by_person": lambda: True,
+        }
+        draft.fields[name] = values[name]()
+        self._mark(draft, name, item.line, item.words_end, lead[0])
+
+    def _other(self, block: Other) -> None:
+        text = "".join(self.lines[block.line - 1 : block.end])
+        given = _GIVEN.fullmatch(text)
+        draft = self.whole if self.area == "title" else self.feature if self.area == "feature" else None
+        if given and draft is not None and "given" not in draft.fields:
+            last = {word[0]: int(word[1:]) for word in given[1].split() if word[1:].isdigit()}
+            one = draft.kind is Backlog
+            draft.fields["given"] = last.get("F", 0) if one else tuple(last.get(kind, 0) for kind in "CST")
+            before = one and self._line(block.line - 1) == "\n"
+            self.story = None
+            self._mark(draft, "given", block.line - before, block.end)
+            return
+        for number, row in enumerate(self.lines[block.line - 1 : block.end], block.line):
+            if hidden := _HIDDEN.match(row):
+                what = f"{hidden[1]} stands inside a code block, a comment or a quotation"
+                raise self._bad(what, number, "close what begins above it, or take the heading away")
+
+    # -- the values ----------------------------------------------------------------------------------------------------
+
+    def backlog(self) -> Backlog:
+        starts = [mark.first for mark in self.marks] + [len(self.lines) + 1]
+        for mark, following in zip(self.marks, starts[1:], strict=True):
+            mark.head = "".join(self.lines[mark.first - 1 : mark.last])
+            mark.tail = "".join(self.lines[mark.last : following - 1])
+        title = _Mark("title", 1, starts[0] - 1, head="".join(self.lines[: starts[0] - 1]))
+        own: list[Any] = [one for one in self.whole.order if isinstance(one, _Mark)]
+        self.whole.fields["features"] = tuple(
+            _value(one, BacklogFeature) for one in self.whole.order if isinstance(one, _Draft)
+        )
+        return _value(_Draft(Backlog, self.whole.fields, [title if title.head else _Mark("none", 1, 0), *own]), Backlog)
+
+
+def _value(draft: _Draft, kind: type[P]) -> P:
+    """The draft as a value; it keeps how it was written where the engine would have written it differently."""
+    held = {Acceptance: "criteria", Story: "stories", BacklogTask: "tasks"}
+    fields, pieces = dict(draft.fields), []
+    for one in draft.order:
+        if isinstance(one, _Draft):
+            if one.kind is Story:
+                one.fields.setdefault("feature", fields["id"])
+            name = held[one.kind]
+            fields[name] = (*fields.get(name, ()), _value(one, one.kind))
+            pieces.append(Piece(name=f"+{one.fields['id']}"))
+        else:
+            pieces.append(Piece(name=one.name, lead=one.lead, head=one.head, tail=one.tail))
+    value = kind(**fields)
+    kept = [_plain(piece, line(value, piece.name)) for piece in pieces]
+    below = [piece for child in children(value).values() for piece in child.kept]
+    plain = not any(piece.head or piece.tail for piece in kept) and [piece.name for piece in kept] == names(value)
+    plain = plain and not any(piece.tail or piece.lead for piece in below)  # what comes later has to mind that
+    return value if plain else kind(**{**fields, "kept": tuple(kept)})
+
+
+def _plain(piece: Piece, engine: str) -> Piece:
+    own = engine and piece.head == engine
+    usual = piece.lead.strip(" ") == BULLET.strip() and piece.lead.lstrip(" ") == BULLET
+    lead = "" if own or (usual and engine.startswith(piece.lead)) else piece.lead
+    return Piece(name=piece.name, lead=lead, head="" if own else piece.head, tail=piece.tail)
+
+
+def _new(pattern: "re.Pattern[str]", words: str, below: list[Any], level: int) -> "re.Match[str] | None":
+    """A heading without an id that begins something new: it says so, or has boxes to tick below it."""
+    if found := pattern.fullmatch(words):
+        return found
+    return (
+        re.fullmatch(r"(.*)", words) if words and any(_begins(block, level) for block in _until(below, level)) else None
+    )
+
+
+def _until(below: list[Any], level: int) -> Iterator[Any]:
+    for block in below:
+        if isinstance(block, Heading) and (block.level <= level or _STORY.fullmatch(block.words.raw)):
+            return
+        yield block
+
+
+def _begins(block: Any, level: int) -> bool:
+    if isinstance(block, Heading):
+        return level == 2 and block.words.raw.rstrip(": ").casefold() == "acceptance criteria"
+    return isinstance(block, List) and any(_box(item) is not None for item in block.items)
+
+
+def _box(item: Item) -> tuple[str, str] | None:
+    if item.checked is not None:
+        return "x" if item.checked else " ", item.words.raw
+    found = _BOX.fullmatch(item.words.raw)
+    return (found[1], found[2] or "") if found else None
+
+
+def _split_name(words: str, kind: str) -> tuple[str, str]:
+    found = _NAMED.fullmatch(words)
+    if found is None or f"-{kind}" not in found[1]:
+        return "", words
+    return found[1], found[2]
+
+
+def _ids(words: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(part.strip(" `*") for part in words.split(",") if part.strip(" `*")))

@@ -1,0 +1,263 @@
+"""The files of a team in `.trued/team/`: what its members decided, built, tested and accepted, for people to read."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from trued.model import TeamSettings, Value
+from trued.support.plurals import counted
+from trued.workflows.team.backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
+from trued.workflows.team.inbox import Inbox, Kind
+from trued.workflows.team.log import Log
+from trued.workflows.team.quoting import line, listed, quoted, stamp
+from trued.workflows.team.reply_parts import Failure
+
+FOLDER = ".trued/team/"
+ROLES = ("pm", "techlead", "dev", "qa", "uat")
+RESULTS = 20  # of tasks that have not passed, in full; all are in the history
+LOGS = {
+    "decisions": ("pm/decisions.md", "Decisions of the PM"),
+    "breakdown": ("pm/feature-breakdown.md", "How the goal was broken down"),
+    "specs": ("techlead/specs.md", "Specifications"),
+    "architecture": ("techlead/architecture.md", "Architecture decisions"),
+    "completed": ("dev/completed.md", "Completed tasks"),
+    "tests": ("qa/test-history.md", "Test history"),
+    "accepted": ("uat/results.md", "User acceptance"),
+    "integration": ("uat/integration-uat.md", "Integration UAT"),
+    "history": ("history.jsonl", ""),
+}
+
+
+class Records(Value):
+    """What happened in a team, as its files tell it. Each method is one thing that happened; time is the journal's."""
+
+    inboxes: dict[str, Inbox] = {}  # noqa: RUF012
+    logs: dict[str, Log] = {}  # noqa: RUF012
+    working: dict[str, str] = {}  # noqa: RUF012  task → what is being done for it
+    results: dict[str, str] = {}  # noqa: RUF012  task → its last test, where it has not passed; "" the last that has
+    context: str = ""  # of the project: its kind and commands
+
+    # -- what happened -------------------------------------------------------------------------------------------------
+
+    def knowing(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
+        """What the project is: shown, and corrected in `[commands]` of trued.toml."""
+        rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
+        body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
+        text = f"# Context\n\n{body}\n\n{listed('To be known', tuple(notes))}".rstrip() + "\n"
+        return self.model_copy(update={"context": text})
+
+    def planned(self, backlog: Backlog, decisions: Sequence[str], when: float) -> "Records":
+        features = "\n".join(map(_broken_down, backlog.features))
+        found = self._logged("breakdown", f"## {stamp(when)}: the goal as features\n\n{features}\n")
+        return found.decided("pm", "the goal", decisions, when).step(
+            "planned", when, features=len(backlog.features), tasks=backlog.counts[2]
+        )
+
+    def decided(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
+        """Of the PM a decision; of the tech lead a numbered record."""
+        found = self
+        for one in decisions if role in ("pm", "techlead") else ():
+            number = found.logs.get(_HOME[role], Log()).count + 1
+            title = f"ADR-{number:03}: {line(about)}" if role == "techlead" else f"{number}. {line(about)}"
+            found = found._logged(_HOME[role], f"## {title}\n\n- **Time**: {stamp(when)}\n\n{quoted(one)}\n")
+        return found
+
+    def fixing(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
+        """Tasks that the PM made of what a validation found."""
+        rows = "\n".join(f"- {line(task)}" for task in tasks)
+        found = self._logged("breakdown", f"## {stamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
+        return found.decided("pm", about, decisions, when).step("fixes", when, about=about, tasks=len(tasks))
+
+    def specified(
+        self, feature: BacklogFeature, spec: str, tests: Sequence[str], decisions: Sequence[str], when: float
+    ) -> "Records":
+        head = f"## {feature.id}: {line(feature.name)}\n\n- **Time**: {stamp(when)}\n"
+        found = self._logged(
+            "specs", "\n".join((head, f"{quoted(spec)}\n", listed("Tests that show it", tuple(tests))))
+        )
+        found = found.decided("techlead", f"{feature.id}, {feature.name}", decisions, when)
+        return found.step("specified", when, feature=feature.id)
+
+    def begun(self, task: str, name: str, attempt: int, limit: int, when: float) -> "Records":
+        words = f"- **{task}**: {line(name)} (attempt {attempt} of {limit}, since {stamp(when)})"
+        return self.model_copy(update={"working": {**self.working, task: words}})
+
+    def tested(
+        self,
+        task: str,
+        attempt: tuple[int, int],
+        failures: Sequence[Failure | str],
+        when: float,
+        *,
+        tried: Sequence[str] = (),
+        asked: str = "",
+        ended: bool = False,
+    ) -> "Records":
+        """What QA and the engine's own checks found: nothing, or each failure with how to see it. `ended`: no attempt
+        follows. `asked`: what stays unclear."""
+        passed = "passed" if not failures else "failed for good" if ended else "failed"
+        head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {stamp(when)}\n"
+        parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures), listed("Unclear", (asked,)))
+        text = "\n".join(part for part in parts if part)
+        results = {name: one for name, one in self.results.items() if name not in (task, "")}
+        results = dict([*results.items(), (task if failures else "", text)][-RESULTS:])
+        working = {name: one for name, one in self.working.items() if name != task}
+        first = f": {line(_said(failures[0]))}" if failures else ""
+        row = f"- {stamp(when)} **{task}** {attempt[0]}/{attempt[1]} {passed}{first}"
+        found = self._logged("tests", row).model_copy(update={"results": results, "working": working})
+        return found.step("tested", when, task=task, attempt=attempt[0], result=passed)
+
+    def completed(
+        self, task: str, name: str, attempts: int, when: float, *, summary: str = "", files: Sequence[str] = ()
+    ) -> "Records":
+        head = f"## {task}: {line(name)}\n\n- **Time**: {stamp(when)}\n- **Attempts**: {attempts}\n"
+        said = f"{quoted(summary)}\n" if summary.strip() else ""
+        return self._logged(
+            "completed", "\n".join(part for part in (head, said, listed("Files", tuple(files))) if part)
+        )
+
+    def validated(
+        self,
+        feature: str,
+        decision: str,
+        when: float,
+        *,
+        tried: Sequence[str] = (),
+        issues: Sequence[Failure | str] = (),
+        not_met: Sequence[str] = (),
+    ) -> "Records":
+        """UAT of one feature; "" is all of them together."""
+        head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {stamp(when)}\n"
+        parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
+        text = "\n".join(part for part in parts if part)
+        found = self._logged("accepted" if feature else "integration", text)
+        return found.step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
+
+    def told(
+        self, role: str, sender: str, text: str, when: float, *, kind: Kind = "question", priority: Priority = "medium"
+    ) -> "Records":
+        """A message for a role. A question waits until it is answered."""
+        inbox = self.inbox(role).with_message(sender, text, when, kind=kind, priority=priority)
+        found = self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})
+        return found.step(kind, when, role=role, sender=sender)
+
+    def answered(self, role: str, answer: str, when: float) -> "Records":
+        inbox = self.inbox(role).addressed(answer)
+        return self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}}).step("answered", when, role=role)
+
+    def step(self, step: str, when: float, **data: Any) -> "Records":
+        """One line of the history: the same bytes for the same things."""
+        number = self.logs.get("history", Log()).count + 1
+        row = {"n": number, "time": stamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
+        return self._logged("history", json.dumps(row, ensure_ascii=True))
+
+    def inbox(self, role: str) -> Inbox:
+        return self.inboxes.get(role) or Inbox(role=role)
+
+    def _logged(self, name: str, text: str) -> "Records":
+        log = self.logs.get(name, Log()).with_entry(text)
+        return self.model_copy(update={"logs": {**self.logs, name: log}})
+
+    # -- the files -----------------------------------------------------------------------------------------------------
+
+    def files(self, goal: str, backlog: Backlog, settings: TeamSettings) -> dict[str, str]:
+        """The whole set, by path. Full pages of what only grows are not in it once another page is full."""
+        backlog = put_away(backlog)
+        files = {
+            "goal.md": goal if goal.endswith("\n") else f"{goal}\n",
+            NAME: render(backlog),
+            "feature-status.md": feature_status(backlog, self.working),
+            "config.toml": config_view(settings),
+            "context.md": self.context or "# Context\n\nNothing is known yet.\n",
+            "dev/progress.md": _progress(self.working.values()),
+            "qa/results.md": _results(self.results, self.logs.get("tests", Log()).count),
+        }
+        files |= {ARCHIVE: kept} if (kept := archive(backlog)) else {}
+        for name, (path, title) in LOGS.items():
+            files |= self.logs.get(name, Log()).files(path, title)
+        for role in ROLES:
+            files |= self.inbox(role).files("")
+        return {f"{FOLDER}{path}": text for path, text in files.items()}
+
+
+_HOME = {"pm": "decisions", "techlead": "architecture"}
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
+    """What has to be written."""
+    return {path: text for path, text in now.items() if before.get(path) != text}
+
+
+def feature_status(backlog: Backlog, working: Iterable[str] = ()) -> str:
+    """Completed, in progress with its stories and what is current, pending, failed."""
+    at_work = [*working]
+    groups: dict[str, list[str]] = {"completed": [], "in_progress": [], "pending": [], "failed": []}
+    for feature in backlog.features:
+        status, row = feature.row
+        if status in ("in_progress", "failed"):
+            row += f"\n  - stories: {feature.stories_done}/{len(feature.stories)}"
+        if status == "in_progress":
+            row += f"\n  - current: {_current(feature, at_work)}"
+        groups[status].append(row)
+    titles = {"completed": "Completed", "in_progress": "In progress", "pending": "Pending", "failed": "Failed"}
+    parts = [f"## {title}\n\n" + ("\n".join(groups[name]) or "None.") for name, title in titles.items()]
+    done, failed, every, completed = backlog.tally
+    whole = f"{completed} of {len(backlog.features)} features are completed; "
+    whole += f"{done} of {every} tasks are done{f', {failed} have failed' if failed else ''}."
+    return "\n\n".join(("# Feature status", whole, *parts)) + "\n"
+
+
+def _current(feature: BacklogFeature, at_work: Sequence[str]) -> str:
+    own = [task for task in feature.tasks if task.id in at_work] or [task for task in feature.tasks if task.is_open][:1]
+    return "; ".join(f"{task.id}, {line(task.description)}" for task in own) or "its acceptance"
+
+
+def _broken_down(feature: BacklogFeature) -> str:
+    rows = [f"- **{feature.id}**: {line(feature.name)} ({feature.priority}"]
+    rows[0] += f", needs {', '.join(feature.depends_on)})" if feature.depends_on else ")"
+    rows += [f"  - {story.id}: {line(story.name)}, {counted(len(story.tasks), 'task')}" for story in feature.stories]
+    return "\n".join(rows)
+
+
+def _said(failure: Failure | str) -> str:
+    return failure if isinstance(failure, str) else failure.what
+
+
+def _failure(failure: Failure | str) -> str:
+    """The failure, how to see it, what should be and what is."""
+    rows = [f"- **Failure**: {line(_said(failure))}"]
+    if isinstance(failure, Failure):
+        rows += [f"  - where: {line(failure.where)}"] if failure.where else []
+        rows += [f"  - {number}. {line(step)}" for number, step in enumerate(failure.reproduction, 1)]
+        rows += [f"  - expected: {line(failure.expected)}"] if failure.expected else []
+        rows += [f"  - actual: {line(failure.actual)}"] if failure.actual else []
+    return "\n".join(rows) + "\n"
+
+
+def _progress(rows: Iterable[str]) -> str:
+    body = "\n".join(rows)
+    return f"# In progress\n\n{body or 'Nobody works on a task right now.'}\n"
+
+
+def _results(results: Mapping[str, str], tests: int) -> str:
+    note = "\nOlder results are in test-history.md.\n" if tests > len(results) else ""
+    return "\n".join((f"# Test results\n{note}", *(results.values() or ["Nothing was tested yet.\n"])))
+
+
+def config_view(settings: TeamSettings) -> str:
+    """As it would stand in trued.toml; a view, nobody reads it back."""
+    rows = [
+        "# What this team works by. To change it, edit [team] in trued.toml.",
+        "[team]",
+        f"attempts = {settings.attempts}",
+        f"heal = {_toml(settings.heal)}",
+        f"uat.after_feature = {_toml(settings.uat_after_feature)}",
+        f"uat.after_all = {_toml(settings.uat_after_all)}",
+        f"uat.cycles = {settings.cycles}",
+        *(f"roles.{role} = {_toml(role not in settings.off)}" for role in ROLES),
+    ]
+    return "\n".join(rows) + "\n"
+
+
+def _toml(value: bool) -> str:
+    return "true" if value else "false"

@@ -1,0 +1,212 @@
+"""An old flat list of tasks, `plan.md`, as a backlog: read once, every line of it accounted for."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from trued.inputs.vocabulary import clean, is_work, kind_of
+from trued.model import Criterion, Source, Value
+from trued.support.markdown import Block, Heading, Item, List, parse, split_lines
+from trued.support.plurals import counted
+from trued.workflows.team.backlog import ATTEMPTS, Backlog
+from trued.workflows.team.backlog.items import State, one_line
+
+NAME = "plan.md"
+ORIGINAL = "plan.md.original"  # beside the files of the team: the list as it was
+UNNAMED = "Tasks"
+_BOX = re.compile(r"\[(.)\]\s+(.*)", re.DOTALL)
+_STRUCK = re.compile(r"~~(.+?)~~(.*)", re.DOTALL)
+_TICKED = re.compile(r"(?:✅|✔️?|☑️?)\s*(.*)", re.DOTALL)
+_MARKS: dict[str, State] = {" ": "open", "x": "done", "X": "done", "!": "failed"}
+
+
+class Migration(Value):
+    """What the list came to. `lines`: of each line that is not empty, what became of it."""
+
+    backlog: Backlog
+    criteria: tuple[Criterion, ...] = ()  # under headings such as "Success criteria", with their lines
+    context: str = ""  # what is neither task nor criterion, verbatim: it goes into context.md
+    lines: dict[int, str] = {}  # noqa: RUF012
+    said: tuple[str, ...] = ()
+
+
+def is_flat_plan(text: str) -> bool:
+    """A list of things to tick, and no plan of chunks or backlog of features."""
+    items = [item for block in parse(text) if isinstance(block, List) for item in block.walk()]
+    boxes = [item for item in items if _state(item)[0] is not None]
+    named = any(re.match(r"\*\*F\d+-T\d+\*\*", item.words.raw) for item in items)
+    return len(boxes) >= 2 and len(boxes) * 2 >= len(items) and not named
+
+
+def migrated(text: str, file: str = NAME, limit: int = ATTEMPTS) -> Migration:
+    reading = _Reading(text, file, limit)
+    reading.read()
+    return Migration(
+        backlog=reading.settled(),
+        criteria=tuple(reading.criteria),
+        context="".join(reading.context).strip("\r\n"),
+        lines=dict(sorted(reading.places.items())),
+        said=tuple(reading.said()),
+    )
+
+
+@dataclass(slots=True)
+class _Reading:
+    text: str
+    file: str
+    limit: int
+    backlog: Backlog = field(default_factory=Backlog)
+    headings: list[Heading] = field(default_factory=list)  # that the current block stands under
+    features: dict[int, str] = field(default_factory=dict)  # line of a heading → its feature
+    stories: dict[tuple[str, int], str] = field(default_factory=dict)
+    criteria: list[Criterion] = field(default_factory=list)
+    context: list[str] = field(default_factory=list)
+    places: dict[int, str] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+    title: Heading | None = None
+    shown: set[int] = field(default_factory=set)  # lines of headings whose words stand somewhere
+    boxes: bool = False
+
+    def read(self) -> None:
+        self.lines, blocks = split_lines(self.text), parse(self.text)
+        tops = [one for one in blocks if isinstance(one, Heading) and one.level == 1]
+        self.title = tops[0] if len(tops) == 1 and blocks[0] is tops[0] else None
+        self.boxes = any(_boxed(one) for one in blocks if isinstance(one, List))
+        for block in blocks:
+            if isinstance(block, Heading):
+                self._left_over()
+                self.headings = [one for one in self.headings if one.level < block.level] + [block]
+                self._place(block, "title" if block is self.title else "heading")
+            elif isinstance(block, List) and self._asks(block):
+                self._criteria(block)
+            elif isinstance(block, List) and (_boxed(block) or self._lists_work()):
+                for item in block.items:
+                    self._item(item, None)
+            else:
+                self._tell(block)
+        self._left_over()
+        for number, line in enumerate(self.lines, 1):
+            if line.strip() and number not in self.places:  # comments, link definitions, front matter
+                self.places[number] = "context"
+                self.context.append(line)
+
+    def _place(self, block: Heading | Item | Block, what: str) -> None:
+        for number in range(block.line, block.end + 1):
+            if number <= len(self.lines) and self.lines[number - 1].strip():
+                self.places.setdefault(number, what)
+
+    def _left_over(self) -> None:
+        """A heading that nothing has taken up is told."""
+        if self.headings and self.headings[-1].line not in self.shown:
+            self._tell(self.headings[-1])
+
+    def _tell(self, block: Block) -> None:
+        if not isinstance(block, Heading):
+            self._left_over()
+            self._place(block, "context")
+        else:
+            self.shown.add(block.line)
+        text = "".join(self.lines[block.line - 1 : block.end])
+        self.context.append(f"{text}\n" if text.endswith("\n") else f"{text}\n\n")
+
+    def _kind(self) -> str:
+        return next((kind for one in reversed(self.headings) if (kind := kind_of(clean(one.words.plain)))), "")
+
+    def _asks(self, block: List) -> bool:
+        return self._kind() in ("ship", "constraint") and not (self._kind() == "constraint" and _boxed(block))
+
+    def _lists_work(self) -> bool:
+        """A list without boxes is one of tasks where no list has any, or where its heading says so."""
+        if self._kind() in ("nongoal", "problem", "aside"):
+            return False
+        return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
+
+    def _criteria(self, block: List) -> None:
+        self.shown |= {one.line for one in self.headings[-1:]}
+        for item in block.walk():
+            source = Source(file=self.file, line=item.line)
+            self.criteria.append(Criterion(text=item.text, kind=self._kind(), source=source))
+        self._place(block, "criterion")
+
+    # -- tasks ---------------------------------------------------------------------------------------------------------
+
+    def _item(self, item: Item, group: Item | None) -> list[str]:
+        """The item as a task after those that stand below it; one that only groups others is a story."""
+        state, words = _state(item)
+        inner = [one for one in item.items if _boxed_item(one) or (state is None and not self.boxes)]
+        if state is None and inner and group is None:
+            self._own(item, "story")
+            return [task for one in item.items for task in self._item(one, item)]
+        made = [task for one in inner for task in self._item(one, group)]
+        details = [line for one in item.items if one not in inner for line in _details(one)]
+        note = one_line("; ".join((*item.more, *details)))
+        story = self._story(group)
+        self.backlog, task = self.backlog.with_new_task(
+            story, words, depends_on=tuple(made), limit=self.limit, note=note
+        )
+        self.backlog = self.backlog.with_task(task, state=state or "open")
+        self._place(item, "task")
+        return [task]
+
+    def _own(self, item: Item, what: str) -> None:
+        for number in range(item.line, item.own_end + 1):
+            if self.lines[number - 1].strip():
+                self.places[number] = what
+
+    def _story(self, group: Item | None) -> str:
+        """Where a task belongs: below a heading that is a feature, a deeper heading or item is its story."""
+        above = [one for one in self.headings if one is not self.title]
+        top = above[0] if above else None
+        name = clean(top.words.plain) if top else clean(self.title.words.plain) if self.title else UNNAMED
+        key = top.line if top else 0
+        self.shown |= {one.line for one in above} or {one.line for one in self.headings[:1]}
+        if key not in self.features:
+            self.backlog, self.features[key] = self.backlog.with_new_feature(name)
+        feature, deeper = self.features[key], [clean(one.words.plain) for one in above[1:]]
+        deeper += [_state(group)[1]] if group else []
+        place = (feature, group.line if group else above[-1].line if deeper else 0)
+        if place not in self.stories:
+            self.backlog, self.stories[place] = self.backlog.with_new_story(feature, ": ".join(deeper) or UNNAMED)
+        return self.stories[place]
+
+    def settled(self) -> Backlog:
+        """With each feature as its tasks are. Nothing is accepted: no UAT has looked at it here."""
+        backlog = self.backlog
+        for feature in backlog.features:
+            done, _, every = feature.counts
+            backlog = backlog.with_feature(feature.id, status="in_progress") if 0 < done < every else backlog
+        return backlog
+
+    def said(self) -> Iterator[str]:
+        done, failed, every = self.backlog.counts
+        features = len(self.backlog.features)
+        words = f"{every} tasks in {features} features were read from {self.file}, {done} of them done"
+        yield words + (f", {failed} failed" if failed else "")
+        if self.criteria:
+            yield f"{counted(len(self.criteria), 'line of it is a criterion', 'lines of it are criteria')}"
+        if told := sum(what == "context" for what in self.places.values()):
+            yield f"{told} lines of it are no tasks, and stand in context.md"
+
+
+def _boxed(block: List) -> bool:
+    return any(_boxed_item(item) for item in block.items)
+
+
+def _boxed_item(item: Item) -> bool:
+    return _state(item)[0] is not None or any(map(_boxed_item, item.items))
+
+
+def _state(item: Item) -> tuple[State | None, str]:
+    """What its box says, and its words; None without a box."""
+    raw = item.words.raw
+    if item.checked is not None:
+        return "done" if item.checked else "open", raw
+    if box := _BOX.fullmatch(raw):
+        return _MARKS.get(box[1], "open"), box[2] if box[1] in _MARKS else raw
+    if (struck := _STRUCK.fullmatch(raw)) or (struck := _TICKED.fullmatch(raw)):
+        return "done", "".join(struck.groups())
+    return None, raw
+
+
+def _details(item: Item) -> Iterator[str]:
+    yield from (line for one in item.walk() for line in (one.words.raw, *one.more) if line)

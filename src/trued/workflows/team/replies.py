@@ -1,0 +1,102 @@
+"""What the members of a team answer with. All of it is a claim; what can be run or counted, the engine runs itself."""
+
+from typing import Literal
+
+from pydantic import Field, field_validator
+
+from trued import Failure, Finding, FixTask, NamedTests, Needs, PlannedFeature, Query, Reply, Severity, Status
+
+MOST = 1_000  # tasks of a goal: nobody reads more
+
+
+class Breakdown(Reply):
+    """The PM's: the goal as features, stories and tasks."""
+
+    features: tuple[PlannedFeature, ...] = Field(min_length=1, max_length=MOST)
+    decisions: tuple[str, ...] = Field(default=(), description="what you assumed or decided, and why")
+
+    @field_validator("features")
+    @classmethod
+    def _few(cls, features: tuple[PlannedFeature, ...]) -> tuple[PlannedFeature, ...]:
+        number = sum(len(story.tasks) for one in features for story in one.stories)
+        if number > MOST:
+            raise ValueError(f"{number} tasks are too many: {MOST} at most")
+        return features
+
+
+class Fixes(Reply):
+    """The PM's, after a validation that failed: what has to be done. Criteria stay as they are."""
+
+    tasks: tuple[FixTask, ...] = Field(min_length=1, max_length=100)
+    decisions: tuple[str, ...] = ()
+
+
+class Clarified(Reply):
+    """The PM's or the tech lead's: the answer to a question of another member of the team."""
+
+    answer: str = Field(min_length=1)
+    decisions: tuple[str, ...] = ()
+
+
+class Specified(Reply):
+    """The tech lead's: how a feature is to be built, and which tests will show it."""
+
+    spec: str = Field(min_length=1, description="the technical specification, in Markdown")
+    decisions: tuple[str, ...] = Field(default=(), description="decision records: what, why, what was rejected")
+    tests: tuple[NamedTests, ...] = ()
+    needs: tuple[Needs, ...] = Field(default=(), description="dependencies that the backlog does not name yet")
+
+
+class Developed(Reply):
+    """The developer's: what was done for one task."""
+
+    implemented: tuple[str, ...] = ()
+    files: tuple[str, ...] = Field(default=(), description="every file that you changed")
+    notes: tuple[str, ...] = ()
+    asks: Query | None = Field(
+        default=None, description="only where you cannot go on without the tech lead's or the PM's answer"
+    )
+    disputes: tuple[Finding, ...] = Field(
+        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+    )
+
+
+class Tested(Reply):
+    """QA's: what was tried, and what failed."""
+
+    result: Literal["PASS", "FAIL"]
+    tried: tuple[str, ...] = Field(min_length=1, description="commands and steps that you really ran")
+    failures: tuple[Failure, ...] = ()
+    asks: Query | None = Field(default=None, description="to the PM, only where a criterion cannot be tested otherwise")
+
+    @property
+    def objections(self) -> tuple[Finding, ...]:
+        """Each failure; a refusal without one is an objection, too, and so is a question that has no answer yet."""
+        found = tuple(one.finding for one in self.failures if one.severity is not Severity.NONE)
+        found += (Finding(what=f"QA's question is not answered: {self.asks.text}"),) if self.asks else ()
+        refused = self.result == "FAIL" or self.status is not Status.DONE
+        unnamed = Finding(what=f"QA says {self.result} and {self.status}, and names no failure")
+        return found or ((unnamed,) if refused else _idle("QA", self.tried))
+
+
+class Validated(Reply):
+    """UAT's: what a user would say of it."""
+
+    decision: Literal["passed", "failed"]
+    tried: tuple[str, ...] = Field(min_length=1, description="what you did as a user, step by step")
+    issues: tuple[Failure, ...] = ()
+    not_met: tuple[str, ...] = Field(default=(), description="requirements that are not met, in their own words")
+
+    @property
+    def objections(self) -> tuple[Finding, ...]:
+        """Each issue and each requirement that is not met; a refusal without any is an objection, too."""
+        found = [one.finding for one in self.issues if one.severity is not Severity.NONE]
+        found += [Finding(what=f"not met: {one}") for one in self.not_met]
+        refused = self.decision == "failed" or self.status is not Status.DONE
+        unnamed = Finding(what=f"UAT says {self.decision} and {self.status}, and names no issue")
+        return tuple(found) or ((unnamed,) if refused else _idle("UAT", self.tried))
+
+
+def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
+    """A yes of somebody who names nothing that they did is no look at it."""
+    return () if any(one.strip() for one in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)

@@ -1,0 +1,89 @@
+"""A `.sheen/config.json`, read once: what it says about a team in our own words, and what of it is left out."""
+
+from typing import Any
+
+from trued.errors import BadInput
+from trued.support.located import Located, read_json
+
+NAME = ".sheen/config.json"
+ROLES = ("pm", "techlead", "dev", "qa", "uat")
+NEEDED = ("pm", "dev")
+SWITCHES = {
+    ("uatTriggers", "afterEachFeature"): "uat_after_feature",
+    ("uatTriggers", "afterAllFeatures"): "uat_after_all",
+    ("autoHeal", "enabled"): "heal",
+}
+COUNTS = (("multiAgent", "maxTaskAttempts"), ("autoHeal", "maxAttempts"))
+KNOWN: dict[tuple[str, ...], tuple[str, ...]] = {
+    (): ("version", "multiAgent", "uatTriggers", "autoHeal"),
+    ("multiAgent",): ("enabled", "maxTaskAttempts", "roles"),
+    ("multiAgent", "roles"): ROLES,
+    ("uatTriggers",): ("afterEachFeature", "afterAllFeatures"),
+    ("autoHeal",): ("enabled", "maxAttempts"),
+    **{("multiAgent", "roles", role): ("enabled",) for role in ROLES},
+}
+
+
+def team_settings(text: str, file: str = NAME) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Fields of the team's settings, and sentences on what was not taken over."""
+    located = read_json(text, file)
+    said: list[str] = []
+    for spot, known in KNOWN.items():
+        table = _at(located, spot)
+        if not isinstance(table, dict):
+            raise BadInput(f"{'.'.join(spot) or 'the file'} is no object", located.where(*spot), "write { … }")
+        said += [
+            f"{located.where(*spot, key)}: {'.'.join((*spot, key))} means nothing here"
+            for key in table
+            if key not in known
+        ]
+    found: dict[str, Any] = {}
+    for spot, name in SWITCHES.items():
+        if (value := _at(located, spot, None)) is not None:
+            found[name] = _bool(value, located, spot)
+    counts = [_count(value, located, spot) for spot in COUNTS if (value := _at(located, spot, None)) is not None]
+    if counts:
+        found["attempts"] = counts[-1]
+        said += [f"{file}: {COUNTS[0][1]} and {COUNTS[1][1]} differ, the latter counts"] * (len({*counts}) > 1)
+    off, more = _off(located)
+    return {**found, **({"off": off} if off else {})}, (*said, *more)
+
+
+def _off(located: Located) -> tuple[tuple[str, ...], list[str]]:
+    """Roles that are switched off, and what is said to it."""
+    said: list[str] = []
+    off: list[str] = []
+    for role in ROLES:
+        spot = ("multiAgent", "roles", role, "enabled")
+        if _bool(_at(located, spot, True), located, spot):
+            continue
+        if role in NEEDED:
+            said.append(f"{located.where(*spot)}: a team without its {role} does nothing, so it stays on")
+        else:
+            off.append(role)
+    if not _bool(_at(located, ("multiAgent", "enabled"), True), located, ("multiAgent", "enabled")):
+        said.append(
+            f"{located.where('multiAgent', 'enabled')}: the team was off there, and works here as you started it"
+        )
+    return tuple(off), said
+
+
+def _at(located: Located, spot: tuple[str, ...], default: Any = ...) -> Any:
+    value = located.value
+    for key in spot:
+        if not isinstance(value, dict) or key not in value:
+            return {} if default is ... else default
+        value = value[key]
+    return value
+
+
+def _bool(value: Any, located: Located, spot: tuple[str, ...]) -> bool:
+    if not isinstance(value, bool):
+        raise BadInput(f"{'.'.join(spot)} is neither true nor false", located.where(*spot), "mend the value")
+    return value
+
+
+def _count(value: Any, located: Located, spot: tuple[str, ...]) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise BadInput(f"{'.'.join(spot)} is no number of attempts", located.where(*spot), "write 1 or more")
+    return value

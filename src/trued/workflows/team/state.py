@@ -1,0 +1,365 @@
+"""A team at work: what is to be done, how far it is, and what each of its members has to know."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from trued.inputs.goals import parse_goal
+from trued.inputs.project.kind import Kind
+from trued.model import Criterion, Finding, Goal, Judged, Plan, Requirement, Source, Task, TeamSettings, Value
+from trued.workflows.team.backlog import NAME, Backlog, BacklogTask, render
+from trued.workflows.team.files import FOLDER, Records
+from trued.workflows.team.reply_parts import FixTask, NamedTests, Needs, PlannedFeature, PlannedTask
+
+RANK = {"high": 0, "medium": 1, "low": 2}
+RESULTS = f"{FOLDER}qa/results.md"
+TITLE_LIMIT = 80
+
+
+class Crew(Value):
+    """Made anew from the journal with every replay; the files in `.trued/team/` are what people see of it."""
+
+    goal: Goal
+    backlog: Backlog = Backlog()
+    settings: TeamSettings = TeamSettings()
+    kind: Kind = Kind()
+    specs: dict[str, str] = {}  # noqa: RUF012  feature → how it is built
+    tests: dict[str, tuple[NamedTests, ...]] = {}  # noqa: RUF012  feature → tests that its tech lead names
+    sealed: tuple[str, ...] = ()  # criteria that the contract holds
+    held: tuple[str, ...] = ()  # requirements that held on the last accepted commit
+    proven: tuple[str, ...] = ()  # features whose criteria were due and held; "plan": the whole goal
+    recoveries: int = 0  # tasks that passed after a failure
+    integration: str = "pending"  # | passed | failed | skipped
+    unmet: tuple[str, ...] = ()  # what integration found last
+    doubts: dict[str, tuple[str, str]] = {}  # noqa: RUF012  what a planner could not do or say → feature, and in words
+    records: Records = Records()  # what happened, as the files tell it
+    planned_before: bool = False  # the goal was a list of tasks already
+    kept: dict[str, str] = {}  # noqa: RUF012  files that were there before, as they were
+    criteria: tuple[Criterion, ...] = ()  # of a list that came before the goal
+    written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
+
+    def migrated(self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()) -> "Crew":
+        """With an older list of tasks. What failed there is tried again; what is ticked there is a claim, as ever."""
+        for one in backlog.tasks:
+            if one.state == "failed":
+                backlog = backlog.with_task(one.id, state="open", note=one.note or "it had failed before")
+        update = {"backlog": backlog, "kept": {**self.kept, **original}, "criteria": tuple(criteria)}
+        return self.model_copy(update=update)
+
+    # -- the plan ------------------------------------------------------------------------------------------------------
+
+    def planned(self, features: Sequence[PlannedFeature]) -> "Crew":
+        """The PM's features under ids of their own; what depends on a name depends on the id that it got."""
+        backlog, names = self.backlog, dict[str, str]()
+        for one in features:
+            backlog, own = backlog.with_new_feature(one.name, one.criteria, priority=one.priority)
+            names.setdefault(one.name, own)
+        own_ids = [feature.id for feature in backlog.features[-len(features) :]]
+        for one, own in zip(features, own_ids, strict=True):
+            needs = tuple(dict.fromkeys(names[name] for name in one.depends_on if names.get(name, own) != own))
+            backlog = backlog.with_feature(own, depends_on=_without_circles(backlog, own, needs))
+            backlog = self._with_stories(backlog, own, one)
+        return self.model_copy(update={"backlog": backlog})
+
+    def _with_stories(self, backlog: Backlog, own: str, feature: PlannedFeature) -> Backlog:
+        made, planned = dict[str, str](), list[tuple[str, PlannedTask]]()
+        for story in feature.stories:
+            backlog, name = backlog.with_new_story(own, story.name)
+            for task in story.tasks:
+                backlog, number = backlog.with_new_task(name, task.title, files=task.files, limit=self.attempts)
+                planned.append((number, task))
+                for known in filter(None, (task.name, task.title)):
+                    made.setdefault(known, number)
+        for number, task in planned:
+            backlog = self._needing(backlog, number, [made[one] for one in task.depends_on if one in made])
+        return backlog
+
+    def _needing(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
+        """What depends on itself in the end would never be begun: such a word is left out."""
+        before = {one.id: {*one.depends_on} for one in backlog.tasks}
+        kept = [one for one in names if one in before and one != task and task not in _reached(before, one)]
+        both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
+        return backlog.with_task(task, depends_on=both) if kept else backlog
+
+    def specified(self, name: str, spec: str, tests: Sequence[NamedTests], needs: Sequence[Needs]) -> "Crew":
+        """The tech lead's word on a feature; it may add dependencies and tests, and takes nothing away."""
+        backlog, own = self.backlog, {one.id for one in self.backlog.feature(name).tasks}
+        for one in needs:
+            if one.task in own:
+                backlog = self._needing(backlog, one.task, one.depends_on)
+        kept = tuple(one if one.task in own else one.model_copy(update={"task": ""}) for one in tests)
+        update = {"specs": {**self.specs, name: spec}, "tests": {**self.tests, name: kept}, "backlog": backlog}
+        return self.model_copy(update=update)
+
+    def with_fixes(self, name: str, tasks: Sequence[FixTask], issues: Sequence[Finding]) -> "Crew":
+        """Tasks after a validation that failed; where nobody names any, the issues are the task. `name` is the feature
+        that was looked at; "" where all were."""
+        backlog, made = self.backlog, dict[str, str]()
+        wanted = tasks or (FixTask(title=f"Mend: {issues[0].what}" if issues else "Mend what was found"),)
+        for task in wanted:
+            home = name or (task.feature if backlog.holds(task.feature) else self._concerned(issues))
+            home = backlog.feature(home).id
+            backlog, story = self._fix_story(backlog, home)
+            backlog, number = backlog.with_new_task(story, task.title, files=task.files, limit=self.attempts)
+            backlog = self._needing(backlog, number, [made[one] for one in task.depends_on if one in made])
+            backlog = backlog.with_feature(home, status="in_progress", uat="pending")
+            made.setdefault(task.name or task.title, number)
+        left = tuple(one for one in self.proven if one != "plan" and one not in self._reopened(backlog))
+        return self.model_copy(update={"backlog": backlog, "integration": "pending", "proven": left})
+
+    def _reopened(self, backlog: Backlog) -> set[str]:
+        return {one.id for one in backlog.features if one.status == "in_progress"}
+
+    def _fix_story(self, backlog: Backlog, home: str) -> tuple[Backlog, str]:
+        there = [story.id for story in backlog.feature(home).stories if story.name == "Fixes"]
+        return (backlog, there[-1]) if there else backlog.with_new_story(home, "Fixes")
+
+    def _concerned(self, issues: Sequence[Finding]) -> str:
+        """The feature whose criterion an issue names; else the first."""
+        named = [one.requirement.partition("-")[0] for one in issues if one.requirement]
+        ids = [feature.id for feature in self.backlog.features]
+        return next((name for name in named if name in ids), ids[0])
+
+    # -- who plays -----------------------------------------------------------------------------------------------------
+
+    def plays(self, role: str) -> bool:
+        return role not in self.settings.off
+
+    @property
+    def attempts(self) -> int:
+        return self.settings.attempts if self.settings.heal else 1
+
+    def validates(self, subject: Task | Plan) -> bool:
+        """Does UAT look at each feature, or at all of them together?"""
+        wanted = self.settings.uat_after_feature if isinstance(subject, Task) else self.settings.uat_after_all
+        return wanted and self.plays("uat")
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """What nobody will look at, said before work begins."""
+        said = [] if self.plays("qa") else ["qa is off: nobody tests a task but the engine's own checks"]
+        said += [] if self.plays("techlead") else ["techlead is off: nobody says which tests show a task"]
+        uat, looks = self.plays("uat"), self.settings
+        alone, together = uat and looks.uat_after_feature, uat and looks.uat_after_all
+        said += [] if alone else ["no UAT after a feature: nobody looks at it as its user would"]
+        said += [] if together else ["no integration UAT: nobody looks at all features together"]
+        return tuple(said)
+
+    # -- what is next --------------------------------------------------------------------------------------------------
+
+    @property
+    def upcoming(self) -> str:
+        """The feature to work on: begun ones first, then by priority, then as the backlog has them."""
+        features = {one.id: one for one in self.backlog.features}
+        ready = [
+            one
+            for one in features.values()
+            if one.status in ("pending", "in_progress")
+            and all(features[name].status == "completed" for name in one.depends_on if name in features)
+        ]
+        best = min(ready, key=lambda one: (one.status != "in_progress", RANK[one.priority]), default=None)
+        return best.id if best else ""
+
+    def wave(self, name: str, most: int) -> tuple[str, ...]:
+        """Open tasks of a feature that wait for nothing, as many as may be worked on at the same time."""
+        if not self.backlog.holds(name):  # a person took it away
+            return ()
+        states = {one.id: one.state for one in self.backlog.tasks}
+        opened = [one for one in self.backlog.feature(name).tasks if one.is_open]
+        free = [one.id for one in opened if all(states.get(each, "done") == "done" for each in one.depends_on)]
+        return tuple(free[:most])
+
+    def is_open(self, task: str) -> bool:
+        return self.backlog.task(task).is_open
+
+    def is_last(self, task: str) -> bool:
+        """Nothing else of its feature is left to be done, and nothing of it has failed: all criteria are due."""
+        return all(one.state == "done" for one in self.backlog.feature(task).tasks if one.id != task)
+
+    def due_after(self, task: str) -> tuple[str, ...]:
+        """What must hold once this task is done: the criteria of its feature after the last of its tasks, and the whole
+        goal after the last of all."""
+        if not self.is_last(task):
+            return ()
+        name = self.backlog.feature(task).id
+        others = [one for one in self.backlog.features if one.id != name]
+        return (name, "plan") if all(one.status == "completed" for one in others) else (name,)
+
+    def is_whole(self, name: str) -> bool:
+        """Every task of the feature is done."""
+        return self.backlog.holds(name) and all(one.state == "done" for one in self.backlog.feature(name).tasks)
+
+    @property
+    def is_completed(self) -> bool:
+        return bool(self.backlog.features) and all(one.status == "completed" for one in self.backlog.features)
+
+    def doubting(self, about: str, part: str, words: str) -> "Crew":
+        """With what a planner says that it could not do for a part of the backlog; "" where by now it could."""
+        left = {name: one for name, one in self.doubts.items() if name != about}
+        return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
+
+    def gaps_in_plan(self) -> Iterator[tuple[str, str]]:
+        """Feature and sentence of all that keeps the goal from being achieved."""
+        for part, words in self.doubts.values():
+            yield self.backlog.feature(part).id if self.backlog.holds(part) else "", words
+        for feature in self.backlog.features:
+            tasks = tuple(feature.tasks)
+            for one in tasks:
+                if one.state == "failed":
+                    yield feature.id, f"task {one.id} failed, {one.attempts}/{one.limit} attempts: see {RESULTS}"
+                elif one.is_open:
+                    yield feature.id, f"task {one.id} is not done{self._why_open(one)}"
+            if feature.status != "completed" and all(one.state == "done" for one in tasks):
+                yield feature.id, f"feature {feature.id} is not completed: UAT {feature.uat}"
+        if self.integration == "failed":
+            yield from (("", f"integration UAT failed: {one}") for one in self.unmet or ("no reason was given",))
+
+    def _why_open(self, task: BacklogTask) -> str:
+        feature = self.backlog.feature(task.id)
+        lacking = [name for name in task.depends_on if self.backlog.holds(name) and not self._is_done(name)]
+        lacking += [name for name in feature.depends_on if self.backlog.feature(name).status != "completed"]
+        return f": it needs {', '.join(lacking)}" if lacking else ""
+
+    def _is_done(self, task: str) -> bool:
+        return self.backlog.task(task).state == "done"
+
+    # -- what happened -------------------------------------------------------------------------------------------------
+
+    def begun(self, tasks: Iterable[str]) -> "Crew":
+        """One attempt more."""
+        backlog = self.backlog
+        for name in tasks:
+            backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
+        return self.model_copy(update={"backlog": backlog})
+
+    def attempted(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
+        """Done without a gap; failed when the attempts are used up or nothing moves; else open."""
+        task = self.backlog.task(name)
+        over = stuck or task.attempts >= task.limit
+        state = "done" if not gaps else "failed" if over else "open"
+        note = (f"no progress; see {RESULTS}" if stuck else f"see {RESULTS}") if state == "failed" else ""
+        update: dict[str, object] = {"backlog": self.backlog.with_task(name, state=state, note=note or task.note)}
+        if state == "done" and task.attempts > 1:
+            update["recoveries"] = self.recoveries + 1
+        return self.model_copy(update=update)
+
+    def holding(self, judged: Iterable[Judged]) -> "Crew":
+        """With what the newest accepted commit was found to meet."""
+        found = {one.id: one.holds for one in judged}
+        held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
+        left = tuple(one for one in self.proven if one != "plan")  # the whole has to be looked at again
+        return self.model_copy(update={"held": tuple(sorted(held)), "proven": left})
+
+    def worse(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
+        """What held before this work, and does not any more."""
+        lost = [one for one in judged if not one.holds and one.id in self.held]
+        told = [(one, one.gaps or (Finding(what=one.reason),)) for one in lost]
+        return tuple(
+            Finding(what=f"{one.id} held before this work: {gap.what}", where=gap.where, requirement=one.id)
+            for one, gaps in told
+            for gap in gaps
+        )
+
+    def edited(self, backlog: Backlog) -> "Crew":
+        """As a person left it: where they opened a task again, or added one, its feature goes on."""
+        states = {one.id: one.state for one in self.backlog.tasks}
+        for feature in backlog.features:
+            opened = any(one.is_open and states.get(one.id) != "open" for one in feature.tasks)
+            if opened and feature.status in ("completed", "failed"):
+                backlog = backlog.with_feature(feature.id, status="in_progress", uat="pending")
+        return self.model_copy(update={"backlog": backlog})
+
+    def with_feature(self, name: str, **fields: object) -> "Crew":
+        return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})
+
+    def closed(self, name: str) -> "Crew":
+        """Completed where its tasks are done, its criteria held, and UAT, if anybody plays it, has passed."""
+        if not self.backlog.holds(name):
+            return self
+        accepted = self.backlog.feature(name).uat == "passed" or not self.validates(self.feature_task(name))
+        good = self.is_whole(name) and accepted and name in self.proven
+        return self.with_feature(name, status="completed" if good else "failed")
+
+    def with_proven(self, *names: str) -> "Crew":
+        """With what held when it was due."""
+        return self.model_copy(update={"proven": tuple(sorted({*self.proven, *names}))})
+
+    # -- the files -----------------------------------------------------------------------------------------------------
+
+    @property
+    def files(self) -> dict[str, str]:
+        return {**self.records.files(self.goal.text, self.backlog, self.settings), **self.kept}
+
+    def recorded(self, records: Records) -> "Crew":
+        return self.model_copy(update={"records": records})
+
+    # -- subjects ------------------------------------------------------------------------------------------------------
+
+    def plan(self) -> Plan:
+        """Every sentence of the goal and every criterion of a feature: nothing that anybody says later changes it."""
+        parts = parse_goal(self.goal)
+        features = self.backlog.features
+        tasks = [self.feature_task(one.id) for one in features]
+        tasks += [self.task(one.id) for feature in features for one in feature.tasks]
+        return Plan(
+            title=self.goal.text.strip().splitlines()[0].lstrip("# ")[:TITLE_LIMIT],
+            tasks=tuple(tasks),
+            criteria=(*parts.criteria, *parts.constraints, *self.criteria),
+            unread=parts.sentences,
+            source=self.goal.source,
+            requirements=tuple(_requirements(self.backlog)),
+            author="pm",
+            text=self.goal.text,
+            undecided=self.unchecked,
+        )
+
+    def feature_task(self, name: str) -> Task:
+        feature = self.backlog.feature(name)
+        lines = [feature.name, *(f"- {one.id}: {one.text}" for one in feature.criteria)]
+        return Task(id=name, title=feature.name[:TITLE_LIMIT], scope=feature.name, brief="\n".join(lines))
+
+    def task(self, name: str) -> Task:
+        feature, one = self.backlog.feature(name), self.backlog.task(name)
+        lines = [one.description, f"It is a task of the feature {feature.id}: {feature.name}"]
+        lines += [f"It is shown by: {tests.command}" for tests in self.tests.get(feature.id, ()) if tests.task == name]
+        return Task(
+            id=name,
+            title=one.description[:TITLE_LIMIT],
+            scope=one.description,
+            brief="\n".join(lines),
+            files=one.files,
+        )
+
+    def named_tests(self, task: str) -> tuple[str, ...]:
+        """Commands whose tests must pass after this task; after the last one all of its feature's."""
+        feature = self.backlog.feature(task)
+        done = {one.id for one in feature.tasks if one.state == "done"} | {task}
+        due = [
+            one for one in self.tests.get(feature.id, ()) if one.task in done or (not one.task and self.is_last(task))
+        ]
+        return tuple(dict.fromkeys(one.command.strip() for one in due))
+
+
+def _requirements(backlog: Backlog) -> Iterator[Requirement]:
+    """Each criterion, with the line of the backlog that it stands on."""
+    rows = enumerate(render(backlog).splitlines(), 1)
+    lines = {found[1]: number for number, text in rows if (found := re.match(r"- \*\*(F\d+-C\d+)\*\*", text))}
+    for feature in backlog.features:
+        for one in feature.criteria:
+            source = Source(file=f"{FOLDER}{NAME}", line=lines.get(one.id, 1))
+            yield Requirement(id=one.id, text=one.text, source=source, covers=(feature.id,))
+
+
+def _without_circles(backlog: Backlog, own: str, names: Iterable[str]) -> tuple[str, ...]:
+    before = {one.id: {*one.depends_on} for one in backlog.features}
+    return tuple(name for name in names if own not in _reached(before, name))
+
+
+def _reached(needs: Mapping[str, set[str]], start: str) -> set[str]:
+    """All that `start` waits for, itself among them."""
+    found, left = set[str](), [start]
+    while left:
+        one = left.pop()
+        if one not in found:
+            found.add(one)
+            left += needs.get(one, set())
+    return found

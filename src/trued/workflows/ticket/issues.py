@@ -1,0 +1,247 @@
+"""Issues of a ticket: what is not as its words say, and what became of it from one round to the next."""
+
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+from typing import Literal
+
+from pydantic import Field
+
+from trued.model import Approval, Case, Evidence, Finding, Judged, Outcomes, Severity, Tried, Value, Verdict
+
+ALIKE = 0.8  # of the words: an agent never says the same thing twice in the same words
+SEVERITIES = {
+    "critical": Severity.CRITICAL,
+    "high": Severity.HIGH,
+    "medium": Severity.MEDIUM,
+    "low": Severity.LOW,
+}
+ENGINE = "the engine"
+_WORD = re.compile(r"\w+")
+
+
+class Issue(Value):
+    """One difference between what the user's words ask for and what was seen."""
+
+    severity: Literal["critical", "high", "medium", "low"] = "high"
+    description: str
+    location: str = ""
+    expected: str = ""
+    actual: str = ""
+    screenshot: str = ""
+    requirement: str = Field(default="", description="its id, where you can name it")
+    case: Case | None = Field(default=None, description="a call, a command line or an HTTP exchange that shows it")
+    by: str = Field(default="", description="leave it empty")
+
+    @property
+    def finding(self) -> Finding:
+        """As an objection: the engine runs its case if it has one, and asks once more if not."""
+        seen = [f"expected {self.expected}" if self.expected else "", f"actual {self.actual}" if self.actual else ""]
+        return Finding(
+            what=": ".join(filter(None, (self.description, ", ".join(filter(None, seen))))),
+            where=self.location,
+            severity=SEVERITIES[self.severity],
+            requirement=self.requirement,
+            case=self.case,
+        )
+
+    @property
+    def sentence(self) -> str:
+        """For a list that people read."""
+        where = f" ({self.location})" if self.location else ""
+        return f"{self.severity}: {self.finding.what}{where}"
+
+
+class Compared(Value):
+    """Two rounds, issue by issue."""
+
+    fixed: tuple[Issue, ...] = ()
+    still: tuple[Issue, ...] = ()
+    new: tuple[Issue, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        """Nothing went, nothing came."""
+        return bool(self.still) and not self.fixed and not self.new
+
+    @property
+    def sentence(self) -> str:
+        return f"{len(self.fixed)} fixed, {len(self.still)} still there, {len(self.new)} new"
+
+
+def compared(before: Sequence[Issue], now: Sequence[Issue]) -> Compared:
+    """Each issue of today is one of yesterday's, or new; what nobody repeats is fixed."""
+    left, still, new = list(before), list[Issue](), list[Issue]()
+    for issue in now:
+        known = next((one for one in left if _key(one) == _key(issue)), None) or _nearest(issue, left)
+        if known is None:
+            new.append(issue)
+        else:
+            left.remove(known)
+            still.append(issue)
+    return Compared(fixed=tuple(left), still=tuple(still), new=tuple(new))
+
+
+def _nearest(issue: Issue, among: Sequence[Issue]) -> Issue | None:
+    """The one that says nearly the same, about the same requirement and of the same observer."""
+    whose = [one for one in among if one.by == issue.by and one.requirement == issue.requirement]
+    rated = [(SequenceMatcher(None, _words(one), _words(issue), autojunk=False).ratio(), one) for one in whose]
+    best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
+    return best[1] if best[0] >= ALIKE else None
+
+
+def _key(issue: Issue) -> tuple[object, ...]:
+    """What it is known by: what is demanded, and where. What was seen may change without anything being mended."""
+    demanded = _plain(issue.expected) or _plain(issue.description)
+    return issue.by, issue.requirement, _plain(issue.location), demanded
+
+
+def _words(issue: Issue) -> list[str]:
+    return _plain(f"{issue.location} {issue.description} {issue.expected}").split()
+
+
+def _plain(text: str) -> str:
+    return " ".join(_WORD.findall(text.casefold()))
+
+
+# -- failed checks are issues, too -------------------------------------------------------------------------------------
+
+
+def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
+    """What the engine's own evidence shows: of visible pages with expected, actual and picture; of held-out cases only
+    what an implementer may know."""
+    found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _of(one, verdict.evidence)]
+    found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
+    return tuple(dict.fromkeys(found))
+
+
+def _of(judged: Judged, evidence: Sequence[Evidence]) -> Iterable[Issue]:
+    seen = [
+        (fact, tried)
+        for fact in evidence
+        if fact.requirement == judged.id and fact.side == "head" and fact.kind == "browser" and not fact.held_out
+        for tried in fact.tried
+        if tried.outcome in (Outcomes.FAILED, Outcomes.MISSING)
+    ]
+    for gap in judged.gaps:
+        shown = next(((fact, tried) for fact, tried in seen if _is_told(tried, gap)), None)
+        yield _seen(gap, *shown) if shown else _told(gap)
+
+
+def _is_told(tried: Tried, gap: Finding) -> bool:
+    sentence = tried.detail.strip().partition("\n")[0]
+    return f" {tried.id}: " in gap.what or (bool(sentence) and sentence in gap.what)
+
+
+def _seen(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
+    """What differs from round to round is what was there; by what was expected an issue is known again."""
+    sentence = tried.detail.strip().partition("\n")[0][:500]
+    expected, found, actual = sentence.partition("; ")
+    page = next((shot.page for shot in fact.pictures), "")
+    return Issue(
+        severity="critical",
+        description=f"{gap.requirement}: {tried.id}{f' on {page}' if page else ''}",
+        location=gap.where,
+        expected=expected.removeprefix("expected to ") if found else tried.id,
+        actual=actual if found else sentence,
+        screenshot=fact.artifacts.get("screenshot.png", ""),
+        requirement=gap.requirement,
+        by=ENGINE,
+    )
+
+
+def _told(gap: Finding) -> Issue:
+    return Issue(severity="critical", description=gap.what, location=gap.where, requirement=gap.requirement, by=ENGINE)
+
+
+# -- what an agent says, held against git ------------------------------------------------------------------------------
+
+
+class Claimed(Value):
+    """What an implementer says that it left."""
+
+    branch: str = ""
+    commit: str = ""
+    files: tuple[str, ...] = ()
+
+
+def mismatches(claimed: Claimed, branch: str, files: Sequence[str], *, known: bool) -> tuple[Finding, ...]:
+    """Each claim that git does not bear out: a gap, and no more than that. `known`: its commit is on the branch."""
+    wrong: list[str] = []
+    if claimed.branch != branch:
+        wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
+    if claimed.commit and not known:
+        wrong.append(f"it names the commit {claimed.commit[:40]}, and no such commit is on {branch}")
+    named, real = {one.removeprefix("./") for one in claimed.files}, set(files)
+    if unsaid := sorted(real - named):
+        wrong.append(f"it changed and did not name {', '.join(unsaid[:20])}")
+    if unchanged := sorted(named - real):
+        wrong.append(f"it names and did not change {', '.join(unchanged[:20])}")
+    return tuple(Finding(what=what, severity=Severity.MINOR, by=ENGINE) for what in wrong)
+
+
+# -- what is told of a round -------------------------------------------------------------------------------------------
+
+
+class Round(Value):
+    """One verification."""
+
+    number: int
+    issues: tuple[Issue, ...] = ()
+    open: tuple[str, ...] = ()  # the same, as sentences
+    fate: str = ""  # of the last round's issues
+
+    @classmethod
+    def of(cls, number: int, issues: tuple[Issue, ...], fate: Compared) -> "Round":
+        return cls(number=number, issues=issues, open=tuple(one.sentence for one in issues), fate=fate.sentence)
+
+
+class Beyond(Value):
+    """A file that was changed though nobody named it."""
+
+    path: str
+    why: str = ""
+
+
+class Mended(Value):
+    """What was done about a round's issues."""
+
+    number: int
+    summary: str
+    files: tuple[str, ...] = ()
+    beyond: tuple[Beyond, ...] = ()
+
+    @classmethod
+    def of(
+        cls, number: int, summary: str, files: Sequence[str], named: Iterable[str], said: Iterable[Beyond]
+    ) -> "Mended":
+        """What was touched beyond the named files is listed, with the reason if one was given."""
+        reasons = {one.path: one.why for one in said}
+        beyond = tuple(Beyond(path=one, why=reasons.get(one, "")) for one in files if one not in set(named))
+        return cls(number=number, summary=summary, files=tuple(files), beyond=beyond)
+
+
+class Summary(Value):
+    """All that whoever leads knows of an agent's work."""
+
+    who: str
+    says: str
+
+
+def rejections(words: Iterable[Approval]) -> tuple[Issue, ...]:
+    """What people who looked would not accept."""
+    return tuple(
+        Issue(severity="critical", description=one.why, requirement=one.requirement, by=one.who)
+        for one in words
+        if one.rejected
+    )
+
+
+def open_issues(verdict: Verdict, said: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
+    """Everything that stands against the work: what an agent saw and no check closed, and what the checks showed."""
+    known = {one.finding.what: one for one in said}
+    kept = {
+        one.what: known.get(one.what, Issue(description=one.what, location=one.where)).model_copy(update={"by": one.by})
+        for one in verdict.objections
+    }
+    return (*more, *kept.values(), *failed_checks(verdict))

@@ -1,0 +1,172 @@
+"""Preview: the work as its users would see it, served from a clean room while somebody looks at it."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from trued.errors import CannotJudge
+from trued.model import Contract, Value
+from trued.proof.checks import http as exchanges
+from trued.proof.disclosure import Scanner, nobody
+from trued.proof.prove import same_interpreter
+from trued.proof.room.bench import Bench, told
+from trued.proof.room.clean_room import clean_room
+from trued.protocols import Ran, Serving, Tell, Workspace
+
+HOST = "127.0.0.1"
+PIECE_BYTES = 1 << 16
+MOST_AT_ONCE = 128
+LAST_WORDS = 300  # characters of what a server said that never answered
+
+
+class Preview(Value):
+    """Where the work can be looked at, or why it cannot."""
+
+    url: str = ""
+    port: int = 0  # of this machine; 0 where the preview is somebody else's
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """For an agent."""
+        if not self.url:
+            return f"there is no preview: {self.why}"
+        return f"{self.url} ({self.why})" if self.why else self.url
+
+
+def free_port() -> int:
+    """One on which nobody listens now."""
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@dataclass(frozen=True, slots=True)
+class Show:
+    """What is served: a commit, by the contract's command, under a port that stays the same after a restart."""
+
+    workspace: Workspace
+    contract: Contract
+    commit: str
+    port: int
+    within_s: float  # all the time that it may have
+    tell: Tell = nobody
+
+
+class Showing:
+    """A preview that is started when it is first needed, and gone with all that it started when it is left."""
+
+    def __init__(self, show: Show) -> None:
+        self.show = show
+        self._open = AsyncExitStack()
+        self._why: str | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self._open.aclose()
+
+    async def up(self) -> str:
+        """Start it, unless it is up already: "" when it answers, else why it does not, in one sentence."""
+        if self._why is None:
+            show = self.show
+            scan = Scanner(show.workspace, show.contract, show.commit, show.tell)
+            self._why = await scan(await self._started(), "why the preview does not come up")
+        return self._why
+
+    async def _started(self) -> str:
+        show = self.show
+        if show.contract.serve is None:
+            return "nobody has said how the project is served"
+        try:
+            interpreter = await same_interpreter(show.workspace, show.contract)
+            room = clean_room(show.workspace, show.contract, show.commit, interpreter)
+            bench, _ = await self._open.enter_async_context(room)
+            if bench.broken:
+                return f"its preparation fails: {bench.broken}"
+            return await self._served(bench)
+        except CannotJudge as error:
+            return str(error)
+
+    async def _served(self, bench: Bench) -> str:
+        assert bench.serve is not None  # noqa: S101  (looked at by the caller)
+        serving = await self._open.enter_async_context(exchanges.server(bench, self.show.within_s))
+        if why := await exchanges.up(serving, bench.serve.ready):
+            return _never_up(why, bench.serve.ready.within_s, await serving.end())
+        try:
+            await self._open.enter_async_context(_bridged(serving, self.show.port))
+        except OSError as error:
+            return f"port {self.show.port} of this machine is taken: {error.strerror}"
+        return ""
+
+
+def _never_up(why: str, within_s: float, ran: Ran) -> str:
+    said = told((ran.stderr or ran.stdout)[-3000:].decode("utf-8", "replace")).strip()[-LAST_WORDS:]
+    how = {"gone": "the server ended", "time": f"the server did not answer within {within_s:g} s"}.get(
+        why, f"the server {why}"
+    )
+    return f"{how}{f'; its last words: {said}' if said else ''}"
+
+
+@asynccontextmanager
+async def _bridged(serving: Serving, port: int) -> AsyncIterator[None]:
+    """The server has no address outside its sandbox: connections to a port of this machine are led in to it."""
+    places, visits = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
+
+    async def visit(caller: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None  # noqa: S101
+        visits.add(task)
+        try:
+            async with places:
+                with contextlib.suppress(OSError):
+                    await _led(caller, answer, serving)
+        finally:
+            visits.discard(task)
+            answer.close()
+
+    listener = await asyncio.start_server(visit, HOST, port, reuse_address=True)
+    try:
+        yield
+    finally:
+        listener.close()
+        for one in visits:
+            one.cancel()
+        await asyncio.gather(*visits, return_exceptions=True)
+
+
+async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Serving) -> None:
+    """Both ways, until the server has said all."""
+    link = serving.connect()
+    try:
+        said, ask = await asyncio.open_connection(sock=link)
+    except BaseException:  # cancelled on the way: nobody else would close it
+        link.close()
+        raise
+    asking = asyncio.create_task(_piped(caller, ask))
+    try:
+        await _piped(said, answer)
+    finally:
+        # Before anything that waits: a second cancellation would end this block at its first `await`.
+        # The server has said all; what it did not hear is nobody's any more.
+        ask.transport.abort()
+        asking.cancel()
+        await asyncio.gather(asking, return_exceptions=True)
+
+
+async def _piped(out: asyncio.StreamReader, into: asyncio.StreamWriter) -> None:
+    while piece := await out.read(PIECE_BYTES):
+        into.write(piece)
+        await into.drain()
+    if into.can_write_eof():
+        with contextlib.suppress(OSError):
+            into.write_eof()

@@ -1,0 +1,1 @@
+"""Git: the private store, clones, landing."""

@@ -1,0 +1,90 @@
+"""Commits that an agent made in its own clone: found by reading its files, brought over by hash, never trusted."""
+
+import os
+import re
+import stat
+from pathlib import Path
+
+from trued.workspace.git.store import Store
+
+TIPS = 64  # refs of an agent's clone that are looked at
+SUBJECTS = 20
+WITHIN_S = 20.0  # its object folder may hold anything, pipes that never end among it
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_READ_BYTES = 1 << 20
+
+
+def tips(git: Path) -> dict[str, str]:
+    """Ref → commit, as far as the agent's `.git` names any; HEAD is the first."""
+    if git.is_symlink() or not git.is_dir():
+        return {}
+    found = _packed(git / "packed-refs")
+    for top, folders, files in os.walk(git / "refs"):
+        folders[:] = sorted(folders)[:TIPS]
+        for name in sorted(files)[:TIPS]:
+            path = Path(top, name)
+            if hashed := _HASH.fullmatch(_text(path).strip()):
+                found[str(path.relative_to(git))] = hashed.group()
+    head = _text(git / "HEAD").strip()
+    at = head.removeprefix("ref: ") if head.startswith("ref: ") else ""
+    first = {"HEAD": found.get(at, head)} if _HASH.fullmatch(found.get(at, head)) else {}
+    return dict(list({**first, **found}.items())[:TIPS])
+
+
+def _packed(path: Path) -> dict[str, str]:
+    found = {}
+    for line in _text(path).splitlines():
+        commit, _, name = line.partition(" ")
+        if _HASH.fullmatch(commit) and name.startswith("refs/"):
+            found[name] = commit
+    return found
+
+
+def _text(path: Path) -> str:
+    """A small plain file's text; links, pipes and folders are nothing."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except OSError:
+        return ""
+    with os.fdopen(handle, "rb") as file:
+        return file.read(_READ_BYTES).decode(errors="replace") if stat.S_ISREG(os.fstat(handle).st_mode) else ""
+
+
+async def subjects(store: Store, git: Path, head: str) -> tuple[str, ...]:
+    """First lines of the commits that the agent made on top of `head`."""
+    mine = tips(git).get("HEAD", head)
+    if mine == head:
+        return ()
+    words = ("rev-list", f"--max-count={SUBJECTS}", "--no-commit-header", "--format=%s", mine, "--not", head)
+    code, out, _ = await store.git.attempt(*words, variables=_beside(git), within_s=WITHIN_S)
+    text = out.decode(errors="replace") if code == 0 else ""
+    return tuple("".join(one if one.isprintable() else " " for one in line)[:200] for line in text.splitlines())
+
+
+async def bring(store: Store, git: Path, head: str) -> tuple[str, ...]:
+    """Copy the agent's own commits, on top of `head` or of nothing; returns the tips that the store did not know."""
+    named = list(dict.fromkeys(tips(git).values()))
+    if not named:
+        return ()
+    asked = "".join(f"{one}\n" for one in named).encode()
+    known = await store.git("cat-file", "--batch-check=%(objectname) %(objecttype)", stdin=asked)
+    unknown = [line.split(" ")[0] for line in known.decode().splitlines() if line.endswith(" missing")]
+    brought = [await _brought(store, git, tip, head) for tip in unknown]
+    return tuple(dict.fromkeys(commit for commit in brought if commit))
+
+
+async def _brought(store: Store, git: Path, tip: str, head: str) -> str:
+    """By way of a pack, so that every object is checked and none of the agent's files is used as it is."""
+    wanted = f"{tip}\n^{head}\n".encode()
+    words = ("pack-objects", "--revs", "--stdout", "-q", "--delta-base-offset")
+    code, pack, _ = await store.git.attempt(*words, stdin=wanted, variables=_beside(git), within_s=WITHIN_S)
+    if code != 0 or not pack:
+        return ""
+    await store.git.attempt("index-pack", "--stdin", stdin=pack, within_s=WITHIN_S)
+    commit = f"{tip}^{{commit}}"  # a tag is as good as what it names
+    whole, _, _ = await store.git.attempt("rev-list", "--quiet", "--objects", commit, "--not", head)
+    return await store.git.line("rev-parse", "--verify", commit) if whole == 0 else ""
+
+
+def _beside(git: Path) -> dict[str, str]:
+    return {"GIT_ALTERNATE_OBJECT_DIRECTORIES": str(git / "objects").replace(":", "")}

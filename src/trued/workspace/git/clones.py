@@ -1,0 +1,288 @@
+"""Clones for agents: made from the store, taken from by content, and gone only when nothing in them would be lost.
+
+clones/<name>/   work (the agent's) · home (the agent's) · index (the engine's, as the work tree was handed over)
+                 state.json (there when the clone is whole) · taken.json · making (until then)
+                 moving (while it is brought to another head)
+damaged/         clones whose state or index cannot be read any more: nobody uses them, nobody removes them
+"""
+
+import asyncio
+import hashlib
+import json
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Collection
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from trued.errors import StateFailed
+from trued.protocols import Taken
+from trued.support import atomic_files as durable
+from trued.support.redaction import inert
+from trued.workspace.git import agent_commits as commits
+from trued.workspace.git.removal import remove, remove_now
+from trued.workspace.git.store import ATTRIBUTES, Author, Store
+from trued.workspace.git.tree_of_folder import tree_of
+
+BRANCH = "work"  # the one branch of a clone
+_HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a whole clone began with."""
+
+    head: str
+    tree: str
+    token: str
+    when: float
+    packs: tuple[tuple[str, int], ...] = ()  # name and size of what the engine put into its object folder
+
+
+class Clone:
+    """One clone's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.work, self.home = folder, folder / "work", folder / "home"
+        self.git, self.index = self.work / ".git", folder / "index"
+        self.making, self.moving = folder / "making", folder / "moving"
+
+    @property
+    def state(self) -> State | None:
+        """What it began with; None when that cannot be told, and then the clone is of no use."""
+        try:
+            read = json.loads((self.folder / "state.json").read_bytes())
+            state = State(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
+            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _whole(self.index, state.head)
+            return state if whole and state.when >= 0 else None
+        except (OSError, ValueError, TypeError, KeyError):
+            return None
+
+    @property
+    def half_made(self) -> bool:
+        """No agent has seen it."""
+        return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
+
+    def begin(self, state: State) -> None:
+        durable.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
+        self.making.unlink(missing_ok=True)
+
+    @property
+    def taken_tree(self) -> str:
+        try:
+            return str(json.loads((self.folder / "taken.json").read_bytes())["tree"])
+        except (OSError, ValueError, KeyError):
+            return ""  # then it is taken or rescued once more, to the same commit
+
+    def took(self, tree: str) -> None:
+        durable.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
+
+
+class Clones:
+    """All clones of one run."""
+
+    def __init__(self, store: Store, folder: Path, branch: str = BRANCH) -> None:
+        self.store, self.folder, self.branch = store, folder, branch
+        self._making = asyncio.Semaphore(os.cpu_count() or 1)  # the first agent need not wait until all are made
+
+    def __getitem__(self, name: str) -> Clone:
+        return Clone(self.folder / name)
+
+    def names(self) -> list[str]:
+        return sorted(one.name for one in self.folder.iterdir()) if self.folder.is_dir() else []
+
+    # -- making -----------------------------------------------------------------------------------------------------
+
+    async def provide(self, name: str, head: str, token: str) -> Clone:
+        clone = self[name]
+        state = clone.state
+        if state and state.token == token and not clone.moving.exists():
+            clone.making.unlink(missing_ok=True)
+            return clone
+        if state:
+            await self._move(name, clone, state, head, token)
+        else:
+            async with self._making:
+                await self._clear(clone)
+                await self._make(clone, head, token)
+        return clone
+
+    async def _make(self, clone: Clone, head: str, token: str) -> None:
+        clone.folder.mkdir(parents=True)
+        clone.making.touch()
+        for folder in (clone.work, clone.home):
+            folder.mkdir(mode=0o700)
+        tree, _, git = await asyncio.gather(
+            self.store.tree(head),
+            self.store.check_out(head, clone.work, clone.index),
+            self._git_folder(clone, head),
+        )
+        clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
+
+    async def _clear(self, clone: Clone) -> None:
+        """Room for a new clone: what cannot be used may still hold somebody's work, and is kept."""
+        if clone.half_made:
+            await remove(clone.folder)
+        elif os.path.lexists(clone.folder):
+            kept = self.folder.with_name("damaged")
+            kept.mkdir(exist_ok=True, mode=0o700)
+            clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
+
+    async def _move(self, name: str, clone: Clone, old: State, head: str, token: str) -> None:
+        """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
+        async with self.store.index(clone.folder) as aside:
+            tree = await tree_of(self.store, clone.work, clone.index, aside)
+            if not clone.moving.exists():
+                await self._rescue(name, tree, "the session went on from another commit")
+                durable.write(clone.moving, head, sync=False)
+            await self.store.check_out(head, clone.work, aside)
+            git = await self._git_folder(clone, head, old)
+            aside.replace(clone.index)
+        (clone.folder / "taken.json").unlink(missing_ok=True)
+        clone.begin(State(head, await self.store.tree(head), token, time.time(), self._hand_over(clone, git)))
+        clone.moving.unlink()
+
+    async def _git_folder(self, clone: Clone, head: str, old: State | None = None) -> Path:
+        """A `.git` with the one commit `head`: no history, no other refs, no remotes, no way into the store."""
+        made = clone.folder / f"git.{secrets.token_hex(4)}"
+        pack = made / "objects" / "pack"
+        branch = made / "refs" / "heads" / self.branch
+        branch.parent.mkdir(parents=True)
+        reused = old is not None and _has_all(clone.git / "objects" / "pack", old)
+        if reused:  # the agent's own objects serve nobody but the agent
+            (clone.git / "objects").rename(made / "objects")
+        pack.mkdir(parents=True, exist_ok=True)
+        await self._pack(pack, head, old.head if old and reused else "")
+        (made / "info").mkdir()
+        (made / "info" / "attributes").write_text(ATTRIBUTES)
+        branch.write_text(f"{head}\n")
+        (made / "HEAD").write_text(f"ref: refs/heads/{self.branch}\n")
+        (made / "config").write_text(_config(len(head)))
+        (made / "shallow").write_text(f"{head}\n")
+        return made
+
+    async def _pack(self, folder: Path, head: str, present: str) -> None:
+        """The commit and its tree, without what the folder has already; its parents are cut off."""
+        wanted = f"--shallow {head}\n{head}\n" + (f"^{present}\n" if present else "")
+        options = ("--revs", "-q", "--delta-base-offset", "--threads=1", "--window=0")
+        await self.store.git("pack-objects", *options, str(folder / "pack"), stdin=wanted.encode())
+
+    def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
+        shutil.copy2(clone.index, git / "index")
+        remove_now(clone.git)
+        git.rename(clone.git)
+        for left in clone.folder.glob("git.*"):
+            remove_now(left)
+        packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
+        return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
+
+    # -- taking -----------------------------------------------------------------------------------------------------
+
+    async def take(
+        self, name: str, head: str, author: Author, message: str, fixed: Collection[str], only: Collection[str] = ()
+    ) -> Taken:
+        """What the agent left, as a commit; its changes to `fixed` paths, or to all but `only`, are undone and told."""
+        clone = self[name]
+        state = clone.state
+        if not state or state.head != head:
+            raise StateFailed(f"the clone {name} is not at {head[:12]}: nothing can be taken from it")
+        left = await self._tree_of(clone)
+        tree, undone = left, dict[str, bytes | None]()
+        if only:
+            tree, undone = await self.store.narrowed(left, head, only, clone.folder)
+        elif fixed:
+            tree, undone = await self.store.restored(left, head, fixed, clone.folder)
+        if tree == state.tree:
+            clone.took(left)
+            return Taken(head, (), undone)
+        own = await commits.subjects(self.store, clone.git, head)
+        text = (
+            message
+            if not own
+            else f"{message}\n\nThe agent's own commits:\n" + "\n".join(f"- {inert(one)}" for one in own)
+        )
+        commit, changed = await asyncio.gather(
+            self.store.commit(tree, [head], author, text), self.store.changed(state.tree, tree)
+        )
+        await self.store.keep(f"taken/{commit}", commit)
+        clone.took(left)
+        return Taken(commit, changed, undone)
+
+    async def _tree_of(self, clone: Clone) -> str:
+        async with self.store.index(clone.folder) as aside:
+            return await tree_of(self.store, clone.work, clone.index, aside)
+
+    # -- ending -----------------------------------------------------------------------------------------------------
+
+    async def rescue(self, name: str, why: str) -> str:
+        """Put what is in the clone and nowhere else on a ref; returns the commit, or nothing."""
+        clone = self[name]
+        if not clone.state or not clone.work.is_dir():
+            return ""
+        return await self._rescue(name, await self._tree_of(clone), why)
+
+    async def _rescue(self, name: str, tree: str, why: str) -> str:
+        clone = self[name]
+        state = clone.state
+        if not state:
+            return ""
+        own = await commits.bring(self.store, clone.git, state.head)
+        if tree in (state.tree, clone.taken_tree) and not own:
+            return ""
+        author = Author("trued", state.when)
+        commit = await self.store.commit(tree, [state.head, *own], author, f"rescued from {name}: {why}")
+        kept = await self.store.refs("rescue/")
+        if commit not in kept.values():
+            number = 1
+            while self.store.ref(f"rescue/{name}-{number}") in kept:
+                number += 1
+            await self.store.keep(f"rescue/{name}-{number}", commit)
+        clone.took(tree)
+        return commit
+
+    async def drop(self, name: str, why: str) -> None:
+        clone = self[name]
+        if not os.path.lexists(clone.folder):
+            return
+        if not clone.state:
+            await self._clear(clone)
+            return
+        if not clone.moving.exists():
+            await self.rescue(name, why)
+        gone = self.folder.with_name("gone") / secrets.token_hex(6)
+        gone.parent.mkdir(exist_ok=True)
+        clone.folder.rename(gone)  # one step: a clone is whole, or it is not there
+        await remove(gone)
+
+
+def _whole(index: Path, head: str) -> bool:
+    """Whether an index is as git wrote it: it ends with the hash of itself."""
+    content = memoryview(index.read_bytes())
+    made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
+    made.update(content[: -made.digest_size])
+    return bytes(content[:4]) == b"DIRC" and content[-made.digest_size :] == made.digest()
+
+
+def _has_all(packs: Path, state: State) -> bool:
+    """Whether the object folder still holds what the engine put there, so that only what is new need be added."""
+    if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
+        return False
+    try:
+        return all((packs / name).lstat().st_size == size for name, size in state.packs)
+    except OSError:
+        return False
+
+
+def _config(digits: int) -> str:
+    version = "1\n[extensions]\n\tobjectFormat = sha256\n[core]" if digits == 64 else "0"
+    lines = (
+        f"[core]\n\trepositoryformatversion = {version}",
+        "\tfilemode = true",
+        "\tbare = false",
+        "[gc]",
+        "\tauto = 0",
+    )
+    return "\n".join((*lines, "[user]", "\tname = agent", "\temail = agent@trued.invalid", ""))

@@ -1,0 +1,157 @@
+"""Runs git so that nothing but its arguments decides what it does: no hooks, filters, user or system configuration."""
+
+import asyncio
+import contextlib
+import fcntl
+import os
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from trued.errors import Busy, StateFailed
+from trued.workspace.sandbox.process_start import started_process
+
+SETTINGS = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "core.untrackedCache=false",
+    "core.attributesFile=/dev/null",
+    "core.excludesFile=/dev/null",
+    "core.autocrlf=false",
+    "core.sparseCheckout=false",
+    "core.logAllRefUpdates=false",
+    "core.checkStat=default",
+    "core.trustctime=true",
+    "core.fileMode=true",
+    "core.symlinks=true",
+    "protocol.ext.allow=never",
+    "submodule.recurse=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+)
+# Data is sent to the disk but not waited for: the one sync that ends a group of writes makes all of them last.
+SENT = ("core.fsync=all", "core.fsyncMethod=writeout-only")
+SYNCED = ("core.fsync=all", "core.fsyncMethod=fsync")
+WITHIN_S = 600.0  # a git that works longer hangs
+TIMED_OUT = -1  # instead of an exit code
+
+
+class GitFailed(StateFailed):
+    """git ended with an error; `said` is what it wrote."""
+
+    def __init__(self, arguments: Sequence[str], said: str) -> None:
+        self.said = said
+        last = said.strip().splitlines()[-1:] or ["no message"]
+        super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
+
+
+def environment() -> dict[str, str]:
+    """All that git inherits; the caller's own GIT_… variables are not among it."""
+    return {
+        "PATH": os.defpath,
+        "LC_ALL": "C",
+        "HOME": "/nonexistent",
+        "GIT_CONFIG_GLOBAL": "/dev/null",
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "GIT_ATTR_NOSYSTEM": "1",
+        "GIT_NO_REPLACE_OBJECTS": "1",
+        "GIT_NO_LAZY_FETCH": "1",
+        "GIT_TEMPLATE_DIR": "",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_OPTIONAL_LOCKS": "0",
+    }
+
+
+def command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[str]:
+    chosen = [word for setting in (*SETTINGS, *settings) for word in ("-c", setting)]
+    return [shutil.which("git") or "git", *chosen, *arguments]
+
+
+class Git:
+    """git on one folder that nobody but the engine writes, as `--git-dir`.
+
+    Every git that runs holds `lock` shared for as long as it lives: it may outlive a killed engine for a moment, and
+    the next engine has to wait for its last write.
+    """
+
+    def __init__(self, folder: Path, lock: Path | None = None) -> None:
+        self.folder, self.lock = folder, lock
+
+    async def alone(self, within_s: float = 60.0) -> None:
+        """Returns when no git of an earlier process is left."""
+        if not self.lock:
+            return
+        self.lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        with self.lock.open("ab") as file:
+            until = asyncio.get_running_loop().time() + within_s
+            while True:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                except BlockingIOError:
+                    if asyncio.get_running_loop().time() > until:
+                        raise Busy(f"a git process of an earlier engine still works in {self.folder}") from None
+                    await asyncio.sleep(0.02)
+                else:
+                    return
+
+    async def __call__(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        settings: Sequence[str] = SENT,
+        variables: Mapping[str, str] | None = None,
+        within_s: float = WITHIN_S,
+    ) -> bytes:
+        code, out, said = await self.attempt(
+            *arguments, stdin=stdin, settings=settings, variables=variables, within_s=within_s
+        )
+        if code != 0:
+            raise GitFailed(arguments, said)
+        return out
+
+    async def attempt(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        settings: Sequence[str] = SENT,
+        variables: Mapping[str, str] | None = None,
+        within_s: float = WITHIN_S,
+    ) -> tuple[int, bytes, str]:
+        """Exit code, output and what git complained about."""
+        words = command([f"--git-dir={self.folder}", *arguments], settings)
+        with self._held() as handles:
+            try:
+                process = await started_process(
+                    *words,
+                    stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.PIPE,
+                    env={**environment(), **(variables or {})},
+                    cwd=self.folder if self.folder.is_dir() else None,
+                    pass_fds=handles,
+                )
+            except OSError as error:
+                raise StateFailed(f"cannot start {words[0]}: {error.strerror}") from error
+        try:
+            async with asyncio.timeout(within_s):
+                out, said = await process.communicate(stdin or None)
+        except TimeoutError:
+            return TIMED_OUT, b"", f"no end after {within_s:g} s"
+        finally:
+            if process.returncode is None:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+                await process.wait()
+        return process.returncode or 0, out, said.decode(errors="replace")
+
+    @contextlib.contextmanager
+    def _held(self) -> Iterator[tuple[int, ...]]:
+        if not self.lock or not self.lock.parent.is_dir():
+            yield ()
+            return
+        with self.lock.open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            yield (file.fileno(),)
+
+    async def line(self, *arguments: str, stdin: bytes = b"", variables: Mapping[str, str] | None = None) -> str:
+        return (await self(*arguments, stdin=stdin, variables=variables)).decode().strip()

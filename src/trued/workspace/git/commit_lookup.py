@@ -1,0 +1,255 @@
+"""A commit of any repository that somebody names: found and read, with nothing of that repository ever run."""
+
+import asyncio
+import os
+import re
+import shutil
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.workspace.git.command import Git, command, environment
+from trued.workspace.git.store import Store
+from trued.workspace.sandbox.process_start import started_process
+
+LOOK_S = 120.0  # one look into a repository; longer means that it hangs
+GLANCE_S = 30.0  # for a warning that nobody misses
+MAIN = ("refs/remotes/origin/HEAD", "refs/heads/main", "refs/heads/master", "refs/heads/trunk", "refs/heads/develop")
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_POINTER = "gitdir: "
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One commit of one repository."""
+
+    git: Path  # the folder that git calls --git-dir; of a linked worktree its own
+    objects: Path  # the folder that all worktrees share
+    root: Path | None  # the working tree; None where there is none
+    commit: str
+    revision: str  # as it was named
+
+    @property
+    def place(self) -> Path:
+        """How a person names the repository."""
+        return self.root or self.git
+
+
+async def side(given: str, here: Path) -> Side:
+    """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
+
+    A path may hold an '@' itself: what is there as a whole is the repository. A folder that is no repository of its
+    own steps back behind a revision of the same name.
+    """
+    if not given:
+        raise BadInput("the commit is not named", then="write REPO[@REV], or a revision of this repository")
+    for path, revision in _readings(given):
+        place = _expanded(here, path)
+        if place is None or not os.path.lexists(place):
+            continue
+        if (path, revision) == (given, "HEAD") and _git_folder(place) is None and (own := await _revision(given, here)):
+            return own
+        return await _opened(place, revision)
+    if given.startswith("@"):
+        return await _opened(here, given[1:] or "HEAD")
+    if own := await _revision(given, here):
+        return own
+    inside = _around(here)
+    what = f"{given!a} is neither a folder nor a revision of {inside}" if inside else f"{given} does not exist"
+    raise BadInput(what, then="write REPO[@REV], or a revision of this repository")
+
+
+def _readings(given: str) -> list[tuple[str, str]]:
+    """All ways to part it, the longest path first."""
+    spots = [at for at in range(len(given) - 1, 0, -1) if given[at] == "@"]
+    return [(given, "HEAD"), *((given[:at], given[at + 1 :] or "HEAD") for at in spots)]
+
+
+def _expanded(here: Path, path: str) -> Path | None:
+    try:
+        place = here / Path(path).expanduser()
+        place.lstat()
+    except (OSError, RuntimeError, ValueError):  # not there; nobody's home; a NUL in it
+        return None
+    return place
+
+
+async def _revision(name: str, here: Path) -> Side | None:
+    """A revision of the repository that we stand in."""
+    top = _around(here)
+    if top is None:
+        return None
+    try:
+        return await _opened(top, name)
+    except BadInput:
+        return None
+
+
+async def _opened(place: Path, revision: str) -> Side:
+    top = _around(place)
+    found = _git_folder(top) if top else None
+    if found is None or top is None:
+        raise BadInput(f"{_shown(place)} is not in a git repository", then="name a folder inside one")
+    git = Git(found)
+    if both := await _at_once(git, revision):
+        return Side(found, Path(both[0]), None if found == top else top, both[1], revision)
+    code, out, said = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
+    if code != 0:
+        raise BadInput(f"git cannot read {_shown(place)}: {_last(said)}", then="name a git repository")
+    words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    code, commit, said = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
+    name = commit.decode(errors="replace").strip()
+    if code != 0 or not _COMMIT.fullmatch(name):
+        if revision == "HEAD" and not said.strip():
+            raise BadInput(f"the repository {_shown(top)} has no commit yet", then="commit something, or name a commit")
+        raise BadInput(f"{_shown(top)} has no commit {revision!a}", then="`git log --all` there lists what it has")
+    root = None if found == top else top
+    return Side(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
+
+
+async def _at_once(git: Git, revision: str) -> tuple[str, str] | None:
+    """Folder of objects and commit by one look; None where anything is odd, and each is asked for by itself."""
+    if "\0" in revision:
+        return None
+    words = ("rev-parse", "--path-format=absolute", "--git-common-dir", "--end-of-options", f"{revision}^{{commit}}")
+    code, out, _ = await git.attempt(*words, within_s=LOOK_S)
+    lines = [line for line in out.splitlines() if line != b"--end-of-options"]  # which it says, too
+    if (
+        code != 0
+        or len(lines) != len(("folder", "commit"))
+        or not _COMMIT.fullmatch(commit := lines[1].decode("latin-1"))
+    ):
+        return None
+    return os.fsdecode(lines[0]), commit
+
+
+def _around(place: Path) -> Path | None:
+    """The nearest folder upwards that is a repository."""
+    real = Path(os.path.realpath(place))
+    return next((folder for folder in (real, *real.parents) if _git_folder(folder)), None)
+
+
+def _git_folder(top: Path) -> Path | None:
+    """What git reads for a folder: by looking, so that nothing in it decides whether it may be read."""
+    dot = top / ".git"
+    try:
+        if _holds_git(dot):
+            return dot
+        if dot.is_file() and dot.stat().st_size < 10_000:
+            text = dot.read_text(errors="surrogateescape")
+            pointed = top / text.removeprefix(_POINTER).rstrip("\n")
+            return pointed if text.startswith(_POINTER) and (pointed / "HEAD").is_file() else None
+        return top if _holds_git(top) else None
+    except (OSError, ValueError):
+        return None
+
+
+def _holds_git(folder: Path) -> bool:
+    return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
+
+
+def _last(said: str) -> str:
+    return (said.strip().splitlines() or ["no message"])[-1]
+
+
+def _shown(path: Path) -> str:
+    return os.fsencode(path).decode(errors="backslashreplace")
+
+
+# -- what lies behind a commit -----------------------------------------------------------------------------------------
+
+
+async def in_history(sides: Sequence[Side], blobs: Collection[str]) -> bool:
+    """Whether one of these contents is in the history of one of these commits, under whatever name."""
+    there: dict[tuple[Path, int], set[str]] = {}
+    for one in {(one.git, one.commit): one for one in sides}.values():
+        repository = one.objects, len(one.commit)
+        if repository not in there:
+            there[repository] = await _there(one, blobs)
+        if there[repository] and await _reached(one, there[repository]):
+            return True
+    return False
+
+
+async def _there(one: Side, blobs: Collection[str]) -> set[str]:
+    """Those that the repository has at all: mostly none, and that is known at once."""
+    fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
+    asked = "".join(f"{blob}\n" for blob in fitting).encode()
+    out = await Git(one.git)("cat-file", "--batch-check", stdin=asked, within_s=LOOK_S)
+    return {line.split(" ")[0] for line in out.decode().splitlines() if line.split(" ")[1:2] == ["blob"]}
+
+
+async def _reached(one: Side, blobs: set[str]) -> bool:
+    """Walks the history until one of them comes by."""
+    words = command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
+    process = await started_process(
+        *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+        env=environment(),
+    )  # fmt: skip
+    try:
+        assert process.stdout is not None  # noqa: S101
+        async for line in process.stdout:
+            if line.decode(errors="replace").strip() in blobs:
+                return True
+        return await process.wait() != 0  # a history that cannot be walked may hold anything
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+
+
+async def tracked(one: Side, path: Path) -> bool:
+    """Whether the commit's history knows a file of this name in the repository's working tree, whatever is in it."""
+    real = Path(os.path.realpath(path))
+    if one.root is None or not real.is_relative_to(one.root):
+        return False
+    name = real.relative_to(one.root).as_posix()
+    words = ("rev-list", "--max-count=1", one.commit, "--", f":(top,literal){name}")
+    code, out, _ = await Git(one.git).attempt(*words)
+    return code != 0 or bool(out.strip())
+
+
+async def descends(head: Side, base: Side) -> bool | None:
+    """Whether the base is in the history of the head; None where the head's repository does not know the base."""
+    code, _, _ = await Git(head.git).attempt("merge-base", "--is-ancestor", base.commit, head.commit)
+    return code == 0 if code in (0, 1) else None
+
+
+async def beginning(head: Side) -> Side:
+    """Where the work on a head began: what it has in common with its upstream, or with the main branch."""
+    git = Git(head.git)
+    upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
+    for name in (upstream, *MAIN):
+        code, out, _ = await git.attempt("merge-base", head.commit, f"{name}^{{commit}}")
+        found = out.decode(errors="replace").strip()
+        if code == 0 and found != head.commit and _COMMIT.fullmatch(found):
+            return replace(head, commit=found, revision=name)
+    what = f"nobody knows where the work at {head.commit[:12]} began: no upstream or main branch has an older commit"
+    raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
+
+
+async def dirty(one: Side, store: Store, scratch: Path) -> tuple[str, ...]:
+    """Files that differ from the commit. Asked of our own store: the repository's filters and hooks are not run."""
+    index = one.git / "index"
+    if one.root is None or one.revision != "HEAD" or not index.is_file():
+        return ()
+    aside = scratch / "look"
+    shutil.copy2(index, aside)  # with its time: git looks again into what changed in the second of its last look
+    ways = (
+        ("update-index", "-q", "--refresh"),
+        ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", one.commit),
+        ("ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"),
+    )
+    found: list[str] = []
+    for words in ways:
+        variables = {"GIT_INDEX_FILE": str(aside)}
+        ended = await store.git.attempt(f"--work-tree={one.root}", *words, variables=variables, within_s=GLANCE_S)
+        if words[0] != "update-index":  # … which fails where something needs to be updated
+            found += ended[1].decode(errors="backslashreplace").split("\0") if ended[0] == 0 else []
+    aside.unlink(missing_ok=True)
+    return tuple(dict.fromkeys(path for path in found if path))
+
+
+def shallow(one: Side) -> bool:
+    return (one.objects / "shallow").is_file()

@@ -1,0 +1,303 @@
+"""Moves a branch of the user's forward, with the working tree that stands on it: by their own git, never by force."""
+
+import asyncio
+import contextlib
+import os
+import shutil
+import stat
+from asyncio.subprocess import Process
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from trued.errors import BadInput, Busy
+from trued.workspace.git.command import TIMED_OUT
+from trued.workspace.git.store import ENGINE, Author, Store
+from trued.workspace.sandbox.process_start import started_process
+
+WITHIN_S = 600.0
+MOST_NAMED = 5  # files in one sentence
+# Filters and line ends are the user's, so that the files look as their git would make them. Hooks are not run: with
+# core.hooksPath inside the working tree they would be the agents'.
+QUIET = (
+    "core.hooksPath=/dev/null",
+    "core.fsmonitor=false",
+    "gc.auto=0",
+    "maintenance.auto=false",
+    "advice.diverging=false",
+)
+_KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")
+_UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+_HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
+
+
+class Landing:
+    """One branch of the user's repository as the place where a commit of the store comes home."""
+
+    def __init__(self, store: Store, branch: str, environ: Mapping[str, str]) -> None:
+        self.store, self.branch, self.ref = store, branch, f"refs/heads/{branch}"
+        self._environ = {name: value for name, value in environ.items() if not name.startswith("GIT_") or name in _KEPT}
+
+    async def tip(self) -> str:
+        """Where the branch stands; "" where there is none."""
+        code, out, _ = await self._git("show-ref", "--verify", "--hash", self.ref)  # the name alone, no expression
+        return out.strip() if code == 0 else ""
+
+    async def branches(self) -> list[str]:
+        _, out, _ = await self._git("for-each-ref", "--format=%(refname:short)", "--sort=-committerdate", "refs/heads/")
+        return out.split()
+
+    async def person(self, when: float) -> dict[str, str]:
+        """Whom the user's git calls the author of a commit, as variables; the engine where it does not know."""
+        who = Author(ENGINE, when).variables()
+        code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
+        name, _, rest = out.strip().partition(" <")
+        mail = rest.rpartition(">")[0]
+        if code == 0 and name and mail:
+            who |= {
+                f"GIT_{role}_{what}": said
+                for role in ("AUTHOR", "COMMITTER")
+                for what, said in (("NAME", name), ("EMAIL", mail))
+            }
+        return who
+
+    # -- before anything is changed ------------------------------------------------------------------------------------
+
+    async def ready(self, old: str, new: str) -> tuple[Path, ...]:
+        """The working trees that come along, or one sentence on why the branch cannot be moved now."""
+        code, real, _ = await self._git("symbolic-ref", "--quiet", "--short", self.ref)
+        if code == 0:  # git would move that one, and leave its working tree behind
+            raise BadInput(f"{self.branch} is another name of {real.strip()}", then=f"--onto {real.strip()}")
+        await self._free()
+        trees = await self._trees()
+        changed = await self._changed(old, new)
+        for tree in trees:
+            await self._clean(tree, new)
+            if there := await asyncio.to_thread(_in_the_way, tree, changed, set(await self.store.entries(old))):
+                what = f"{_listed(there)} in {tree} would be overwritten, and git does not keep it"
+                raise BadInput(what, then="move it away, or commit it, and land again")
+        return trees
+
+    async def _free(self) -> None:
+        """Nobody is in the middle of something on this branch."""
+        common = Path(await self.store.source())
+        for place in (common, *(common / "worktrees").glob("*")):
+            for name in _HELD:
+                file = place / name
+                if file.is_file() and file.read_text(errors="replace").strip() == self.ref:
+                    raise BadInput(f"{self.branch} is being rebased", then="end that first: git rebase --continue")
+
+    async def _trees(self) -> tuple[Path, ...]:
+        """Working trees in which the branch is checked out."""
+        code, out, said = await self._git("worktree", "list", "--porcelain", "-z")
+        if code != 0:
+            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last(said)}")
+        found = []
+        for entry in out.split("\0\0"):
+            lines = dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line)
+            if lines.get("branch") == self.ref:
+                found.append(Path(lines["worktree"]))
+        for tree in found:
+            if not (tree / ".git").exists():
+                what = f"{self.branch} is checked out in {tree}, which is not there"
+                raise BadInput(what, then="`git worktree prune` forgets it")
+        return tuple(found)
+
+    async def _clean(self, tree: Path, new: str) -> None:
+        code, out, said = await self._git("rev-parse", "--absolute-git-dir", within=tree)
+        if code != 0:
+            raise BadInput(f"git cannot read {tree}: {_last(said)}", then="try `git status` there")
+        if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
+            what = f"{tree}, where {self.branch} is checked out, is in the middle of something ({busy[0]})"
+            raise BadInput(what, then="end that first")
+        rows = await self._status(tree)
+        if rows and not await self._is_at(tree, rows, new):
+            what = (
+                f"{self.branch} is checked out in {tree}, where {_listed([row[3:] for row in rows])} is not committed"
+            )
+            raise BadInput(what, then="commit it, or put it aside with `git stash`, and land again")
+
+    async def _status(self, tree: Path) -> list[str]:
+        words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
+        code, out, said = await self._git(*words, within=tree)
+        if code != 0:
+            raise BadInput(f"git cannot read {tree}: {_last(said)}", then="try `git status` there")
+        return [row for row in out.split("\0") if row]
+
+    async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
+        """Files and index are those of `new`: a landing was broken off before it could move the branch."""
+        if any(row[1] != " " for row in rows) or (await self._git("cat-file", "-e", f"{new}^{{commit}}"))[0] != 0:
+            return False
+        return (await self._git("diff-index", "--cached", "--quiet", new, within=tree))[0] == 0
+
+    async def _changed(self, old: str, new: str) -> tuple[str, ...]:
+        return await self.store.changed(old, new)
+
+    # -- moving --------------------------------------------------------------------------------------------------------
+
+    async def bring(self, commit: str) -> None:
+        """Copy the commit into the user's repository; no ref of it is touched."""
+        name = f"landing/{commit}"
+        await self.store.keep(name, commit)
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        words = ("-c", "fetch.writeCommitGraph=false", "-c", "protocol.version=2", "fetch", *quiet, "--refmap=")
+        more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
+        code, _, said = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
+        if code != 0:
+            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last(said)}")
+
+    async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
+        """Files first and the branch last, while git holds its lock: whoever moved it meanwhile has moved it."""
+        done: list[Path] = []
+        async with self._locked(old, new, why) as commit:
+            try:
+                for tree in trees:
+                    await self._forward(tree, old, new)
+                    done.append(tree)
+                await commit()
+            except BadInput:
+                for tree in done:
+                    await self._git("read-tree", "-m", "-u", new, old, within=tree)
+                raise
+
+    async def _forward(self, tree: Path, old: str, new: str) -> None:
+        if rows := await self._status(tree):
+            if await self._is_at(tree, rows, new):
+                return
+            raise BadInput(f"{_listed([row[3:] for row in rows])} in {tree} was changed just now", then="land again")
+        await self._git("update-index", "-q", "--refresh", within=tree)
+        code, _, said = await self._git("read-tree", "-m", "-u", old, new, within=tree)
+        if code != 0:
+            raise BadInput(f"git cannot bring {tree} along: {_last(said)}", then="nothing was moved")
+
+    @asynccontextmanager
+    async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_Commit"]:
+        """A transaction on the one ref: it ends with nothing done, unless it is committed."""
+        words = await self._words("update-ref", "-m", why, "--stdin")
+        process = await started_process(
+            *words,
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=self._variables(),
+        )
+        commit = _Commit(process, self.branch)
+        begins = not await self.store.entries(old) and not await self.tip()  # a branch on which nothing was yet
+        stands = "0" * len(old) if begins else old
+        try:
+            await commit.say(f"start\nupdate {self.ref} {new} {stands}\nprepare\n", "prepare: ok")
+            yield commit
+        finally:
+            await commit.end()
+
+    # -- git -----------------------------------------------------------------------------------------------------------
+
+    def _variables(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        own = {"LC_ALL": "C", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
+        return {**self._environ, **own, **(more or {})}
+
+    async def _words(self, *arguments: str, within: Path | None = None) -> list[str]:
+        place = ["-C", str(within)] if within else [f"--git-dir={await self.store.source()}"]
+        settings = [word for setting in QUIET for word in ("-c", setting)]
+        return [shutil.which("git", path=self._environ.get("PATH")) or "git", *place, *settings, *arguments]
+
+    async def _git(
+        self, *arguments: str, within: Path | None = None, more: Mapping[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """The user's own git: exit code, output, complaint."""
+        process = await started_process(
+            *await self._words(*arguments, within=within),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env=self._variables(more),
+        )
+        try:
+            out, said = await asyncio.wait_for(process.communicate(), WITHIN_S)
+        except TimeoutError:
+            return TIMED_OUT, "", f"no end after {WITHIN_S:g} s"
+        finally:
+            await _gone(process)
+        return process.returncode or 0, out.decode(errors="surrogateescape"), said.decode(errors="replace")
+
+
+class _Commit:
+    """Calling it makes the transaction last."""
+
+    def __init__(self, process: Process, branch: str) -> None:
+        self._process, self._branch = process, branch
+
+    async def __call__(self) -> None:
+        await self.say("commit\n", "commit: ok")
+
+    async def say(self, words: str, answer: str) -> None:
+        stdin, stdout = self._process.stdin, self._process.stdout
+        if stdin is None or stdout is None:
+            raise Busy("git was started without its pipes")
+        heard = b""
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            stdin.write(words.encode())
+            await stdin.drain()
+        while line := await asyncio.wait_for(stdout.readline(), WITHIN_S):
+            heard = line
+            if line.decode().strip() == answer:
+                return
+        said = await self._process.stderr.read() if self._process.stderr else heard
+        raise BadInput(*_refusal(self._branch, said.decode(errors="replace")))
+
+    async def end(self) -> None:
+        if self._process.stdin:
+            self._process.stdin.close()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._process.wait(), WITHIN_S)
+        await _gone(self._process)
+
+
+async def _gone(process: Process) -> None:
+    if process.returncode is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+def _refusal(branch: str, said: str) -> tuple[str, str, str]:
+    if "expected" in said and "is at" in said:
+        return f"somebody moved {branch} just now; it is not overwritten", "", "land again"
+    if "File exists" in said:
+        return (
+            f"git could not move {branch}: it is locked",
+            "",
+            "wait for the git that is at work there, and land again",
+        )
+    return f"git could not move {branch}: {_last(said)}", "", "nothing was changed"
+
+
+def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
+    """What the user has in places where new files come, ignored or not; git itself would overwrite what is ignored."""
+    folders = {path.rpartition("/")[0] for path in before}
+    return [path for path in changed if path not in before and _taken(tree, path, before, folders)]
+
+
+def _taken(tree: Path, path: str, before: Collection[str], folders: Collection[str]) -> bool:
+    parts = path.split("/")
+    for depth in range(1, len(parts) + 1):
+        place = "/".join(parts[:depth])
+        try:
+            mode = os.lstat(tree / place).st_mode
+        except OSError:
+            return False
+        if place in before:  # tracked, and goes away
+            return False
+        if not stat.S_ISDIR(mode):
+            return True
+    return not any(folder == path or folder.startswith(f"{path}/") for folder in folders)
+
+
+def _listed(paths: Sequence[str]) -> str:
+    names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f"{', '.join(names[:MOST_NAMED])}{more}"
+
+
+def _last(said: str) -> str:
+    return (said.strip().splitlines() or ["no message"])[-1]

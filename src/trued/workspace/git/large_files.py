@@ -1,0 +1,134 @@
+"""What a commit only names: large files and submodules, brought by their hashes from where the user has them.
+
+Only what the base names is brought. A head that names others gets what it committed: a pointer, an empty folder.
+"""
+
+import asyncio
+import hashlib
+import os
+import re
+import shutil
+from pathlib import Path, PurePosixPath
+
+from trued.errors import BadInput
+from trued.workspace.git.store import Store
+
+POINTER = re.compile(
+    rb"version https://git-lfs\.github\.com/spec/v1\n(?:[a-z0-9.-]+ [^\n]*\n)*?oid sha256:([0-9a-f]{64})\nsize (\d+)\n"
+)
+POINTER_BYTES = 1024  # by the format's own rule a pointer is smaller
+DEPTH = 3  # of submodules in submodules
+PIECE_BYTES = 1 << 20
+
+
+async def bring(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
+    """Complete a checkout; returns what could not be brought, in words."""
+    source = Path(await store.source())
+    large = await _large_files(store, base, commit, work, source)
+    modules = await _Modules(store, index).bring(base, commit, work, source)
+    return (*large, *modules)
+
+
+# -- large files -------------------------------------------------------------------------------------------------------
+
+
+async def _large_files(store: Store, base: str, commit: str, work: Path, source: Path) -> list[str]:
+    on_base = await store.entries(base)
+    attributes = [path for path in on_base if PurePosixPath(path).name == ".gitattributes"]
+    texts = [await store.read(base, path) or b"" for path in attributes]
+    if not any(b"filter=lfs" in text for text in texts):
+        return []
+    named = {blob for _, blob in on_base.values()}
+    paths = [path for path, (mode, blob) in (await store.entries(commit)).items() if mode != "120000" and blob in named]
+    return await asyncio.to_thread(_replace_pointers, work, paths, source / "lfs" / "objects")
+
+
+def _replace_pointers(work: Path, paths: list[str], objects: Path) -> list[str]:
+    lost = []
+    for path in paths:
+        file = work / path
+        try:
+            small = file.lstat().st_size <= POINTER_BYTES
+            found = POINTER.match(file.read_bytes()) if small else None
+        except OSError:
+            continue
+        if found and not _replaced(file, objects, found.group(1).decode(), int(found.group(2))):
+            lost.append(f"{path}: its content is not here, only a pointer to it: `git lfs pull` brings it")
+    return lost
+
+
+def _replaced(file: Path, objects: Path, name: str, size: int) -> bool:
+    """By its hash: what is there under another content's name is as good as nothing."""
+    content = objects / name[:2] / name[2:4] / name
+    aside = file.with_name(f".{name[:16]}")
+    hashed = hashlib.sha256()
+    try:
+        if content.stat().st_size != size:
+            return False
+        with content.open("rb") as read, aside.open("xb") as write:
+            while piece := read.read(PIECE_BYTES):
+                hashed.update(piece)
+                write.write(piece)
+        if hashed.hexdigest() == name:
+            shutil.copymode(file, aside)
+            aside.replace(file)
+            return True
+    except OSError:
+        return False
+    finally:
+        aside.unlink(missing_ok=True)
+    return False
+
+
+# -- submodules --------------------------------------------------------------------------------------------------------
+
+
+class _Modules:
+    """Other repositories inside this one, each at the commit that the base names."""
+
+    def __init__(self, store: Store, index: Path) -> None:
+        self.store, self.index = store, index
+
+    async def bring(self, base: str, commit: str, work: Path, source: Path, depth: int = DEPTH) -> list[str]:
+        wanted = await self.store.links(base)
+        here = wanted if commit == base else await self.store.links(commit)
+        if not here or not depth:
+            return []
+        places = await self._places(base, source)
+        said = [
+            f"{path}: another commit of the submodule than the base's is not brought"
+            for path in here
+            if here[path] != wanted.get(path)
+        ]
+        for path in sorted(path for path in here if here[path] == wanted.get(path)):
+            place = places.get(path)
+            if place is None or not await self._laid(here[path], place, work / path):
+                said.append(f"{path}: the submodule is not here: `git submodule update --init` brings it")
+                continue
+            said += await self.bring(here[path], here[path], work / path, place, depth - 1)
+        return said
+
+    async def _places(self, commit: str, source: Path) -> dict[str, Path]:
+        """Path of a submodule → where the user's git keeps it."""
+        words = ("config", "--blob", f"{commit}:.gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$")
+        code, out, _ = await self.store.git.attempt(*words)
+        found: dict[str, Path] = {}
+        for entry in out.decode(errors="replace").split("\0") if code == 0 else ():
+            key, _, path = entry.partition("\n")
+            name = key.removeprefix("submodule.").removesuffix(".path")
+            top = source / "modules"
+            for place in (top / name, source.parent / path / ".git"):
+                inside = Path(os.path.realpath(place)).is_relative_to(os.path.realpath(source.parent))
+                if key and inside and ".." not in PurePosixPath(name).parts and (place / "objects").is_dir():
+                    found.setdefault(path, place)
+        return found
+
+    async def _laid(self, commit: str, place: Path, work: Path) -> bool:
+        try:
+            await self.store.bring(str(place), commit, f"module/{commit}", depth=1)
+        except BadInput:
+            return False
+        work.mkdir(parents=True, exist_ok=True)
+        await self.store.check_out(commit, work, self.index)
+        self.index.unlink(missing_ok=True)
+        return True

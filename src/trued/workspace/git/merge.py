@@ -1,0 +1,32 @@
+"""Brings together what two agents made side by side, in the private store alone; what contradicts itself is shown."""
+
+from trued.protocols import Merge
+from trued.workspace.git.command import GitFailed
+from trued.workspace.git.rebase import CONFLICT, able, contains
+from trued.workspace.git.store import Author, Store
+
+
+async def joined(store: Store, ours: str, theirs: str, author: Author, message: str) -> Merge:
+    """One commit with both; where they contradict each other, one with both sides between markers, and their files.
+
+    The same two give the same commit again, however often this is done.
+    """
+    await able(store)
+    if await contains(store, theirs, ours):
+        return Merge(theirs)
+    if await contains(store, ours, theirs):
+        return Merge(ours)
+    words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
+    code, out, said = await store.git.attempt(*words)
+    if code not in (0, CONFLICT):
+        raise GitFailed(words, said)
+    tree, *files = out.decode(errors="backslashreplace").split("\0")
+    commit = await store.commit(tree, (ours, theirs), author, message)
+    await store.keep(f"joined/{commit}", commit)
+    both = dict.fromkeys(name for name in files if name)
+    return Merge(commit, {path: (await _side(store, ours, path), await _side(store, theirs, path)) for path in both})
+
+
+async def _side(store: Store, commit: str, path: str) -> bytes | None:
+    """What cannot have one name with the other side's is laid beside it, under the name of its commit."""
+    return await store.read(commit, path.removesuffix(f"~{commit}"))

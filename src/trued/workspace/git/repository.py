@@ -1,0 +1,215 @@
+"""The user's repository, looked at and never written: is there something that a run can start from?"""
+
+import contextlib
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.workspace.git.command import command, environment
+from trued.workspace.git.store import ENGINE, Author
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """What a run needs to know of the user's repository at its start."""
+
+    root: Path
+    head: str  # "" where nothing has been committed yet
+    branch: str  # "" when the head is detached
+    common: Path  # the .git that all worktrees share
+    taken: bool = False  # a branch called "trued" stands where ours would go
+    dirty: tuple[str, ...] = ()  # paths with uncommitted changes; the run starts from HEAD, without them
+
+    @property
+    def linked(self) -> bool:
+        """Whether `root` is a linked worktree of a repository that lives elsewhere."""
+        return self.common.parent != self.root
+
+
+def open_repository(path: str | Path, *, status: bool = True, empty: bool = False) -> Repository:
+    """The repository around `path`, or one sentence that says why a run cannot start there. Without `status` the
+    working tree is not compared with anything, and no filter of the user's is run. `empty`: one without any commit
+    will do."""
+    where = _named(path)
+    if not where.exists():
+        raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
+    folder = where if where.is_dir() else where.parent
+    root, common = _places(folder)
+    code, head, said = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if code != 0 and said.strip():
+        raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
+    if code != 0 and not empty:
+        raise BadInput(f"the repository {root} has no commit yet", then="commit something: a run starts from a commit")
+    _, branch, _ = _git(root, "symbolic-ref", "--quiet", "--short", "HEAD")
+    taken, _, _ = _git(root, "show-ref", "--verify", "--quiet", "refs/heads/trued")
+    return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root) if status else ())
+
+
+def rooted(repository: Repository, branch: str, when: float) -> str:
+    """A first commit without any file, for a repository that has none: the run's branch begins with it."""
+    variables = Author("trued", when).variables()
+    _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
+    code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
+    if code == 0:
+        code, _, said = _git(repository.root, "update-ref", f"refs/heads/{branch}", commit.strip(), "")
+    if code != 0:
+        raise BadInput(f"git cannot begin the branch {branch}: {(said.strip().splitlines() or ['no message'])[-1]}")
+    return commit.strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Left:
+    """A branch that an earlier run left."""
+
+    branch: str
+    tip: str
+    state: str  # agent_state.json, as the engine wrote it last
+
+
+def left_on(root: Path, branch: str, file: str) -> Left | None:
+    """What a run of ours left on this branch; None where it is no run's. Only a commit of the engine's own tells: what
+    an agent leaves is committed under its role's name, whatever files it writes."""
+    tip = tip_of(root, branch)
+    words = ("--no-merges", "--topo-order", "--format=%an%x09%cn%x09%H", tip, "--", file)
+    for line in _git(root, "log", *words)[1].splitlines() if tip else ():
+        author, committer, commit = line.rsplit("\t", 2)
+        code, state, _ = _git(root, "cat-file", "blob", f"{commit}:{file}")
+        if author == committer == ENGINE and code == 0:
+            return Left(branch, tip, state)
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class Began:
+    """The user's commit that a branch of ours began from; or why nobody can tell."""
+
+    base: str = ""
+    why: str = ""
+    landed: bool = False  # all of it is on a branch of the user's already
+
+
+def began(root: Path, tip: str) -> Began:
+    """By the refs of the user's repository alone. Agents work in clones and push nowhere, so that what is on a branch
+    other than `trued/*` is there by the user's hand; no file and no message of a commit is asked."""
+    detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
+    users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
+    code, listed, said = _git(root, "rev-list", "--boundary", tip, "--not", *users)
+    if code != 0:
+        return Began(why=f"git cannot list its commits: {(said.strip().splitlines() or ['no message'])[-1]}")
+    lines = listed.split()
+    if not lines:
+        return Began(why="all of it is on a branch of yours already", landed=True)
+    below = [line[1:] for line in lines if line.startswith("-")]
+    if not below:
+        return _from_nothing(root, tip)
+    newest = _git(root, "merge-base", "--independent", *below)[1].split()
+    if len(newest) != 1:
+        return Began(why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others")
+    if ENGINE in _git(root, "show", "--no-patch", "--format=%an%n%cn", newest[0])[1].splitlines():
+        return Began(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
+    return Began(newest[0])
+
+
+def _from_nothing(root: Path, tip: str) -> Began:
+    """A run in a repository without commits begins with one without files: nobody's work can be in it."""
+    roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
+    if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
+        return Began(roots[0])
+    return Began(why="no branch of yours holds a commit below it")
+
+
+def contains(root: Path, tip: str, name: str) -> str:
+    """The commit that the user names, if the other one was made upon it; else ""."""
+    code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
+    commit = found.strip()
+    above = code == 0 and commit != tip and _git(root, "merge-base", "--is-ancestor", commit, tip)[0] == 0
+    return commit if above else ""
+
+
+def tip_of(root: Path, branch: str) -> str:
+    """The commit at which a branch stands; "" where there is none."""
+    code, tip, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"refs/heads/{branch}^{{commit}}")
+    return tip.strip() if code == 0 else ""
+
+
+def in_the_way(root: Path, folder: str) -> str:
+    """A file or link of the newest commit where this folder, or one above it, would be; "" where there is none."""
+    parts = folder.strip("/").split("/")
+    above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
+    _, listed, _ = _git(root, "ls-tree", "-z", "HEAD", "--", *above)
+    entries = [entry.partition("\t") for entry in listed.split("\0") if entry]
+    return next((path for kind, _, path in entries if " tree " not in kind), "")
+
+
+def branches(root: Path, prefix: str) -> tuple[str, ...]:
+    """Branches below a prefix, the newest first."""
+    words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
+    return tuple(_git(root, *words)[1].split())
+
+
+def _named(path: str | Path) -> Path:
+    try:
+        return Path(path).expanduser().resolve()
+    except RuntimeError:
+        raise BadInput(f"nobody knows the folder {str(path)!a}", then="name a folder inside a git repository") from None
+    except FileNotFoundError:
+        raise BadInput("the current folder does not exist any more", then="go to another one") from None
+
+
+def _places(folder: Path) -> tuple[Path, Path]:
+    code, out, said = _git(
+        folder, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir", "--show-toplevel"
+    )
+    answers = out.split("\n")
+    if answers[0] == "true":
+        raise BadInput(f"{folder} is a bare repository", then="name a clone of it that has a working tree")
+    if "dubious ownership" in said:
+        raise BadInput(
+            f"{folder} belongs to another user",
+            then=f"if you trust it: git config --global --add safe.directory {folder}",
+        )
+    if code != 0 and "work tree" in said:
+        raise BadInput(f"{folder} is inside a .git folder", then="name the folder that holds the working tree")
+    if code != 0:
+        raise BadInput(f"{folder} is not in a git repository", then="git init, commit, and try again")
+    if len(answers) != 4 or _readable(out) != out:
+        raise BadInput(
+            f"the path {str(folder)!a} has a line break in it, or is not UTF-8", then="give the folder another name"
+        )
+    return Path(answers[2]), Path(answers[1])
+
+
+def _dirty(root: Path) -> tuple[str, ...]:
+    # the user's own filters may run here, as in any `git status` of theirs; nothing is written, not even the index
+    code, out, _ = _git(root, "status", "--porcelain=v1", "-z", "--no-renames", "--ignore-submodules=all")
+    return tuple(_readable(entry[3:]) for entry in out.split("\0") if len(entry) > 3) if code == 0 else ()
+
+
+def _readable(name: str) -> str:
+    """A name that can be stored and shown, whatever its bytes."""
+    return name.encode(errors="surrogateescape").decode(errors="backslashreplace")
+
+
+def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
+    variables = {**environment(), **(variables or {})}
+    for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
+        variables.pop(name)
+    with contextlib.suppress(RuntimeError):  # no HOME, and nobody whom the system knows
+        variables["HOME"] = str(Path.home())
+    words = [word for word in command(arguments) if word != "core.excludesFile=/dev/null"]
+    words = _without_empty_options(words)
+    try:
+        ran = subprocess.run(
+            words, cwd=folder, env=variables, stdin=subprocess.DEVNULL, capture_output=True, timeout=120, check=False
+        )
+    except FileNotFoundError:
+        raise BadInput("git is not installed", then="install git 2.36 or newer") from None
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise BadInput(f"git does not answer in {folder}: {error}", then="try `git status` there") from None
+    return ran.returncode, ran.stdout.decode(errors="surrogateescape"), ran.stderr.decode(errors="replace")
+
+
+def _without_empty_options(words: list[str]) -> list[str]:
+    return [word for at, word in enumerate(words) if word != "-c" or words[at + 1] != "-c"]

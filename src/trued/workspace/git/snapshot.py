@@ -1,0 +1,165 @@
+"""The user's working tree as a commit in a private repository: read and nothing else; index, refs and files stay."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trued.errors import CannotJudge, StateFailed
+from trued.workspace.git.command import TIMED_OUT, Git
+from trued.workspace.git.store import ATTRIBUTES, Author
+from trued.workspace.git.tree_of_folder import is_content
+
+NAMED = 5  # files that a sentence names
+EXCLUDES_BYTES = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Worktree:
+    """A working tree and the repository that it belongs to."""
+
+    root: Path
+    git: Path  # its own .git folder
+    common: Path  # the one that all worktrees share
+    head: str
+    excludes: Path | None = None  # the user's own ignore file, for all repositories
+    own: Mapping[str, bytes] = field(default_factory=dict)  # files of the engine's: no part of the work while unchanged
+    patience_s: float = 120.0  # git works no longer on a working tree, unless it hangs: on a pipe, a network folder
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What would be committed now."""
+
+    repository: Path
+    commit: str
+    tree: str
+    dirty: bool  # it is more than HEAD
+    notes: tuple[str, ...] = ()
+
+
+async def snapshot(worktree: Worktree, private: Path) -> Snapshot:
+    """HEAD with all changes of the working tree and all new files that nothing ignores; HEAD itself where it is clean.
+
+    `private` is a bare repository of the engine's that borrows the user's objects. Hooks, filters, fsmonitor and the
+    repository's own configuration take no part: a file is its bytes. Submodules stay as HEAD names them; what lies
+    beyond a link is not looked at.
+    """
+    git = await _repository(worktree, private)
+    index = private / f"index.{secrets.token_hex(6)}"
+    variables = {"GIT_INDEX_FILE": str(index)}
+    try:
+        await git("read-tree", worktree.head, variables=variables)
+        there, gone, notes = await _listed(git, worktree, variables)
+        await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
+        await _update(git, worktree, "--add", "--replace", paths=there, variables=variables)
+        tree = await git.line("write-tree", variables=variables)
+    finally:
+        index.unlink(missing_ok=True)
+        index.with_name(f"{index.name}.lock").unlink(missing_ok=True)
+    if tree == await git.line("rev-parse", f"{worktree.head}^{{tree}}"):
+        return Snapshot(private, worktree.head, tree, dirty=False, notes=notes)
+    # without a clock: the same files on the same HEAD are the same commit
+    words = ("commit-tree", tree, "-p", worktree.head)
+    commit = await git.line(*words, stdin=b"uncommitted work\n", variables=Author("trued gate", 0).variables())
+    return Snapshot(private, commit, tree, dirty=True, notes=notes)
+
+
+async def _repository(worktree: Worktree, private: Path) -> Git:
+    git = Git(private)
+    try:
+        if not (private / "HEAD").is_file():
+            private.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            aside = private.with_name(f".{private.name}.{secrets.token_hex(4)}")
+            hashes = await Git(worktree.common).line("rev-parse", "--show-object-format")
+            await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
+            (aside / "info").mkdir(exist_ok=True)
+            (aside / "info" / "attributes").write_text(ATTRIBUTES)
+            shutil.rmtree(private, ignore_errors=True)  # what a killed process left half made
+            aside.rename(private)
+        (private / "objects" / "info").mkdir(exist_ok=True)
+        (private / "objects" / "info" / "alternates").write_bytes(_line(worktree.common / "objects"))
+        (private / "info" / "exclude").write_bytes(_ignored(worktree))
+    except OSError as error:
+        raise StateFailed(f"cannot write {error.filename or private}: {error.strerror}") from error
+    return git
+
+
+def _line(path: Path) -> bytes:
+    """git reads a name that begins with a quotation mark as a quoted one."""
+    name = os.fsencode(path)
+    return (b"./" + name if name.startswith(b'"') else name) + b"\n"
+
+
+def _ignored(worktree: Worktree) -> bytes:
+    """What the user ignores beside `.gitignore`: in all repositories, and then in this one."""
+    texts = [b""]
+    for path in (worktree.excludes, worktree.common / "info" / "exclude"):
+        if path and path.is_file() and path.stat().st_size <= EXCLUDES_BYTES:
+            texts.append(path.read_bytes())
+    return b"\n".join(texts)
+
+
+async def _listed(
+    git: Git, worktree: Worktree, variables: dict[str, str]
+) -> tuple[list[str], list[str], tuple[str, ...]]:
+    """Paths to take, paths that are gone, and what is left out."""
+    words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard")
+    code, out, said = await git.attempt(
+        f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.patience_s
+    )
+    _worked(code, said, worktree)
+    there, gone, nested = list[str](), list[str](), list[str]()
+    absent = await _sparse(worktree)
+    for entry in out.decode(errors="surrogateescape").split("\0"):
+        if entry.startswith("? "):
+            (nested if entry.endswith("/") else there).append(entry[2:])
+        elif entry:
+            about, _, path = entry[2:].partition("\t")
+            if about.startswith("160000"):
+                continue
+            if is_content(worktree.root, path):
+                there.append(path)
+            elif path not in absent:
+                gone.append(path)
+    there = [path for path in there if not _is_own(worktree, path)]
+    shown = ", ".join(_shown(one) for one in nested[:NAMED])
+    notes = (f"repositories inside this one are left out: {shown}",) if nested else ()
+    return there, gone, notes
+
+
+def _is_own(worktree: Worktree, path: str) -> bool:
+    place = worktree.root / path
+    return path in worktree.own and not place.is_symlink() and place.read_bytes() == worktree.own[path]
+
+
+async def _sparse(worktree: Worktree) -> set[str]:
+    """Paths that a sparse checkout leaves out: not there, and not removed."""
+    if not (worktree.git / "info" / "sparse-checkout").is_file():
+        return set()
+    code, out, _ = await Git(worktree.git).attempt("ls-files", "-z", "-t", "--sparse", within_s=worktree.patience_s)
+    entries = out.decode(errors="surrogateescape").split("\0") if code == 0 else []
+    return {entry[2:] for entry in entries if entry.startswith("S ")}
+
+
+async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str], variables: dict[str, str]) -> None:
+    if not paths:
+        return
+    names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
+    words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
+    code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.patience_s)
+    _worked(code, said, worktree)
+
+
+def _worked(code: int, said: str, worktree: Worktree) -> None:
+    if code == TIMED_OUT:
+        raise CannotJudge(f"git hangs on the working tree {worktree.root}: is there a pipe or a dead network folder?")
+    if code != 0 or "Permission denied" in said:
+        last = (said.strip().splitlines() or ["no message"])[-1]
+        raise CannotJudge(f"the working tree {worktree.root} cannot be read: {last}")
+
+
+def _shown(path: str) -> str:
+    return path.encode(errors="surrogateescape").decode(errors="backslashreplace")

@@ -1,0 +1,424 @@
+"""The private bare repository: base and results of all runs on one of the user's repositories, never collected."""
+
+import asyncio
+import hashlib
+import os
+import re
+import secrets
+import time
+from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.errors import BadInput, StateFailed
+from trued.support.path_sets import owns
+from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
+from trued.workspace.git.removal import remove_now
+
+# Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
+ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
+ENGINE = "trued"
+UNDONE_READ = 50  # files that an agent wrote where nothing is its own: of more, nobody reads the content
+AT_ONCE = 32  # git processes for the files of one commit: each holds a few of ours open
+LISTED = 7  # commits whose files are remembered: base, start and head, again and again
+REMEMBERED, SMALL = 512, 1 << 16  # contents that are remembered, and how long one may be: manifests, settings, tests
+_HASH = re.compile(r"[0-9a-f]{4,64}")
+_REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who stands in a commit, and when: nothing else makes two equal trees two commits."""
+
+    name: str
+    when: float
+
+    def variables(self) -> dict[str, str]:
+        stamp = f"@{int(self.when)} +0000"
+        name = " ".join(self.name.split()).translate({ord("<"): None, ord(">"): None}) or ENGINE
+        mail = "".join(one if one.isalnum() or one in "-_." else "-" for one in name)
+        return {
+            "GIT_AUTHOR_NAME": name,
+            "GIT_AUTHOR_EMAIL": f"{mail}@trued.invalid",
+            "GIT_AUTHOR_DATE": stamp,
+            "GIT_COMMITTER_NAME": ENGINE,
+            "GIT_COMMITTER_EMAIL": "engine@trued.invalid",
+            "GIT_COMMITTER_DATE": stamp,
+        }
+
+
+class Store:
+    """One bare repository under the state folder; refs of a run are below refs/trued/<run>/."""
+
+    def __init__(self, repo: Path, home: Path, run: str) -> None:
+        self.repo, self.run = repo, run
+        self.patience_s = 60.0  # before git is thought to hang on something that an agent left
+        real = os.path.realpath(repo)
+        name = "".join(one if one.isalnum() and one.isascii() else "-" for one in Path(real).name)[:40]
+        self.folder = home / "stores" / f"{name}-{hashlib.sha256(real.encode()).hexdigest()[:12]}.git"
+        self.git = Git(self.folder, home / "runs" / run / "git.lock")
+        # what a name that is a hash means never changes: nothing of it is asked twice
+        self._listed: dict[str, dict[str, tuple[str, str, str]]] = {}
+        self._trees: dict[str, str] = {}
+        self._changed: dict[tuple[str, str], tuple[str, ...]] = {}
+        self._contents: dict[str, bytes] = {}
+
+    def ref(self, name: str) -> str:
+        return f"refs/trued/{self.run}/{name}"
+
+    # -- beginning --------------------------------------------------------------------------------------------------
+
+    async def begin(self, base: str, *, depth: int = 0, beside: Mapping[str, str] | None = None) -> None:
+        """The store is there and holds `base` with its history; no git of a killed engine writes any more.
+
+        `beside`: more commits of the same repository, by the names under which they are kept.
+        """
+        await self.git.alone()
+        self._unlock()
+        self.mend(*self._loose())
+        if not self.folder.is_dir():
+            await self._make(base)
+        elif not beside and await self._begun() == base:
+            return
+        await self.bring_all(await self.source(), {"base": base, **(beside or {})}, depth=depth)
+
+    async def _begun(self) -> str:
+        """The base that the store holds already; mostly a file tells, and no process is needed."""
+        file = self.folder / self.ref("base")
+        if file.is_file():
+            return file.read_text(errors="replace").strip()
+        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", self.ref("base"))
+        return found.decode().strip() if code == 0 else ""
+
+    async def bring(self, source: str, commit: str, name: str, *, depth: int = 0) -> None:
+        await self.bring_all(source, {name: commit}, depth=depth)
+
+    async def bring_all(self, source: str, commits: Mapping[str, str], *, depth: int = 0) -> None:
+        """Copy commits from a folder of objects, by hash: what does not have the hash that it is asked by is refused.
+
+        With `depth` that many commits of their history, else all of it.
+        """
+        trusting = {"GIT_CONFIG_GLOBAL": str(self.folder / "trusting")}
+        quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
+        history = f"--depth={depth}" if depth else "--update-shallow"
+        try:
+            await self.git(
+                *(
+                    "fetch",
+                    *quiet,
+                    history,
+                    source,
+                    *(f"+{commit}:{self.ref(name)}" for name, commit in commits.items()),
+                ),
+                variables=trusting,
+                settings=(*SYNCED, "protocol.version=2"),
+            )
+        except GitFailed as error:
+            names = " and ".join(commit[:12] for commit in commits.values())
+            what = f"cannot copy {names} from {source}: {error.said.strip().splitlines()[-1]}"
+            raise BadInput(what) from error
+
+    def _unlock(self) -> None:
+        """Locks on the run's refs are a killed git's: nobody else moves them."""
+        for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
+            lock.unlink(missing_ok=True)
+        shallow = self.folder / "shallow.lock"  # of all runs: but no git of ours works that long
+        if older(shallow, WITHIN_S):
+            shallow.unlink(missing_ok=True)
+
+    def _loose(self) -> list[str]:
+        top = self.folder / "refs" / "trued" / self.run
+        return [str(path.relative_to(top)) for path in top.rglob("*") if path.is_file()]
+
+    def mend(self, *names: str) -> None:
+        """A ref that a power cut left empty says nothing, but git neither reads nor writes over it."""
+        for name in names:
+            file = self.folder / self.ref(name)
+            if file.is_file() and not _REF.fullmatch(file.read_bytes()):
+                file.unlink(missing_ok=True)
+
+    async def _make(self, base: str) -> None:
+        aside = self.folder.with_name(f".{self.folder.name}.{secrets.token_hex(4)}")
+        try:
+            self.folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            hashes = "sha256" if len(base) == len(hashlib.sha256().hexdigest()) else "sha1"
+            await Git(aside)("init", "--quiet", "--bare", f"--object-format={hashes}", str(aside))
+            (aside / "info").mkdir(exist_ok=True)
+            (aside / "info" / "attributes").write_text(ATTRIBUTES)
+            # the user named this repository, and hooks and filters are off: whoever owns it, reading it is safe
+            (aside / "trusting").write_text("[safe]\n\tdirectory = *\n")
+            aside.rename(self.folder)
+        except OSError as error:
+            if not self.folder.is_dir():  # else another process was quicker
+                raise StateFailed(f"cannot make {self.folder}: {error.strerror}") from error
+        finally:
+            remove_now(aside)
+
+    async def source(self) -> str:
+        """The folder with the user's objects; in a linked worktree `.git` is only a file that names it."""
+        dot = self.repo / ".git"
+        if dot.is_dir():
+            return str(dot)
+        if not dot.exists() and (self.repo / "objects").is_dir() and (self.repo / "HEAD").is_file():
+            return str(self.repo)  # bare
+        git = Git(self.repo)
+        code, out, said = await git.attempt(
+            f"--git-dir={dot}", "rev-parse", "--path-format=absolute", "--git-common-dir"
+        )
+        if code != 0:
+            raise BadInput(f"{self.repo} is no longer a git repository: {said.strip()}", then="put it back and resume")
+        return out.decode().strip()
+
+    # -- trees and commits ------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def index(self, folder: Path) -> AsyncIterator[Path]:
+        """A throw-away index, under a name that nobody else uses."""
+        path = folder / f"index.{secrets.token_hex(6)}"
+        try:
+            yield path
+        finally:
+            path.unlink(missing_ok=True)
+            path.with_name(f"{path.name}.lock").unlink(missing_ok=True)
+
+    async def holds(self, commit: str) -> bool:
+        return (await self.git.attempt("cat-file", "-e", f"{commit}^{{commit}}"))[0] == 0
+
+    async def tree(self, commit: str) -> str:
+        if commit in self._trees:
+            return self._trees[commit]
+        found = await self.git.line("rev-parse", "--verify", "--quiet", f"{commit}^{{tree}}")
+        if _REF.fullmatch(commit.encode()):
+            self._trees = {**dict(list(self._trees.items())[-REMEMBERED:]), commit: found}
+        return found
+
+    async def check_out(self, commit: str, work: Path, index: Path) -> None:
+        """Bring `work` to the commit; what lies there and is not in the index stays, unless it is in the way."""
+        await self.git(
+            *(f"--work-tree={work}", "read-tree", "--reset", "-u", commit),
+            variables={"GIT_INDEX_FILE": str(index)},
+        )
+
+    async def commit(self, tree: str, parents: Sequence[str], author: Author, message: str) -> str:
+        above = [word for parent in parents for word in ("-p", parent)]
+        text = message.replace("\0", "").strip() + "\n"
+        return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
+
+    async def keep(self, ref: str, commit: str) -> None:
+        """The ref is the last write of a group, and its sync makes the whole group last."""
+        await self.git("update-ref", self.ref(ref), commit, settings=SYNCED)
+
+    async def refs(self, *prefixes: str) -> dict[str, str]:
+        lines = await self.git("for-each-ref", "--format=%(objectname) %(refname)", *map(self.ref, prefixes))
+        pairs = [line.split(" ", 1) for line in lines.decode().splitlines()]
+        return {name: commit for commit, name in pairs}
+
+    async def record(self, head: str, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
+        """A commit on `head` that changes exactly these files; `head` itself when they are like that already."""
+        paths = list(files)
+        listed, hashes = await asyncio.gather(self.entries(head, paths), self._written(files.values()))
+        if not paths or all(listed.get(path, ("", ""))[1] == known for path, known in zip(paths, hashes, strict=True)):
+            return head
+        starts = {path for path, content in files.items() if content.startswith(b"#!")}
+        known = {path for path in paths if listed.get(path, ("",))[0] == "100755"}
+        modes = {path: "100755" if path in starts | known else "100644" for path in paths}
+        wanted = "".join(f"{modes[path]} {known}\t{path}\0" for path, known in zip(paths, hashes, strict=True))
+        async with self.index(scratch) as index:
+            variables = {"GIT_INDEX_FILE": str(index)}
+            await self.git("read-tree", head, variables=variables)
+            await self.git(
+                *("update-index", "-z", "--add", "--replace", "--index-info"),
+                stdin=wanted.encode(),
+                variables=variables,
+            )
+            tree = await self.git.line("write-tree", variables=variables)
+        commit = await self.commit(tree, [head], author, message)
+        await self.keep(f"record/{commit}", commit)
+        return commit
+
+    async def apart(self, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
+        """A commit without history that holds exactly these files."""
+        hashes = await self._written(files.values())
+        wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
+        async with self.index(scratch) as index:
+            variables = {"GIT_INDEX_FILE": str(index)}
+            await self.git("update-index", "-z", "--add", "--index-info", stdin=wanted.encode(), variables=variables)
+            tree = await self.git.line("write-tree", variables=variables)
+        commit = await self.commit(tree, [], author, message)
+        await self.keep(f"apart/{commit}", commit)
+        return commit
+
+    async def _written(self, contents: Iterable[bytes]) -> list[str]:
+        """The names under which these are in the store now; a plan may have hundreds of files."""
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def write(content: bytes) -> str:
+            async with room:
+                return await self.git.line("hash-object", "-w", "--stdin", stdin=content)
+
+        return list(await asyncio.gather(*map(write, contents)))
+
+    async def knows(self, commit: str) -> bool:
+        """Is that, or what begins so, a commit that something of this run stands on?"""
+        if not _HASH.fullmatch(commit):
+            return False
+        code, found, _ = await self.git.attempt("rev-parse", "--verify", "--quiet", f"{commit}^{{commit}}")
+        if code != 0:
+            return False
+        held = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={found.decode().strip()}")
+        return bool(await self.git(*held, self.ref("")))
+
+    async def restored(
+        self, tree: str, head: str, fixed: Collection[str], scratch: Path
+    ) -> tuple[str, dict[str, bytes | None]]:
+        """The tree with these paths as `head` has them, and what it had there instead (None: nothing)."""
+        wrong = [path for path in await self._differing(head, tree) if _fixed(path, fixed)]
+        if not wrong:
+            return tree, {}
+        return await self._with(tree, wrong, head, scratch), await self._held(tree, wrong)
+
+    async def narrowed(
+        self, tree: str, head: str, only: Collection[str], scratch: Path
+    ) -> tuple[str, dict[str, bytes | None]]:
+        """The head's tree with what the other one has in these paths, and what that one had elsewhere instead."""
+        differing = await self._differing(head, tree)
+        wanted = [path for path in differing if owns(only, path)]
+        made = await self._with(head, wanted, tree, scratch) if wanted else await self.tree(head)
+        return made, await self._held(tree, [path for path in differing if path not in wanted])
+
+    async def _differing(self, head: str, tree: str) -> list[str]:
+        """Names as bytes that are no text stay what they are: nothing slips through by its name."""
+        out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", await self.tree(head), tree)
+        return [path for path in out.decode(errors="surrogateescape").split("\0") if path]
+
+    async def _with(self, tree: str, paths: Sequence[str], source: str, scratch: Path) -> str:
+        """A tree with these paths as another one has them."""
+        out = await self.git("ls-tree", "-r", "-z", "--full-tree", source)
+        rows = (row.partition("\t") for row in out.decode(errors="surrogateescape").split("\0") if row)
+        there = {path: about.split(" ") for about, _, path in rows}
+        nothing = "0" * len(await self.tree(tree))
+        gone = [f"0 {nothing}\t{path}\0" for path in paths if path not in there]
+        put = [f"{there[path][0]} {there[path][2]}\t{path}\0" for path in paths if path in there]
+        async with self.index(scratch) as index:
+            variables = {"GIT_INDEX_FILE": str(index)}
+            await self.git("read-tree", tree, variables=variables)
+            await self.git(
+                *("update-index", "-z", "--add", "--replace", "--index-info"),
+                stdin="".join([*gone, *put]).encode(errors="surrogateescape"),
+                variables=variables,
+            )
+            return await self.git.line("write-tree", variables=variables)
+
+    async def _held(self, tree: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+        """What stands there, as far as anybody will read it."""
+        names = [path.encode(errors="surrogateescape").decode(errors="backslashreplace") for path in paths]
+        read = [await self.read(tree, path) for path in paths[:UNDONE_READ]]
+        return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
+
+    async def squash(
+        self, head: str, onto: str, owned: Collection[str], author: Author, message: str, scratch: Path
+    ) -> str:
+        """All that `head` has beyond `onto` as one commit; files that are not part of the work stay as they were."""
+        tree, _ = await self.restored(await self.tree(head), onto, owned, scratch)
+        if tree == await self.tree(onto):
+            return onto
+        commit = await self.commit(tree, [onto], author, message)
+        await self.keep(f"taken/{commit}", commit)
+        return commit
+
+    # -- reading ----------------------------------------------------------------------------------------------------
+
+    async def entries(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str]]:
+        """Path → (mode, blob) of all files, or of those that are exactly named."""
+        found = await self._list(commit, paths)
+        return {path: (mode, blob) for path, (mode, kind, blob) in found.items() if kind == "blob"}
+
+    async def links(self, commit: str) -> dict[str, str]:
+        """Path → commit of other repositories that this one names."""
+        return {path: name for path, (_, kind, name) in (await self._list(commit)).items() if kind == "commit"}
+
+    async def _list(self, commit: str, paths: Sequence[str] = ()) -> dict[str, tuple[str, str, str]]:
+        if not paths and commit in self._listed:
+            return self._listed[commit]
+        literal = {"GIT_LITERAL_PATHSPECS": "1"}
+        out = await self.git("ls-tree", "-r", "-z", "--full-tree", commit, "--", *paths, variables=literal)
+        found: dict[str, tuple[str, str, str]] = {}
+        for line in out.decode(errors="backslashreplace").split("\0"):
+            if line:
+                about, _, path = line.partition("\t")
+                mode, kind, name = about.split(" ")
+                found[path] = mode, kind, name
+        if not paths and _REF.fullmatch(commit.encode()):
+            self._listed = {**dict(list(self._listed.items())[-LISTED:]), commit: found}
+        return found
+
+    async def read(self, commit: str, path: str) -> bytes | None:
+        if commit in self._listed:
+            _, kind, blob = self._listed[commit].get(path, ("", "", ""))
+            return await self._content(blob) if kind == "blob" else None
+        code, out, _ = await self.git.attempt("cat-file", "blob", f"{commit}:{path}")
+        if code == 0:
+            return out
+        await self.git("cat-file", "-e", f"{commit}^{{tree}}")  # a commit that is not there is no missing file
+        named = (await self.entries(commit)).get(path) if "\\x" in path else None  # bytes that are no UTF-8
+        return await self.git("cat-file", "blob", named[1]) if named else None
+
+    async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        """What is in those of these files that the commit has, by one look."""
+        listed = await self.entries(commit)
+        blobs = {path: listed[path][1] for path in paths if path in listed}
+        known = {blob: self._contents[blob] for blob in blobs.values() if blob in self._contents}
+        lacking = list(dict.fromkeys(blob for blob in blobs.values() if blob not in known))
+        found = await self._batch(lacking) if lacking else {}
+        for blob, content in found.items():
+            self._remember(blob, content)
+        return {path: found[blob] if blob in found else known[blob] for path, blob in blobs.items()}
+
+    async def _batch(self, blobs: Sequence[str]) -> dict[str, bytes]:
+        asked = "".join(f"{blob}\n" for blob in blobs).encode()
+        out, at = await self.git("cat-file", "--batch", stdin=asked), 0
+        found: dict[str, bytes] = {}
+        for blob in blobs:
+            end = out.index(b"\n", at)
+            name, _, size = out[at:end].decode().partition(" blob ")
+            if name != blob or not size.isdigit():
+                raise StateFailed(f"{self.folder} lost {blob[:12]}: {out[at:end][:200].decode(errors='replace')}")
+            at = end + 1 + int(size) + 1
+            found[blob] = out[end + 1 : at - 1]
+        return found
+
+    async def _content(self, blob: str) -> bytes:
+        if blob not in self._contents:
+            content = await self.git("cat-file", "blob", blob)
+            self._remember(blob, content)
+            return content
+        return self._contents[blob]
+
+    def _remember(self, blob: str, content: bytes) -> None:
+        if len(content) <= SMALL:
+            while len(self._contents) >= REMEMBERED:
+                self._contents.pop(next(iter(self._contents)))
+            self._contents[blob] = content
+
+    async def changed(self, base: str, head: str) -> tuple[str, ...]:
+        if (base, head) in self._changed:
+            return self._changed[base, head]
+        out = await self.git("diff-tree", "-r", "-z", "--name-only", "--no-renames", base, head)
+        found = tuple(path for path in out.decode(errors="backslashreplace").split("\0") if path)
+        if _REF.fullmatch(base.encode()) and _REF.fullmatch(head.encode()):
+            self._changed = {**dict(list(self._changed.items())[-LISTED:]), (base, head): found}
+        return found
+
+
+def _fixed(path: str, fixed: Collection[str]) -> bool:
+    """One of these paths, or in a folder where such a file should be."""
+    return owns(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
+
+
+def older(file: Path, seconds: float) -> bool:
+    """Whether the file is there, and for longer than that."""
+    try:
+        return time.time() - file.lstat().st_mtime > seconds
+    except OSError:
+        return False

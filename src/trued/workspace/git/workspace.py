@@ -1,0 +1,352 @@
+"""The workspace on git: a private store, clones for agents, clean rooms for checks; the user's repository is read."""
+
+import asyncio
+import hashlib
+import os
+import re
+import secrets
+import sys
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+from trued.errors import CannotJudge, StateFailed
+from trued.protocols import Command, Merge, Ran, Taken
+from trued.wire import Confinement, Limits
+from trued.workspace.git.clones import Clones
+from trued.workspace.git.large_files import bring
+from trued.workspace.git.merge import joined
+from trued.workspace.git.publish import publish
+from trued.workspace.git.push import push
+from trued.workspace.git.removal import remove
+from trued.workspace.git.repository import Repository, open_repository
+from trued.workspace.git.store import Author, Store
+from trued.workspace.sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
+from trued.workspace.sandbox import cgroup as quota
+from trued.workspace.sandbox.execution import Ended, Launch, run
+from trued.workspace.sandbox.scope import can_scope
+from trued.workspace.sandbox.server import Served, forwarded
+from trued.workspace.sandbox.surroundings import Setting, differences, free_ports, setting
+from trued.workspace.sandbox.surroundings import variables as surroundings
+from trued.workspace.sandbox.toolchains import toolchains, visible
+
+__all__ = ["GitWorkspace", "Repository", "open_repository"]
+
+LOOPBACK = "loopback"
+ROOMS = "rooms"
+ALONE, CONNECTED = "x", "y"  # begins the name of a room where something is run, without or with the host's network
+SET_UP_BYTES = 1 << 20  # of what a set-up may print
+_LOOK = 'if ( : < "$1" ) 2>/dev/null; then echo open; else echo shut; fi'
+
+
+class GitWorkspace:
+    """Where agents of one run work and its checks run.
+
+    `confinement` is what agents may see beyond system and interpreter; evidence is taken at the same level, without
+    network and without those extras. Call `begin` once before anything else, also after a restart.
+    """
+
+    def __init__(self, repo: Path, home: Path, run: str, branch: str, base: str, confinement: Confinement) -> None:
+        self.repo, self.home, self.branch, self.base = repo, Path(os.path.realpath(home)), branch, base
+        self.start = base  # where clones begin: another commit for a run that goes on from a branch
+        self.kept: Path | None = None
+        self.environments: Path | None = None
+        self._lacking: dict[str, tuple[str, ...]] = {}
+        self.folder = self.home / "runs" / run
+        self.store = Store(repo, self.home, run)
+        named = {} if branch.startswith("trued/") else {"branch": branch}  # a ticket's agents are told its name
+        self.clones = Clones(self.store, self.folder / "clones", **named)
+        self._publishing = asyncio.Lock()
+        self._agents = replace(
+            confinement,
+            readable=(*interpreter_folders(sys.executable), *confinement.readable),
+            hidden=(*confinement.hidden, str(self.home)),
+            scoped=confinement.scoped and can_scope(),  # as it will be: every order says so
+        )
+
+    async def begin(self) -> None:
+        """The store holds the base, and what a killed process left half done is gone."""
+        with _writing(self.folder):
+            (self.folder / "rooms").mkdir(parents=True, exist_ok=True, mode=0o700)
+            await self.store.begin(self.base)
+            if self.start != self.base:
+                await self.store.bring(await self.store.source(), self.start, "start")
+            await self._sweep()
+            quota.sweep()
+
+    def confinement(self) -> Confinement:
+        return self._agents
+
+    # -- clones -----------------------------------------------------------------------------------------------------
+
+    async def clone(self, name: str, head: str, *, token: str) -> tuple[Path, Path]:
+        with _writing(self.folder):
+            clone = await self.clones.provide(folder_name(name), head, token)
+        return clone.work, clone.home
+
+    async def take(
+        self,
+        name: str,
+        head: str,
+        *,
+        author: str,
+        message: str,
+        when: float,
+        fixed: Collection[str] = (),
+        only: Collection[str] = (),
+    ) -> Taken:
+        with _writing(self.folder):
+            return await self.clones.take(folder_name(name), head, Author(author, when), message, fixed, only)
+
+    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
+        """Run a command in a clone, confined as its agent is."""
+        clone = self.clones[folder_name(name)]
+        path, own = os.environ.get("PATH", os.defpath), os.environ.get("HOME", "/")
+        tools = toolchains(path, own)
+        sight = replace(
+            self._agents,
+            readable=(*self._agents.readable, *tools),
+            writable=(*self._agents.writable, str(clone.work), str(clone.home)),
+        )
+        seen = visible(path, (*sight.readable, str(clone.work))) if sight.level != "none" else path
+        variables = {"HOME": str(clone.home), "PATH": seen}
+        argv, environment = confine(argv, sight, folder=clone.work, variables=variables)
+        gentle = sight.level != BUBBLEWRAP
+        launch = Launch(argv, environment, str(clone.work), b"", within_s, SET_UP_BYTES, gentle=gentle)
+        place = self._place(sight.network)  # nothing is in it: it says that something is being run
+        try:
+            place.mkdir(parents=True, mode=0o700)
+            ended = await _run(launch, channel=False)
+        finally:
+            await remove(place)
+        return _ran(ended, describe(sight.level, sight.network))
+
+    async def drop(self, name: str, why: str) -> None:
+        with _writing(self.folder):
+            await self.clones.drop(folder_name(name), why)
+
+    async def tidy(self) -> None:
+        for name in self.clones.names():
+            await self.clones.drop(name, "the run has ended")
+        await self._sweep()
+        await remove(self.folder / "clones")
+        await remove(self.folder / "rooms")
+
+    async def _sweep(self) -> None:
+        await remove(self.folder / "gone")
+        for index in self.folder.glob("index.*"):
+            index.unlink(missing_ok=True)
+        for room in (self.folder / "rooms").glob("*"):
+            await remove(room)
+
+    # -- commits ----------------------------------------------------------------------------------------------------
+
+    async def record(self, head: str, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.record(head, files, Author("trued", when), message, self.folder)
+
+    async def apart(self, files: Mapping[str, bytes], *, message: str, when: float) -> str:
+        return await self.store.apart(files, Author("trued", when), message, self.folder)
+
+    async def knows(self, commit: str) -> bool:
+        return await self.store.knows(commit)
+
+    async def read(self, commit: str, path: str) -> bytes | None:
+        return await self.store.read(commit, path)
+
+    async def read_all(self, commit: str, paths: Iterable[str]) -> dict[str, bytes]:
+        return await self.store.read_all(commit, paths)
+
+    async def tree(self, commit: str) -> str:
+        return await self.store.tree(commit)
+
+    async def changed(self, base: str, head: str) -> tuple[str, ...]:
+        return await self.store.changed(base, head)
+
+    async def blobs(self, commit: str, prefix: str = "") -> dict[str, str]:
+        found = await self.store.entries(commit)
+        return {path: blob for path, (_, blob) in found.items() if path.startswith(prefix)}
+
+    async def squash(
+        self, head: str, onto: str, owned: Collection[str], *, author: str, message: str, when: float
+    ) -> str:
+        return await self.store.squash(head, onto, owned, Author(author, when), message, self.folder)
+
+    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> Merge:
+        return await joined(self.store, ours, theirs, Author("trued", when), message)
+
+    async def publish(self, head: str, branch: str = "") -> str:
+        """Fast-forward the run's branch, or one beside it, in the user's repository, and touch nothing else there."""
+        began = (self.base, self.start)
+        async with self._publishing:
+            return await publish(self.store, branch or self.branch, head, began=began, side=bool(branch))
+
+    async def push(self, remote: str, commit: str, ref: str) -> str:
+        return await push(self.repo, self.store.folder / "objects", remote, commit, ref)
+
+    # -- evidence ---------------------------------------------------------------------------------------------------
+
+    @asynccontextmanager
+    async def room(self, commit: str) -> AsyncIterator[Path]:
+        """A fresh checkout without `.git`; whatever happens in it, it is gone afterwards."""
+        place = self.folder / "rooms" / secrets.token_hex(6)
+        work = place / "work"
+        with _writing(self.folder):
+            work.mkdir(parents=True, mode=0o700)
+        try:
+            await self.store.check_out(commit, work, place / "index")
+            (place / "index").unlink()
+            self._lacking[commit] = await bring(self.store, self.base, commit, work, place / "index")
+            yield work
+        finally:
+            await remove(place)
+
+    def lacking(self, commit: str) -> tuple[str, ...]:
+        return self._lacking.get(commit, ())
+
+    async def execute(self, command: Command) -> Ran:
+        """Run it confined, without network, in a HOME and TMPDIR that nobody used before."""
+        place = self._place(command.network)
+        chosen = setting(second=command.second)
+        own = {"HOME": place / chosen.home, "TMPDIR": place / chosen.scratch}
+        with _writing(self.folder):
+            for folder in own.values():
+                folder.mkdir(parents=True, mode=0o700)
+            (place / "hosts").write_text(chosen.hosts_text())
+        chosen = replace(chosen, hosts=str(place / "hosts"))
+        try:
+            return await self._executed(command, {name: str(path) for name, path in own.items()}, chosen)
+        finally:
+            await remove(place)
+
+    def _place(self, network: str) -> Path:
+        return self.folder / ROOMS / f"{CONNECTED if network == 'host' else ALONE}{secrets.token_hex(6)}"
+
+    async def _executed(self, command: Command, own: Mapping[str, str], chosen: Setting) -> Ran:
+        ports = (*command.ports, *(free_ports() if command.network == LOOPBACK else ()))
+        sight = Confinement(
+            level=self._agents.level,
+            readable=(*interpreter_folders(sys.executable), *command.readable),
+            writable=(*own.values(), str(self._room_of(command.folder)), *command.writable),
+            network="none" if ports else command.network,  # its own has a loopback; else these ports, and no others
+            ports=ports,
+            hidden=self._agents.hidden,
+            scoped=self._agents.scoped,
+        )
+        told = {"TRUED_PORTS": " ".join(map(str, ports))} if ports else {}
+        variables = {**own, **surroundings(second=command.second), **told, **(command.variables or {})}
+        limits = Limits(memory_bytes=command.memory_bytes, processes=command.processes)
+        argv, environment = confine(
+            command.argv, sight, folder=command.folder, variables=variables, limits=limits, setting=chosen
+        )
+        ended = await _run(
+            Launch(
+                argv=argv,
+                environment=environment,
+                folder=str(command.folder),
+                stdin=command.stdin,
+                within_s=command.within_s,
+                output_bytes=command.output_bytes,
+                gentle=sight.level != BUBBLEWRAP,
+                processes=command.processes,
+                memory_bytes=command.memory_bytes,
+            ),
+            channel=command.channel,
+            inherited=tuple(command.inherited),
+        )
+        return _ran(ended, describe(sight.level, command.network))
+
+    @asynccontextmanager
+    async def serving(self, command: Command, port_env: str) -> AsyncIterator[Served]:
+        """Run it confined as a server, until the caller is done with it."""
+        served = Served(describe(self._agents.level))
+        served.begin(self.execute(forwarded(command, port_env, served)))
+        try:
+            yield served
+        finally:
+            await served.end()
+
+    async def keep(self, content: bytes) -> str:
+        name = hashlib.sha256(content).hexdigest()
+        place = self.folder / "artifacts" / name
+        with _writing(self.folder):
+            place.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            place.write_bytes(content)
+        return name
+
+    async def recall(self, name: str) -> bytes | None:
+        place = self.folder / "artifacts" / name
+        if not re.fullmatch(r"[0-9a-f]{64}", name) or not place.is_file():
+            return None
+        content = await asyncio.to_thread(place.read_bytes)
+        return content if hashlib.sha256(content).hexdigest() == name else None
+
+    def setting(self) -> str:
+        return differences(self._agents.level)
+
+    def _room_of(self, folder: Path) -> Path:
+        """All of the room is the command's, not only the part of it that it starts in."""
+        rooms = self.folder / "rooms"
+        real = Path(os.path.realpath(folder))
+        return rooms.joinpath(*real.relative_to(rooms).parts[:2]) if real.is_relative_to(rooms) else folder
+
+    async def readable_by_agents(self, path: Path) -> bool:
+        place = self.folder / "rooms" / f"p{secrets.token_hex(6)}"
+        place.mkdir(parents=True, mode=0o700)
+        look = ["/bin/sh", "-c", _LOOK, "sh", str(path.absolute())]
+        try:
+            argv, environment = confine(look, self._agents, folder=place, variables={"HOME": str(place)})
+            launch = Launch(argv, environment, str(place), b"", 60.0, 1 << 16, gentle=self._agents.level != BUBBLEWRAP)
+            ended = await _run(launch, channel=False)
+        finally:
+            await remove(place)
+        said = bytes(ended.output.stdout).decode(errors="replace").strip()
+        if said not in ("open", "shut"):
+            complaint = bytes(ended.output.stderr).decode(errors="replace").strip()
+            raise CannotJudge(f"the sandbox of the agents did not start: {complaint or 'no message'}")
+        return said == "open"
+
+
+@contextmanager
+def _writing(folder: Path) -> Iterator[None]:
+    """Private state that cannot be written is one sentence, not a traceback."""
+    try:
+        yield
+    except OSError as error:
+        where, why = error.filename or folder, error.strerror or error
+        raise StateFailed(f"cannot write {where}: {why}; free space or make the folder writable") from error
+
+
+def _ran(ended: Ended, isolation: str) -> Ran:
+    out = ended.output
+    return Ran(
+        exit_code=ended.code,
+        stdout=bytes(out.stdout),
+        stderr=bytes(out.stderr),
+        answers=bytes(out.answers),
+        seconds=ended.seconds,
+        timed_out=ended.timed_out,
+        flooded=out.flooded,
+        isolation=isolation,
+    )
+
+
+async def _run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
+    """A sandbox that did not come up is no result of the command."""
+    ended = await run(launch, channel=channel, inherited=inherited)
+    if not ended.started and ended.code is not None:
+        complaint = bytes(ended.output.stderr[:2000]).decode(errors="replace").strip()
+        raise CannotJudge(f"the sandbox did not start: {complaint}")
+    return ended
+
+
+def folder_name(name: str) -> str:
+    """The name itself where it is safe as a folder and in a ref, else one made from it that no other name gets."""
+    if (
+        re.fullmatch(r"[A-Za-z0-9_-][A-Za-z0-9._-]{0,99}", name)
+        and ".." not in name
+        and not name.endswith((".", ".lock"))
+    ):
+        return name
+    readable = re.sub(r"[^A-Za-z0-9_-]+", "-", name).strip("-")[:60]
+    return f"{readable}-{hashlib.sha256(name.encode()).hexdigest()[:10]}"

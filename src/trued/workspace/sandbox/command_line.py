@@ -1,0 +1,157 @@
+"""The command line that starts a program confined, for each level of the sandbox."""
+
+import json
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.wire import Confinement, Limits
+from trued.workspace.sandbox.surroundings import Setting
+from trued.workspace.sandbox.visible_folders import (
+    LINKED,
+    SECRETS,
+    contains,
+    spellings,
+    system_folders,
+    system_links,
+    without,
+)
+
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+FILE_BYTES = 8 * 1024**3  # one file of a confined process; above it is a mistake that would fill the disk
+SCRATCH_BYTES = 2 * 1024**3  # of /tmp and of /dev/shm, which live in memory
+# The kernel lets uid 0 write here by its number alone, without any capability, so root's sandbox has them read-only.
+KERNEL = ("/proc/sys", "/proc/irq", "/proc/bus", "/proc/fs", "/proc/acpi", "/proc/scsi", "/proc/sysrq-trigger")
+# The sandbox has these of its own: nobody's wish replaces them by the host's, with the sockets that lie there.
+OWN = ("/proc", "/dev", "/dev/shm", "/tmp", "/run")  # noqa: S108
+SOCKETS = ("/run",)  # services and the user's session listen there; where a folder above it is shown, it is empty
+DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+
+
+def confine(
+    argv: Sequence[str],
+    confinement: Confinement,
+    *,
+    folder: str | os.PathLike[str],
+    variables: Mapping[str, str],
+    limits: Limits | None = None,
+    setting: Setting | None = None,
+) -> tuple[list[str], dict[str, str]]:
+    """The command line and the whole environment that start `argv` in `folder`, confined.
+
+    `folder` is writable; HOME has to be named in `confinement.writable`. Variables go by the environment and not by the
+    command line, which every user of the machine can read. Inherited file descriptors stay open. Whoever starts it
+    from a thread must keep that thread alive: the sandbox ends with it.
+    """
+    where = os.path.abspath(folder)  # noqa: PTH100
+    environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
+    bounds = limits or Limits()
+    if confinement.level == "bubblewrap":
+        options = _bubblewrap(confinement, where, setting or Setting())
+        return [*_started(confinement, bounds), *options, *_counted(argv, bounds)], environment
+    if confinement.level in ("landlock", "none"):
+        return _kept(argv, confinement, where, bounds), environment
+    raise BadInput(f"there is no sandbox level {confinement.level!r}", then="bubblewrap, landlock or none")
+
+
+# -- bubblewrap ----------------------------------------------------------------------------------------------------
+
+
+def _started(confinement: Confinement, limits: Limits) -> list[str]:
+    """What starts bubblewrap: it scopes what runs inside, and keeps the options out of its sight."""
+    scopes = "scoped" if confinement.scoped else "open"
+    launcher = str(Path(__file__).with_name("scope.py"))
+    return [sys.executable, "-I", "-S", launcher, scopes, ",".join(f"{name}={at}" for name, at in _bounds(limits))]
+
+
+def _bounds(limits: Limits) -> list[tuple[str, int]]:
+    # private memory that is really used; address space would stop runtimes that reserve more than they touch
+    memory = [("DATA", limits.memory_bytes)] if limits.memory_bytes else []
+    return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
+
+
+def _bubblewrap(confinement: Confinement, folder: str, setting: Setting) -> list[str]:
+    program = shutil.which("bwrap", path=PATH) or shutil.which("bwrap") or "bwrap"
+    words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
+    words += ["--cap-drop", "ALL"]  # root, too, is nobody special inside
+    words += ["--hostname", setting.host] if setting.host else []
+    if setting.user is not None:  # what is ours is theirs inside: the kernel translates
+        words += ["--uid", str(setting.user), "--gid", str(setting.user)]
+    if confinement.network == "host":
+        words.append("--share-net")
+    for target, link in system_links():
+        words += ["--symlink", target, link]
+    mounts = _mounts(confinement, folder)
+    if setting.hosts and os.path.isfile("/etc/hosts") and not os.path.islink("/etc/hosts"):  # noqa: PTH113, PTH114
+        mounts["/etc/hosts"] = ["--ro-bind", setting.hosts, "/etc/hosts"]
+    words += [word for _, mount in sorted(mounts.items(), key=_depth) for word in mount]
+    return [*words, "--chdir", folder, "--"]
+
+
+def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
+    """What is mounted where; the deeper path wins, because it is mounted later."""
+    mounts = {path: ["--ro-bind", path, path] for path in [*system_folders(), *_linked(confinement)]}
+    if os.getuid() == 0:
+        mounts |= {path: ["--ro-bind", path, path] for path in KERNEL if os.path.exists(path)}  # noqa: PTH110
+    scratch = ["--size", str(SCRATCH_BYTES), "--tmpfs"]
+    mounts |= {"/proc": ["--proc", "/proc"], "/dev": ["--dev", "/dev"]}
+    mounts |= {path: [*scratch, path] for path in ("/tmp", "/dev/shm")}  # noqa: S108
+    for kind, paths in (("--ro-bind", confinement.readable), ("--bind", (*confinement.writable, folder))):
+        for path in spellings(paths):
+            if os.path.realpath(path) not in OWN:
+                mounts[path] = [kind, path, path]
+    shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind")]
+    for path in spellings(_hidden(confinement)):
+        if any(contains(one, path) for one in shown):
+            mounts[path] = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]  # noqa: PTH112
+    return mounts
+
+
+def _hidden(confinement: Confinement) -> list[str]:
+    return [*confinement.hidden, *SOCKETS, *(path for path in SECRETS if os.access(path, os.R_OK))]
+
+
+def _depth(mount: tuple[str, list[str]]) -> tuple[int, str]:
+    return mount[0].rstrip("/").count("/"), mount[0]
+
+
+def _linked(confinement: Confinement) -> list[str]:
+    if confinement.network != "host":
+        return []
+    real = [os.path.realpath(path) for path in LINKED]
+    return [path for path in real if os.path.exists(path) and not contains("/etc", path)]  # noqa: PTH110
+
+
+def _counted(argv: Sequence[str], limits: Limits) -> list[str]:
+    """Begun by the shell inside: a program that is missing is an exit code then, and a limit on processes counts the
+    sandbox's own and nobody else's."""
+    wish = ""
+    if limits.processes and os.getuid() != 0:  # the kernel does not count root's processes
+        wish = f"{{ ulimit -u {limits.processes} || ulimit -p {limits.processes}; }} 2>/dev/null; "
+    return ["/bin/sh", "-c", f'{wish}exec "$@"', "sh", *argv]
+
+
+# -- landlock, none ------------------------------------------------------------------------------------------------
+
+
+def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
+    writable = spellings((*confinement.writable, folder))
+    seen = spellings([*system_folders(), *_linked(confinement), *confinement.readable])
+    hidden = [path for path in spellings(_hidden(confinement)) if path not in writable]
+    restrict = confinement.level == "landlock"
+    policy = {
+        "restrict": restrict,
+        "readable": ["/proc", *(part for path in seen for part in without(path, hidden))] if restrict else [],
+        "writable": [part for path in writable for part in without(path, hidden)] if restrict else [],
+        "devices": list(DEVICES),
+        "network": confinement.network,
+        "ports": list(confinement.ports),
+        "scoped": confinement.scoped,
+        "folder": folder,
+        "limits": dict(_bounds(limits)),
+    }
+    launcher = str(Path(__file__).with_name("landlock.py"))
+    return [sys.executable, "-I", "-S", launcher, json.dumps(policy, separators=(",", ":")), "--", *argv]

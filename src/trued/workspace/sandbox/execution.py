@@ -1,0 +1,201 @@
+"""Runs one command confined and bounded: its time, its output, its descendants."""
+
+import asyncio
+import contextlib
+import os
+import re
+import signal
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trued.errors import CannotJudge
+from trued.workspace.sandbox.cgroup import entering, quota
+from trued.workspace.sandbox.process_start import started_process
+
+PIECE_BYTES = 1 << 16
+COMING_UP_S = 5.0  # for a sandbox, on a very busy machine
+_CHILD = re.compile(rb'"child-pid":\s*(\d+)')
+GRACE_S = 12.0  # longer than the keeper of a sandbox without namespaces needs to end what it keeps
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """A command line that is confined already."""
+
+    argv: list[str]
+    environment: dict[str, str]
+    folder: str
+    stdin: bytes
+    within_s: float
+    output_bytes: int
+    gentle: bool  # its first process ends its descendants when told; else they end with it
+    processes: int = 0  # most that it may have at a time, where the kernel counts them for us
+    memory_bytes: int = 0
+
+
+@dataclass(slots=True)
+class Output:
+    """What came back, with the engine's hand on the tap."""
+
+    limit: int
+    stop: Callable[[], None]
+    stdout: bytearray = field(default_factory=bytearray)
+    stderr: bytearray = field(default_factory=bytearray)
+    answers: bytearray = field(default_factory=bytearray)
+    flooded: bool = False
+
+    async def drain(self, stream: asyncio.StreamReader, into: bytearray) -> None:
+        while piece := await stream.read(PIECE_BYTES):
+            if len(into) + len(piece) > self.limit:
+                if not self.flooded:
+                    self.stop()
+                self.flooded = True
+            into += piece[: self.limit - len(into)]
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    code: int | None
+    output: Output
+    seconds: float
+    timed_out: bool
+    started: bool  # the sandbox came up, and the command was begun: told by the sandbox, out of the command's reach
+
+
+async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
+    """Start, feed, read and end it; nothing of it is left afterwards, whatever happens to the caller.
+
+    Of `inherited` file descriptors the command gets a copy under the same numbers; they are closed here.
+    """
+    began = time.monotonic()
+    async with contextlib.AsyncExitStack() as stack:
+        answers, handles, variables = await _channel(stack) if channel else (None, (), {})
+        reading, telling = os.pipe()
+        stack.callback(os.close, reading)
+        status = Status(reading)
+        # Bubblewrap and our own keeper each tell what became of the command, over a pipe that it does not inherit.
+        variables = {**variables, "TRUED_STATUS": str(telling)}
+        argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), launch.argv)
+        handles = (*handles, telling, *inherited)
+        try:
+            process = await started_process(
+                *argv,
+                end=lambda process: _end(process, status, launch.gentle),
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+                env={**launch.environment, **variables},
+                cwd=launch.folder,
+                pass_fds=handles,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise CannotJudge(f"cannot start {launch.argv[0]}: {error.strerror}") from error
+        finally:
+            for handle in handles:
+                os.close(handle)  # ours must go, or the answers would never end
+        output = Output(launch.output_bytes, lambda: _signal(process, launch.gentle))
+        try:
+            timed_out = await _until_its_end(process, launch, output, answers)
+        finally:
+            await _end(process, status, launch.gentle)
+        came_up = _started(launch, status)
+    code = None if timed_out or output.flooded else process.returncode
+    return Ended(code, output, time.monotonic() - began, timed_out, came_up)
+
+
+class Status:
+    """What a sandbox tells of itself, over a pipe that the command does not have."""
+
+    def __init__(self, handle: int) -> None:
+        os.set_blocking(handle, False)
+        self.handle, self._told = handle, b""
+
+    def told(self) -> bytes:
+        with contextlib.suppress(BlockingIOError):
+            self._told += os.read(self.handle, PIECE_BYTES)
+        return self._told
+
+    def first_inside(self) -> int:
+        """The process whose end is the end of all others in the sandbox; 0 while there is none."""
+        match = _CHILD.search(self.told())
+        return int(match[1]) if match else 0
+
+
+def _started(launch: Launch, status: Status) -> bool:
+    told = status.told()
+    return b"failed" not in told if launch.gentle else b'"exit-code"' in told
+
+
+async def _until_its_end(
+    process: asyncio.subprocess.Process, launch: Launch, output: Output, answers: asyncio.StreamReader | None
+) -> bool:
+    """Whether its time ran out first."""
+    assert process.stdout  # noqa: S101  (it is a pipe)
+    assert process.stderr  # noqa: S101
+    readers = [output.drain(process.stdout, output.stdout), output.drain(process.stderr, output.stderr)]
+    if answers:
+        readers.append(output.drain(answers, output.answers))
+    work = asyncio.gather(_feed(process, launch.stdin), *readers, process.wait())
+    try:
+        done, _ = await asyncio.wait([work], timeout=launch.within_s)
+        if not done:
+            _signal(process, launch.gentle)
+            await asyncio.wait([work], timeout=GRACE_S)  # what it had said until then is still in the pipes
+    finally:
+        work.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await work
+    return not done and not output.flooded
+
+
+async def _feed(process: asyncio.subprocess.Process, stdin: bytes) -> None:
+    assert process.stdin  # noqa: S101  (it is a pipe)
+    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+        process.stdin.write(stdin)
+        await process.stdin.drain()
+    process.stdin.close()
+
+
+async def _channel(stack: contextlib.AsyncExitStack) -> tuple[asyncio.StreamReader, tuple[int, ...], dict[str, str]]:
+    """A pipe of its own for answers, so that nothing that is printed can pass for one."""
+    read, write = os.pipe()
+    reader = asyncio.StreamReader(limit=PIECE_BYTES)
+    loop = asyncio.get_running_loop()
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(read, "rb"))
+    stack.callback(transport.close)
+    return reader, (write,), {"TRUED_CHANNEL": str(write)}
+
+
+def _signal(process: asyncio.subprocess.Process, gentle: bool) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        process.send_signal(signal.SIGTERM if gentle else signal.SIGKILL)
+
+
+async def _end(process: asyncio.subprocess.Process, status: Status, gentle: bool) -> None:
+    if process.returncode is not None:
+        return
+    if not gentle:
+        await _end_inside(process, status)
+    _signal(process, gentle)
+    try:
+        async with asyncio.timeout(GRACE_S):
+            await process.wait()
+    except TimeoutError:
+        _signal(process, gentle=False)
+        await process.wait()
+
+
+async def _end_inside(process: asyncio.subprocess.Process, status: Status) -> None:
+    """A sandbox that is killed while it comes up leaves its first process behind: nothing ties them together yet.
+
+    So it is let come up, and ended from inside.
+    """
+    until = time.monotonic() + COMING_UP_S
+    while not (first := status.first_inside()) and process.returncode is None and time.monotonic() < until:  # noqa: ASYNC110
+        await asyncio.sleep(0.01)
+    with contextlib.suppress(OSError):
+        if first and b"bwrap" in Path(f"/proc/{first}/cmdline").read_bytes():
+            os.kill(first, signal.SIGKILL)

@@ -1,0 +1,231 @@
+"""Which sandbox levels this machine really has: found out by letting a canary try to get out of each."""
+
+import functools
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.wire import Confinement
+from trued.workspace.sandbox import cgroup as quota
+from trued.workspace.sandbox import landlock, scope
+from trued.workspace.sandbox.command_line import confine
+from trued.workspace.sandbox.visible_folders import interpreter_folders
+
+BUBBLEWRAP, LANDLOCK, NONE = "bubblewrap", "landlock", "none"
+LEVELS = (BUBBLEWRAP, LANDLOCK, NONE)  # best first
+WITHIN_S = 20.0  # for one canary on a busy machine
+
+
+@dataclass(frozen=True, slots=True)
+class LevelState:
+    """One level of the sandbox on this machine."""
+
+    level: str
+    works: bool
+    unconfined: tuple[str, ...]  # what stays open at this level
+    why: str = ""  # it does not work
+    fix: str = ""  # what makes it work
+
+
+def describe(level: str, network: str = "none") -> str:
+    """The level and what it leaves open, for the record of every evidence."""
+    left = _unconfined(level)
+    if network == "loopback" and level == LANDLOCK and "TCP" not in left:
+        left += ("a few TCP ports",)
+    if network == "host" and level != NONE:
+        left += ("network",)
+    if network == "host" and level == BUBBLEWRAP and not scope.can_scope():  # else it has a network of its own
+        left += ("abstract unix sockets",)
+    return f"{level} (not confined: {', '.join(left)})" if left else level
+
+
+def _unconfined(level: str) -> tuple[str, ...]:
+    if level == NONE:
+        return ("files", "network", "processes")
+    if level == BUBBLEWRAP:
+        return ("number of processes",) if os.getuid() == 0 and quota.place() is None else ()
+    version = landlock.abi()
+    left = ["UDP", "unix sockets by path", "System V shared memory", "names of the host's processes"]
+    left += ["number of processes"] if quota.place() is None else []
+    left += ["TCP"] if version < 4 else []
+    left += ["abstract unix sockets", "signals"] if version < 6 else []
+    return tuple(left)
+
+
+def probe() -> list[LevelState]:
+    """All levels, best first, each tried out once a process."""
+    return [state(level) for level in LEVELS]
+
+
+def best(level_wanted: str, allow_unsandboxed: bool) -> str:
+    """The level to use. Nothing falls back silently: what was asked for works, or a sentence says why not."""
+    if level_wanted not in ("auto", *LEVELS):
+        raise BadInput(f"there is no sandbox level {level_wanted!r}", then=f"auto, {', '.join(LEVELS)}")
+    if level_wanted == NONE or (level_wanted == "auto" and not any(state(one).works for one in LEVELS[:2])):
+        if not allow_unsandboxed:
+            raise BadInput(_refusal(level_wanted), then="or say --allow-unsandboxed, and know that nothing is confined")
+        return NONE
+    if level_wanted == "auto":
+        return next(one for one in LEVELS if state(one).works)
+    wanted = state(level_wanted)
+    if not wanted.works:
+        raise BadInput(f"the sandbox {level_wanted} does not work here: {wanted.why}", then=wanted.fix)
+    return level_wanted
+
+
+def _refusal(level_wanted: str) -> str:
+    if level_wanted == NONE:
+        return "without a sandbox agents and checks could read and write everything that you can"
+    reasons = "; ".join(f"{one.level}: {one.why}: {one.fix}" for one in map(state, LEVELS[:2]))
+    return f"no sandbox works on this machine: {reasons}"
+
+
+# -- the canary ----------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def state(level: str) -> LevelState:
+    """One level, tried out by running the canary in it."""
+    left = _unconfined(level)
+    missing = _missing(level)
+    if missing:
+        return LevelState(level, False, left, *missing)
+    try:
+        found, complaint = _run_canary(level)
+    except (OSError, subprocess.SubprocessError) as error:
+        found, complaint = None, str(error)
+    if found is None:
+        return LevelState(level, False, left, complaint or "the canary said nothing", _fix(level, complaint))
+    escaped = [name for name in _forbidden(level) if found[name]]
+    if not found["inside"]:
+        return LevelState(level, False, left, "nothing can be written where it should", _fix(level, ""))
+    if escaped:
+        return LevelState(level, False, left, f"the canary got out: {', '.join(escaped)}", _fix(level, ""))
+    return LevelState(level, True, left)
+
+
+def _forbidden(level: str) -> tuple[str, ...]:
+    if level == NONE:
+        return ()
+    listener = () if level == LANDLOCK and landlock.abi() < 4 else ("listener",)
+    return ("outside", "secret", *listener, *(("processes",) if level == BUBBLEWRAP else ()))
+
+
+@functools.cache
+def reach(sight: Confinement) -> tuple[str, ...]:
+    """What a process so confined can connect to of the person's own session (windows, buses, terminals, key agents),
+    and so speak for them; nothing: (). Found out by listening, and by letting the canary try."""
+    if sight.level == NONE:
+        return ("everything",)
+    try:
+        with ExitStack() as stack:
+            found = _tried(sight, stack)
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return (f"nobody knows what: the canary did not run ({str(error).splitlines()[0][:200]})",)
+    return tuple(dict.fromkeys(_KINDS[name] for name, reached in found.items() if reached))
+
+
+_KINDS = {"abstract": "abstract unix sockets", "scratch": "unix sockets by path", "session": "unix sockets by path"}
+
+
+def _tried(sight: Confinement, stack: ExitStack) -> dict[str, bool]:
+    """Listeners where those of a session are: without a path, in the shared scratch folder, in the user's /run."""
+    top = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-"))).resolve()
+    (top / "inside").mkdir()
+    (top / "outside").mkdir()
+    shutil.copy(Path(__file__).with_name("canary.py"), top / "inside" / "canary.py")
+    sockets = {"abstract": f"@trued-{uuid.uuid4().hex}", "scratch": str(top / "outside" / "socket")}
+    session = Path(f"/run/user/{os.getuid()}")
+    if os.access(session, os.W_OK):
+        own = stack.enter_context(tempfile.TemporaryDirectory(prefix="trued-canary-", dir=session))
+        sockets["session"] = f"{own}/socket"
+    for address in sockets.values():
+        listener = stack.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind("\0" + address[1:] if address.startswith("@") else address)
+        listener.listen(8)
+    script = [sys.executable, "-I", "-S", str(top / "inside" / "canary.py"), json.dumps({"sockets": sockets})]
+    sight = replace(sight, readable=(*interpreter_folders(sys.executable), *sight.readable))
+    argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": str(top / "inside")})
+    ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)
+    if ran.returncode != 0:
+        raise OSError(ran.stderr.decode(errors="replace").strip() or f"exit code {ran.returncode}")
+    found: dict[str, bool] = json.loads(ran.stdout)
+    return {name: found[name] for name in sockets}
+
+
+def _run_canary(level: str) -> tuple[dict[str, bool] | None, str]:
+    with tempfile.TemporaryDirectory(prefix="trued-canary-") as place, socket.socket() as listener:
+        top = Path(place).resolve()
+        for name in ("inside", "outside"):
+            (top / name).mkdir()
+        (top / "outside" / "secret").write_text("nobody may read this")
+        shutil.copy(Path(__file__).with_name("canary.py"), top / "inside" / "canary.py")
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(8)
+        asked = {
+            "inside": str(top / "inside"),
+            "outside": str(top / "outside"),
+            "secret": str(top / "outside" / "secret"),
+            "port": str(listener.getsockname()[1]),
+            "pidns": str(Path("/proc/self/ns/pid").readlink()),
+        }
+        sight = Confinement(level=level, readable=interpreter_folders(sys.executable), hidden=(asked["outside"],))
+        script = [sys.executable, "-I", "-S", str(top / "inside" / "canary.py"), json.dumps(asked)]
+        argv, environment = confine(script, sight, folder=top / "inside", variables={"HOME": asked["inside"]})
+        ran = subprocess.run(argv, env=environment, capture_output=True, timeout=WITHIN_S, check=False)
+    complaint = ran.stderr.decode(errors="replace").strip().splitlines()[-1:] or [f"exit code {ran.returncode}"]
+    try:
+        return json.loads(ran.stdout), ""
+    except ValueError:
+        return None, complaint[0]
+
+
+# -- what a person can do about it ---------------------------------------------------------------------------------
+
+
+def _missing(level: str) -> tuple[str, str] | None:
+    if level == BUBBLEWRAP and not shutil.which("bwrap"):
+        return "bubblewrap is not installed", "install it: apt install bubblewrap, or dnf or pacman likewise"
+    if level == LANDLOCK and landlock.abi() < 1:
+        return (
+            "the kernel has no Landlock",
+            "use Linux 5.13 or newer with landlock in its list of security modules (lsm=)",
+        )
+    return None
+
+
+def _fix(level: str, complaint: str) -> str:
+    if level != BUBBLEWRAP:
+        return "report this with the output of trued doctor"
+    if "nknown option" in complaint:
+        return "install bubblewrap 0.8 or newer"
+    if _setting("kernel/apparmor_restrict_unprivileged_userns") == "1" and os.getuid() != 0:
+        return (
+            "AppArmor forbids user namespaces: sudo apt install apparmor-profiles && sudo ln -s"
+            " /usr/share/apparmor/extra-profiles/bwrap-userns-restrict /etc/apparmor.d/ && sudo apparmor_parser -r"
+            " /etc/apparmor.d/bwrap-userns-restrict"
+            " (or, for all programs: sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0)"
+        )
+    if _setting("kernel/unprivileged_userns_clone") == "0":
+        return "sudo sysctl -w kernel.unprivileged_userns_clone=1"
+    if _setting("user/max_user_namespaces") == "0":
+        return "sudo sysctl -w user.max_user_namespaces=15000"
+    if "proc" in complaint:
+        return "this container masks /proc: start it with --security-opt systempaths=unconfined"
+    return "allow user namespaces; in a container: --security-opt seccomp=unconfined --security-opt apparmor=unconfined"
+
+
+def _setting(name: str) -> str:
+    try:
+        return Path("/proc/sys", name).read_text().strip()
+    except OSError:
+        return ""

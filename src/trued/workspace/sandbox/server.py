@@ -1,0 +1,94 @@
+"""A server in a sandbox: begun as any command, reached by sockets that are handed in, ended with all it started."""
+
+import asyncio
+import contextlib
+import os
+import socket
+import sys
+import time
+from collections.abc import Coroutine
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from trued.protocols import Command, Ran
+
+FORWARD = Path(__file__).with_name("forwarder.py")
+DAEMON_S = 2.0  # for what a command left in the background to begin listening
+PARTING_S = 3.0  # for the forwarder to end by itself, so that the server's last words are kept
+
+
+class Served:
+    """No address of it exists: a connection is one end of a pair of sockets, the other is sent to the forwarder."""
+
+    def __init__(self, isolation: str) -> None:
+        self.port, self._isolation = _free_port(), isolation
+        self._orders, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._orders.setblocking(False)
+        self.control = inside.detach()  # whoever begins the command closes it
+        self._task: asyncio.Task[Ran] | None = None
+        self._code: int | None = None
+        self._ended_at = 0.0
+        self._ran: Ran | None = None
+
+    def begin(self, work: Coroutine[Any, Any, Ran]) -> None:
+        self._task = asyncio.create_task(work)
+
+    def connect(self) -> socket.socket:
+        ours, theirs = socket.socketpair()
+        with theirs, contextlib.suppress(OSError):  # where the forwarder is gone, the caller hears nothing
+            socket.send_fds(self._orders, [b"+"], [theirs.fileno()], socket.MSG_DONTWAIT)
+        return ours
+
+    def dialer(self) -> int:
+        return os.dup(self._orders.fileno())
+
+    def gone(self) -> bool:
+        with contextlib.suppress(OSError, ValueError):
+            said = self._orders.recv(16, socket.MSG_DONTWAIT)  # whoever has a copy of it could make it wait
+            self._code = int(said) if said else self._code
+        if self._code is not None:
+            self._ended_at = self._ended_at or time.monotonic()
+        over = self._task is not None and self._task.done()
+        # One that ended well may have gone to the background, and is about to answer from there.
+        return over or self._code not in (None, 0) or 0 < self._ended_at < time.monotonic() - DAEMON_S
+
+    async def end(self) -> Ran:
+        if self._ran is None:
+            self.gone()
+            self._orders.close()
+            self._ran = await self._ended()
+        return self._ran
+
+    async def _ended(self) -> Ran:
+        assert self._task is not None  # noqa: S101  (nobody has it before it has begun)
+        done, _ = await asyncio.wait([self._task], timeout=PARTING_S)
+        if not done:  # it holds the forwarder, too: then it is ended from outside, and its last words are lost
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._task
+            return Ran(None, b"", b"", b"", 0.0, timed_out=True, flooded=False, isolation=self._isolation)
+        return replace(self._task.result(), exit_code=self._code)
+
+
+def _free_port() -> int:
+    """A port on which nobody listens now; where the sandbox has a network of its own, nobody will."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def forwarded(command: Command, port_env: str, served: Served) -> Command:
+    """The same command behind the forwarder, with its port told."""
+    port = str(served.port)
+    words = [one.replace("{port}", port) for one in command.argv]
+    return replace(
+        command,
+        argv=(sys.executable, "-I", "-S", str(FORWARD), str(served.control), port, "--", *words),
+        variables={**(command.variables or {}), port_env: port},
+        readable=(*command.readable, str(FORWARD)),
+        network="loopback",
+        ports=(served.port,),
+        inherited=(served.control,),
+    )

@@ -1,0 +1,58 @@
+"""A recorded agent: its program was started once, and says the same again."""
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.agents.supervisor.world import World
+from trued.agents.adapters import described
+from trued.agents.driver.conversation import Talking
+from trued.agents.driver.program import Ended, Line, Program
+from trued.wire import Order, Report
+
+STREAMS = Path(__file__).parent / "streams"
+
+
+@dataclass
+class Replay:
+    """A launch that starts nothing: every line is heard as if the program said it now."""
+
+    lines: list[str]
+    code: int = 0
+    stderr: tuple[str, ...] = ()
+    variables: dict[str, str] = field(default_factory=dict)
+    between: Callable[[int], None] = lambda number: None  # what happens before the line of this number
+    programs: list[Program] = field(default_factory=list)
+
+    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
+        known = program.adapted(self.variables) if program.adapted else program
+        self.programs.append(known)
+        assert program.listener is not None
+        for line in self.stderr:
+            log(line)
+        for number, line in enumerate(self.lines):
+            self.between(number)
+            stop = program.listener.hear(line) or program.listener.stop
+            if stop:
+                return Ended(None, kind=stop.kind, why=stop.why)
+        if stop := program.listener.stop:
+            return Ended(None, kind=stop.kind, why=stop.why)
+        return Ended(self.code, stderr="\n".join(self.stderr))
+
+
+def recorded(name: str) -> list[str]:
+    return (STREAMS / f"{name}.jsonl").read_text().splitlines()
+
+
+def replayed(world: World, agent: str, replay: Replay, **changes: Any) -> Report:
+    """What comes of an order when the agent says that."""
+    runtime = Talking(described(agent.partition(":")[0]), replay)
+    given = {"tools": ("read", "edit", "search", "execute"), "schema": {}} | changes
+    return asyncio.run(runtime.work(world.order(agent, **given), world.tell))
+
+
+def soon(moment: float) -> bool:
+    return time.time() < moment < time.time() + 3600

@@ -1,0 +1,205 @@
+"""Any program as an agent: what it is given, what it may print, and what it is told when it does not."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.agents.supervisor.world import DONE, LEVELS, World
+from trued.agents.adapters import capabilities_of
+from trued.agents.driver.reply_contract import SHOWN, Broken, errors_in, parsed
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path / "a folder, not ASCII: é" / "w")
+
+
+def quoted(agent: str) -> str:
+    program, _, file = agent.partition(" ")
+    return f'{program} "{file}"'
+
+
+@pytest.mark.spec("AGT-7")
+async def test_a_program_is_given_its_order_on_stdin_in_its_clone(world: World) -> None:
+    agent = quoted(
+        world.program('print(json.dumps({"summary": json.dumps([order, os.getcwd(), os.environ["HOME"]])}))')
+    )
+    report = await world.runtime().work(world.order(agent), world.tell)
+    order, folder, home = json.loads((report.reply or {})["summary"])
+    assert set(order) == {"role", "brief", "schema", "session", "attempt", "run", "key"}
+    assert (order["role"], order["attempt"], order["key"]) == ("builder", 1, "chunk 1A/builder one")
+    assert (folder, home) == (str(world.clone), str(world.top / "home"))
+
+
+@pytest.mark.spec("AGT-7")
+async def test_a_program_that_fails_is_quoted_with_its_last_lines(world: World) -> None:
+    body = 'print("first", file=sys.stderr)\nprint("\\x1b[31mno key\\x1b[0m", file=sys.stderr)\nsys.exit(3)'
+    report = await world.runtime().work(world.order(quoted(world.program(body))), world.tell)
+    assert (report.state, report.kind) == ("failed", "crashed")
+    assert "exit code 3" in report.why
+    assert report.why.endswith("first\nno key")
+
+
+@pytest.mark.spec("AGT-7", "USE-7")
+@pytest.mark.parametrize(
+    ("agent", "said"),
+    [
+        ("command:no-such-program-anywhere x", "on PATH; install it"),
+        ("command:./tool.sh", "in the agent's folder"),
+        ("command:'", "mind its quotes"),
+        ("command:''", "names no program"),
+        ("scripted:/nowhere/agent.py", "there is no script /nowhere/agent.py"),
+    ],
+)
+async def test_a_program_that_is_not_there_is_named_with_what_to_do(world: World, agent: str, said: str) -> None:
+    report = await world.runtime().work(world.order(agent), world.tell)
+    assert (report.state, report.kind) == ("failed", "missing")
+    assert said in report.why
+
+
+@pytest.mark.spec("AGT-7")
+async def test_a_path_is_seen_from_the_clone_and_a_name_is_not(world: World) -> None:
+    tool = world.clone / "uname"
+    tool.write_text('#!/bin/sh\necho \'{"summary": "mine"}\'\n')
+    tool.chmod(0o755)
+    mine = await world.runtime().work(world.order("command:./uname", "path"), world.tell)
+    system = await world.runtime().work(world.order("command:uname", "name"), world.tell)
+    assert mine.reply == {"summary": "mine"}
+    assert system.kind == "contract"
+
+
+@pytest.mark.spec("AGT-3")
+@pytest.mark.parametrize(
+    ("printed", "said"),
+    [
+        ("", "it is empty"),
+        ("I am done.", "not JSON"),
+        ('{"summary": "a"}\n{"summary": "b"}', "a second JSON value"),
+        ('[{"summary": "a"}]', "a JSON array"),
+        ('Here it is:\n```json\n{"summary": "quoted from a file"}\n```', "not JSON"),
+        ('{"summary": "a"}\nHope this helps!', "other text"),
+        ('{"summary": "a", "summary": "b"}', "'summary' twice"),
+        ('{"summary": NaN}', "NaN"),
+        ('{"summary": "\\ud800"}', "half of a character"),
+        ("[" * 100_000, "nested too deeply"),
+        ("null", "null"),
+    ],
+)
+def test_only_one_whole_json_object_is_an_answer(printed: str, said: str) -> None:
+    with pytest.raises(Broken, match=said):
+        parsed(printed.encode())
+
+
+def test_bytes_that_are_no_text_are_no_answer() -> None:
+    with pytest.raises(Broken, match="not UTF-8"):
+        parsed(b'{"summary": "\xff"}')
+
+
+@pytest.mark.spec("AGT-3")
+async def test_a_quoted_contract_is_asked_about_and_then_refused(world: World) -> None:
+    body = """
+        print("The file says:")
+        print("```json")
+        print(json.dumps({"summary": "all done"}))
+        print("```")
+        """
+    report = await world.runtime().work(world.order(quoted(world.program(body))), world.tell)
+    assert (report.state, report.kind, report.reply, report.asks) == ("failed", "contract", None, 2)
+    assert "contract broken" in [event["kind"] for event in world.events()]
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(st.characters(exclude_categories=["Cs"])),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), inner)
+    ),
+    max_leaves=8,
+)
+objects = st.dictionaries(st.text(st.characters(exclude_categories=["Cs"])), values, max_size=4)
+
+
+@settings(deadline=None, max_examples=50)
+@given(objects, st.sampled_from(["", " ", "\n\t"]))
+def test_any_object_comes_back_as_it_was_said(reply: dict[str, object], space: str) -> None:
+    assert parsed(f"{space}{json.dumps(reply)}{space}".encode()) == reply
+
+
+@settings(deadline=None, max_examples=50)
+@given(objects, st.text(min_size=1).filter(str.strip))
+def test_no_text_may_stand_behind_the_object(reply: dict[str, object], more: str) -> None:
+    with pytest.raises(Broken):
+        parsed((json.dumps(reply) + more).encode("utf-8", "replace"))
+
+
+def test_errors_are_sentences_with_their_place_and_not_too_many() -> None:
+    schema = {"properties": {"list": {"items": {"type": "integer"}}}}
+    found = errors_in({"list": ["a"] * 30}, schema)
+    assert found[0] == "at `list[0]`: 'a' is not of type 'integer'"
+    assert len(found) == SHOWN + 1
+    assert found[-1] == "and 20 more"
+
+
+@pytest.mark.skipif("bubblewrap" not in LEVELS, reason="needs a sandbox that hides files")
+@pytest.mark.spec("AGT-7")
+async def test_files_named_in_the_arguments_can_be_read_in_the_sandbox(tmp_path: Path) -> None:
+    world = World(tmp_path / "w", level="bubblewrap")
+    (tmp_path / "notes.txt").write_text("a note")
+    (tmp_path / "other.txt").write_text("not named")
+    body = """
+        there = [Path(word.rpartition("=")[2]).exists() for word in sys.argv[1:]]
+        print(json.dumps({"summary": str([*there, Path(sys.argv[1]).with_name("other.txt").exists()])}))
+        """
+    agent = f"{world.program(body)} {tmp_path}/notes.txt --config={tmp_path}/notes.txt"
+    report = await world.runtime().work(world.order(agent), world.tell)
+    assert report.reply == {"summary": "[True, True, False]"}
+
+
+def test_capabilities_are_known_without_starting_anything() -> None:
+    assert not capabilities_of(f"command:{sys.executable}").resume
+    assert capabilities_of("scripted:x.py").resume
+    assert capabilities_of("command:claude").vendor == ""
+
+
+async def test_usage_that_a_script_simulates_is_marked(world: World) -> None:
+    agent = world.script('order["usage"](tokens_in=1200, tokens_out=300, cost_usd=0.01)\nreturn {"summary": "x"}')
+    report = await world.runtime().work(world.order(agent), world.tell)
+    assert (report.usage.tokens_in, report.usage.tokens_out, report.usage.cost_usd) == (1200, 300, 0.01)
+    assert [event["simulated"] for event in world.events() if event["kind"] == "usage"] == [True]
+
+
+async def test_what_a_script_prints_is_log_and_not_its_answer(world: World) -> None:
+    agent = world.script('print("{}"); os.system("echo from a child")\nreturn {"summary": "x"}')
+    report = await world.runtime().work(world.order(agent), world.tell)
+    assert report.reply == {"summary": "x"}
+    assert {event["text"] for event in world.events() if event["kind"] == "log"} == {"{}", "from a child"}
+
+
+async def test_a_script_without_the_roles_function_says_which_one_it_needs(world: World) -> None:
+    agent = world.script(DONE)
+    report = await world.runtime().work(world.order(agent, role="purple-team-a"), world.tell)
+    assert "purple_team_a(order, folder)" in report.why
+    named = await world.runtime().work(world.order(f"{agent}#builder", "two", role="purple-team-a"), world.tell)
+    assert "json" in named.why, "the named function was called"
+
+
+@pytest.mark.spec("USE-6", "LAW-7")
+async def test_nothing_in_the_clone_is_run_or_followed_outside_the_sandbox(tmp_path: Path) -> None:
+    """A program of the repository is the agent's to rewrite: `python` in its name, or a link, must not help it out."""
+    world = World(tmp_path / "w", level="bubblewrap")
+    proof, secret = tmp_path / "ran-outside", tmp_path / "secret"
+    secret.mkdir()
+    (secret / "key").write_text("the user's own")
+    program = world.clone / "python-agent"
+    program.write_text(f"#!/bin/sh\ntouch {proof}\ncat link/key >&2\necho '{{}}'\n")
+    program.chmod(0o755)
+    (world.clone / "link").symlink_to(secret)
+    (world.clone / "python-link").symlink_to(secret / "key")
+    report = await world.runtime().work(world.order("command:./python-agent", schema={}), world.tell)
+    assert report.state == "done"
+    await world.runtime().work(world.order("command:./python-link", "two", schema={}), world.tell)
+    assert not proof.exists()
+    assert "the user's own" not in world.files()

@@ -1,0 +1,25 @@
+"""An engine that can be killed: works on orders through a spool, and says each event as a line."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+
+from trued.agents.spool import Spool
+from trued.wire import Order, load
+
+
+def said(kind: str, **data: object) -> None:
+    print(json.dumps([kind, data]), flush=True)
+
+
+async def main(given: str) -> None:
+    asked = json.loads(given)
+    runtime = Spool(Path(asked["spool"]), **asked["options"])
+    orders = [load(Order, json.dumps(order)) for order in asked["orders"]]
+    for report in await asyncio.gather(*(runtime.work(order, said) for order in orders)):
+        said("report", state=report.state, reply=report.reply)
+
+
+if __name__ == "__main__":
+    asyncio.run(main(sys.argv[1]))

@@ -1,0 +1,126 @@
+"""What somebody may try so that work which nobody has proven comes home, and what becomes of it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.engine.landing.landable import MANUAL, Landable, landable_in
+from tests.engine.two_commits import DOUBLE
+from trued.engine.landing.land import Wanted
+from trued.engine.sensitive_files import kind_of
+from trued.errors import BadInput
+from trued.model import Grade, RunRecord
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Landable]:
+    with landable_in(tmp_path) as one:
+        yield one
+
+
+@pytest.mark.spec("USE-11", "LAW-9")
+@pytest.mark.parametrize("way", ["", "ff", "merge"])
+async def test_a_draft_is_a_pull_request_and_never_moves_a_branch(place: Landable, way: str) -> None:
+    record = await place.run(state="not proven", grade=Grade.UNPROVEN)
+    landing = await place.land(record, draft=True, way=way)
+    assert landing.how == "pull request"
+    assert place.git("rev-parse", "main") == place.base
+
+
+@pytest.mark.spec("USE-11", "LAW-9")
+async def test_a_draft_of_a_commit_that_nobody_judged_shows_no_verdict_on_another(place: Landable) -> None:
+    record = await place.run(state="interrupted")
+    tree = place.folder / "more"
+    place.git("worktree", "add", "-q", str(tree), record.branch)
+    (tree / "more.py").write_text("MORE = 1\n")
+    place.git("add", "-A", at=tree)
+    place.git("commit", "-qm", "more", at=tree)
+    head = place.git("rev-parse", "HEAD", at=tree)
+    place.git("worktree", "remove", "--force", str(tree))
+    engine = place.engine()
+    engine.journal.update(record.model_copy(update={"head": head}))
+    landing = await engine.land(record.id, Wanted(who="ann", way="pr", draft=True))
+    text = Path(landing.url).read_text()
+    assert f"on commit `{head}`" in text
+    assert "✅" not in text
+    assert "graded **proven**" not in text
+
+
+@pytest.mark.spec("USE-11", "RUN-8")
+async def test_a_run_that_is_called_done_without_a_verdict_that_says_so_does_not_land(place: Landable) -> None:
+    record = await place.run(requirements=MANUAL, grade=Grade.UNPROVEN, accept="tested")
+    assert not (await place.land(record)).landed
+    assert place.git("rev-parse", "main") == place.base
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize(
+    "path",
+    [
+        "pkg/.claude/settings.json",
+        "pkg/.CLAUDE",
+        "a/.mcp.json",
+        "crates/x/.cargo/config.toml",
+        ".gitea/workflows/a.yml",
+        ".lfsconfig",
+        ".yarn/releases/yarn.cjs",
+        "a/.vscode/tasks.json",
+        ".woodpecker.yaml",
+        ".clinerules",
+    ],
+)
+def test_what_runs_by_itself_asks_for_trust_in_every_folder(path: str) -> None:
+    assert kind_of(path)
+
+
+@pytest.mark.spec("USE-6")
+async def test_a_token_is_a_secret_whatever_its_variable_is_called(place: Landable) -> None:
+    record = await place.run(forge={"kind": "local", "token_env": "GH_PAT"}, tickets={"token_env": "TRACKER"})
+    engine = place.engine()
+    engine.environ = {**engine.environ, "GH_PAT": "0123456789abcdef", "TRACKER": "fedcba9876543210"}
+    assert {"0123456789abcdef", "fedcba9876543210"} <= set(engine._secrets(engine.inputs(record.id)).values())
+
+
+async def begun_with_nothing(place: Landable) -> RunRecord:
+    """A run in a repository without any commit: its branch begins with one that has no file."""
+    tree = place.git("hash-object", "-t", "tree", "-w", "--stdin")
+    root = place.git("commit-tree", tree, "-m", "nothing yet")
+    place.git("reset", "-q", "--hard", root)
+    record = await place.run({"tiny.py": DOUBLE, "more/x.py": "X = 1\n"})
+    place.git("update-ref", "-d", "refs/heads/main")
+    return record
+
+
+@pytest.mark.spec("USE-11")
+async def test_what_began_with_nothing_lands_on_the_branch_that_is_still_to_come(place: Landable) -> None:
+    record = await begun_with_nothing(place)
+    (place.repository / "tiny.py").write_text("mine")
+    with pytest.raises(BadInput, match="would be overwritten"):
+        await place.land(record)
+    assert "refs/heads/main" not in place.git("show-ref")
+    (place.repository / "tiny.py").unlink()
+    assert (await place.land(record)).landed
+    assert place.git("rev-parse", "main") == record.head
+    assert place.git("status", "--porcelain") == ""
+    assert (place.repository / "more" / "x.py").read_text() == "X = 1\n"
+    assert "already" in (await place.land(record)).said[0]
+
+
+@pytest.mark.spec("USE-11")
+async def test_a_branch_that_somebody_deleted_is_not_made_again(place: Landable) -> None:
+    record = await place.run()
+    place.git("checkout", "-q", "--detach")
+    place.git("update-ref", "-d", "refs/heads/main")
+    with pytest.raises(BadInput, match="there is no branch 'main'"):
+        await place.land(record)
+
+
+@pytest.mark.spec("USE-11")
+async def test_another_name_of_a_branch_is_no_branch(place: Landable) -> None:
+    record = await place.run()
+    place.git("symbolic-ref", "refs/heads/alias", "refs/heads/main")
+    with pytest.raises(BadInput, match="alias is another name of main"):
+        await place.land(record, onto="alias")
+    assert place.git("rev-parse", "main") == place.base
+    assert place.git("status", "--porcelain") == ""

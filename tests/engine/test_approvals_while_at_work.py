@@ -1,0 +1,135 @@
+"""No person's word is taken while an agent of the run could give it: whether it could is tried, not believed."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import Ground, built, events
+from trued.engine.engine import Engine
+from trued.engine.landing.land import Wanted
+from trued.engine.records import Change
+from trued.errors import BadInput
+from trued.model import RunRecord
+from trued.reporting.views.progress import Progress
+from trued.wire import Order
+from trued.workspace import sandbox
+from trued.workspace.sandbox import scope
+
+SPEAKS = "is at work and can reach unix sockets by path.*it could speak for you"
+MANUAL = {"id": "look", "text": "it looks well", "covers": ["1A"], "checks": [{"kind": "manual", "steps": ["look"]}]}
+closed = pytest.mark.skipif(not scope.can_scope(), reason="this kernel's Landlock has no scopes (before 6.12)")
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    with ExitStack() as stack:
+        ground = Ground(tmp_path, stack)
+        ground.one_chunk()
+        yield ground
+
+
+@contextmanager
+def at_work(engine: Engine, record: RunRecord) -> Iterator[None]:
+    """As a supervisor says that it looks after a call: by a lock on its folder."""
+    folder = engine.folder(record.id) / "spool" / "call"
+    folder.mkdir(parents=True)
+    with (folder / "lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+    (folder / "lock").unlink()
+    folder.rmdir()
+
+
+async def _planned(ground: Ground, level: str) -> tuple[Engine, RunRecord]:
+    if not sandbox.state(level).works:
+        pytest.skip(sandbox.state(level).why)
+    engine, _ = ground.engine()
+    return engine, await ground.run(engine, sandbox=level, plan_only=True)
+
+
+@pytest.mark.spec("LAW-3", "RUN-8")
+async def test_where_an_agent_can_reach_the_session_no_word_is_taken_while_it_works(ground: Ground) -> None:
+    """At Landlock's level sockets by path are open, on every kernel: the hole is real here."""
+    engine, record = await _planned(ground, "landlock")
+    change = Change(keep=("double",), who="ann", why="so")
+    with at_work(engine, record):
+        with pytest.raises(BadInput, match=SPEAKS):
+            engine.approve(record.id, None, who="ann", why="read it")
+        with pytest.raises(BadInput, match=SPEAKS):
+            await engine.amend(record.id, change)
+        with pytest.raises(BadInput, match=SPEAKS):
+            await engine.land(record.id, Wanted())
+        with pytest.raises(BadInput, match=SPEAKS):
+            await engine.resume(record.id, more=[("", "calls", 9)], who="ann")
+    assert engine.journal.approvals(record.id) == []
+    engine.approve(record.id, None, who="ann", why="read it")
+    assert [one.who for one in engine.journal.approvals(record.id)] == ["ann"]
+
+
+@closed
+@pytest.mark.spec("RUN-8")
+async def test_where_the_session_is_out_of_reach_a_word_is_taken_at_any_time(ground: Ground) -> None:
+    engine, record = await _planned(ground, "bubblewrap")
+    with at_work(engine, record):
+        engine.approve(record.id, None, who="ann", why="read it")
+    assert [one.who for one in engine.journal.approvals(record.id)] == ["ann"]
+
+
+async def test_what_agents_wrote_counts_as_an_agent_while_the_engine_runs_it(ground: Ground) -> None:
+    engine, record = await _planned(ground, "landlock")
+    room = engine.folder(record.id) / "rooms" / "x0123"
+    room.mkdir(parents=True)
+    with engine.journal.claim(record.id), pytest.raises(BadInput, match=SPEAKS):
+        engine.approve(record.id, None, who="ann", why="read it")
+    engine.approve(record.id, None, who="ann", why="read it")  # nobody drives it: a room that was left runs nothing
+
+
+@pytest.mark.spec("RUN-8", "LAW-8")
+@pytest.mark.parametrize("level", ["landlock", "bubblewrap"])
+async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answer_it(
+    ground: Ground, level: str
+) -> None:
+    if not sandbox.state(level).works:
+        pytest.skip(sandbox.state(level).why)
+    ground.require([MANUAL])
+    asked: list[str] = []
+    stack = ground.stack.enter_context(ExitStack())
+
+    async def person(question: Any) -> tuple[str, str, str]:
+        asked.append(question.key)
+        return question.options[0], "fine", "ann"
+
+    def works(order: Order) -> dict[str, Any]:
+        if order.role == "purple-team-a":
+            record = engine.journal.runs()[0]
+            if not (engine.folder(record.id) / "spool" / "call").exists():  # it is still there when the question comes
+                stack.enter_context(at_work(engine, record))
+            return built(order)
+        return {"result": "PASS", "steel_man": ["tiny.py:1 reads well"], "gaps": [], "fixed": []}
+
+    engine, _ = ground.engine(works, person=person)
+    record = await ground.run(engine, sandbox=level, yes=False)
+    kept_back = events(engine, record, "not asked")
+    if level == "landlock" or not scope.can_scope():
+        assert asked == []
+        assert kept_back
+        assert "it could speak for you" in str(kept_back[0].data["why"])
+        assert (record.state, record.code) == ("waiting", 3)
+        rows = Progress(engine.journal.events(record.id)).rows
+        assert any("not asked at this terminal" in str(one) for one in rows.values())
+    else:
+        assert asked
+        assert kept_back == []
+        assert [one.who for one in engine.approvals(record.id)] == ["ann"]
+
+
+@pytest.mark.spec("USE-6")
+@pytest.mark.parametrize("name", ["DISPLAY", "XAUTHORITY", "DBUS_SESSION_BUS_ADDRESS", "SSH_AUTH_SOCK", "TMUX"])
+async def test_no_variable_shows_agents_the_way_to_the_persons_session(ground: Ground, name: str) -> None:
+    engine, _ = ground.engine()
+    with pytest.raises(BadInput, match=f"the way to your own session: {name}"):
+        await ground.run(engine, variables=("LANG", name))

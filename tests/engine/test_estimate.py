@@ -1,0 +1,74 @@
+"""The range before anybody is paid."""
+
+import pytest
+
+from trued.engine.estimate import Cast, calls_of, estimate
+from trued.model import Spending
+from trued.wire import Amount, Price, Spend
+from trued.workflows import WORKFLOWS
+
+TABLE = Price(3.0, 15.0, 0.3, "a table")
+CEILING = Price(15.0, 75.0, 15.0, "ceiling")
+
+
+def past(*usd: float) -> list[Spend]:
+    return [
+        Spend(f"c{number}", 1, f"k{number}", "", "solo", "claude", "done", spent=Amount(one, 10_000, 0, 100 * one))
+        for number, one in enumerate(usd)
+    ]
+
+
+@pytest.mark.spec("USE-10")
+def test_the_fewest_and_the_most_calls_follow_from_the_workflow() -> None:
+    assert calls_of("solo", tasks=9, rounds=3) == {"solo": (1, 2)}
+    team = {"pm": (0, 6), "techlead": (1, 4), "uat": (2, 6), "dev": (3, 30), "qa": (3, 30)}
+    assert calls_of("team", tasks=3, rounds=10) == team
+    piped = calls_of("pipeline", tasks=5, rounds=3)
+    assert (piped["implementer"], piped["v-build"], piped["r-security"], piped["planner"]) == (
+        (5, 20),
+        (1, 4),
+        (1, 2),
+        (0, 2),
+    )
+    assert calls_of("handoff", tasks=4, rounds=3) == {"coder": (4, 12)}
+    assert calls_of("purple", tasks=2, rounds=3) == {"purple-team-a": (2, 6), "purple-team-b": (2, 12)}
+
+
+@pytest.mark.spec("USE-10")
+@pytest.mark.parametrize("workflow", WORKFLOWS)
+def test_nobody_is_reckoned_with_who_does_not_play_in_the_workflow(workflow: str) -> None:
+    wanted = calls_of(workflow, tasks=2, rounds=3)
+    assert wanted.keys() <= {*WORKFLOWS[workflow]}
+    assert all(0 <= fewest <= most for fewest, most in wanted.values())
+
+
+@pytest.mark.spec("USE-10")
+def test_what_such_calls_took_before_counts_more_than_what_is_stated() -> None:
+    cast = [Cast("solo", "claude", 1, 2, TABLE)]
+    stated = estimate(cast, lambda role, agent: past(1.0, 2.0), Spending())
+    learnt = estimate(cast, lambda role, agent: past(1.0, 2.0, 4.0), Spending())
+    assert (learnt.over("usd"), learnt.over("seconds")) == ((1.0, 8.0), (100.0, 800.0))
+    assert learnt.sentence == "1–2 calls, about $1.00–$8.00 and 2 min–13 min of work"
+    assert (learnt.remarks, learnt.parts[0].basis) == ((), "as 3 earlier calls")
+    assert stated.parts[0].basis == "stated"
+    assert stated.remarks == ("fewer than 3 calls of claude in this role are known: figures of a usual one",)
+
+
+@pytest.mark.spec("USE-10", "RUN-6")
+def test_an_unknown_price_and_a_limit_that_will_not_do_are_said() -> None:
+    cast = [Cast("solo", "codex", 1, 2, CEILING, brief=4000)]
+    low, high = estimate(cast, lambda role, agent: [], Spending()).over("usd")
+    assert 0 < low < high
+    found = estimate(cast, lambda role, agent: [], Spending(usd=low / 2, calls=2, tokens=10**9, time=100.0))
+    assert "nobody knows the price of codex: at the ceiling, $15 in and $75 out for a million tokens" in found.remarks
+    assert [one for one in found.remarks if one.startswith("the limit")] == [
+        f"the limit of ${low / 2:.2f} will be reached before the end",
+        "the limit of 2 min may be reached before the end",
+    ]
+
+
+@pytest.mark.spec("USE-10")
+def test_the_same_is_there_for_programs() -> None:
+    data = estimate([Cast("solo", "claude", 1, 2, TABLE)], lambda role, agent: past(1, 2, 3), Spending()).data
+    assert (data["calls"], data["usd"]) == ([1, 2], [1, 6])
+    assert data["parts"][0]["price"] == "a table"

@@ -1,0 +1,224 @@
+"""Requirements that repositories hold already, read in their users' words with file and line."""
+
+import pytest
+
+from trued.errors import BadInput
+from trued.inputs import specifications as sources
+from trued.inputs.specifications.checklist import Checklist
+from trued.inputs.specifications.openspec import OpenSpec
+from trued.inputs.specifications.own_file import Own
+from trued.inputs.specifications.speckit import SpecKit
+from trued.model import CommandCheck, ExamplesCheck, Requirements
+
+SPEC = """# Feature Specification: Slugs
+
+**Feature Branch**: `001-slugs`
+**Created**: 2026-01-02
+**Status**: Draft
+**Input**: User description: "we need slugs"
+
+## User Scenarios & Testing *(mandatory)*
+
+### User Story 1 - Readable links (Priority: P1)
+
+A writer pastes a title and gets a link.
+
+**Why this priority**: links are everywhere
+
+**Independent Test**: Can be tested by calling slugify
+
+**Acceptance Scenarios**:
+
+1. **Given** a title, **When** it is slugged, **Then** it is lower case
+2. **Given** two blanks, **When** they are slugged, **Then** one "-" is left
+
+---
+
+### User Story 2 - Old links (Priority: P2)
+
+Old links still work.
+
+**Acceptance Scenarios**:
+
+1. **Given** an old link, **When** it is opened, **Then** the page is there
+
+### Edge Cases
+
+- What happens when the title is empty?
+- How does it handle emoji?
+
+## Requirements *(mandatory)*
+
+### Functional Requirements
+
+- **FR-001**: System MUST lower-case
+- **FR-002**: System MUST join with "-"
+  - also at both ends
+
+### Key Entities *(include if feature involves data)*
+
+- **Title**: what a writer types
+
+## Success Criteria *(mandatory)*
+
+### Measurable Outcomes
+
+- **SC-001**: 99 % of links are readable
+"""
+
+AUTH = """# Auth Specification
+
+## Purpose
+Sessions.
+
+## Requirements
+
+### Requirement: User Authentication
+The system SHALL issue a token.
+
+#### Scenario: Valid credentials
+- GIVEN a user
+- WHEN the user logs in
+- THEN a token is returned
+
+#### Scenario: Invalid credentials
+- **WHEN** the password is wrong
+- **THEN** there is an error
+
+### Requirement: Session Expiration
+The system MUST expire sessions.
+"""
+
+DELTA = """## ADDED Requirements
+
+### Requirement: Two-Factor
+The system MUST ask for a code.
+
+#### Scenario: Login
+- **WHEN** a user logs in
+- **THEN** a code is asked for
+
+## REMOVED Requirements
+
+### Requirement: Remember Me
+**Reason**: two factors
+
+## RENAMED Requirements
+
+- FROM: `### Requirement: Login`
+- TO: `### Requirement: Sign in`
+"""
+
+
+def told(found: Requirements) -> dict[str, str]:
+    return {one.id: one.text for one in found.requirements}
+
+
+def lines(found: Requirements) -> dict[str, int]:
+    return {one.id: one.source.line for one in found.requirements}
+
+
+def test_spec_kit_stories_scenarios_requirements_and_edge_cases_are_read_verbatim() -> None:
+    found = SpecKit().read({"specs/001-slugs/spec.md": SPEC})
+    texts = told(found)
+    assert list(texts) == ["US1", "US1.1", "US1.2", "US2", "US2.1", "edge-1", "edge-2", "FR-001", "FR-002", "SC-001"]
+    assert texts["US1"] == "User Story 1 - Readable links (Priority: P1)\nA writer pastes a title and gets a link."
+    assert texts["US1.2"] == '**Given** two blanks, **When** they are slugged, **Then** one "-" is left'
+    assert texts["edge-2"] == "How does it handle emoji?"
+    assert texts["FR-001"] == "**FR-001**: System MUST lower-case"
+    assert texts["FR-002"] == '**FR-002**: System MUST join with "-"\nalso at both ends'
+    assert lines(found)["FR-001"] == SPEC.splitlines().index("- **FR-001**: System MUST lower-case") + 1
+    assert all(one.source.file == "specs/001-slugs/spec.md" and not one.checks for one in found.requirements)
+
+
+def test_several_specs_keep_their_ids_apart() -> None:
+    found = SpecKit().read({"specs/001-a/spec.md": "- **FR-001**: a\n", "specs/002-b/spec.md": "- **FR-001**: b\n"})
+    assert list(told(found)) == ["001-a.FR-001", "002-b.FR-001"]
+
+
+def test_openspec_requirements_and_scenarios_are_read_verbatim() -> None:
+    found = OpenSpec().read({"openspec/specs/auth/spec.md": AUTH})
+    assert told(found) == {
+        "auth.user-authentication": "User Authentication\nThe system SHALL issue a token.",
+        "auth.user-authentication.valid-credentials": "Valid credentials\nGIVEN a user\nWHEN the user logs in\n"
+        "THEN a token is returned",
+        "auth.user-authentication.invalid-credentials": "Invalid credentials\n**WHEN** the password is wrong\n"
+        "**THEN** there is an error",
+        "auth.session-expiration": "Session Expiration\nThe system MUST expire sessions.",
+    }
+    assert lines(found)["auth.session-expiration"] == 20
+
+
+def test_an_openspec_change_is_read_by_what_it_adds_and_removes() -> None:
+    found = told(OpenSpec().read({"openspec/changes/two-factor/specs/auth/spec.md": DELTA}))
+    assert list(found) == ["auth.two-factor", "auth.two-factor.login", "auth.remember-me"]
+    assert found["auth.remember-me"] == "Remember Me (removed)\n**Reason**: two factors"
+
+
+def test_a_checklist_item_is_a_requirement_whether_or_not_somebody_ticked_it() -> None:
+    text = (
+        "# Done when\n\n- [ ] it works\n  - [x] with emoji\n- no box\n- [x] `make lint` passes\n- [x] see `make all`\n"
+    )
+    found = Checklist().read({"CHECKLIST.md": text})
+    assert told(found) == {"1": "it works", "2": "with emoji", "3": "`make lint` passes", "4": "see `make all`"}
+    assert [one.checks for one in found.requirements] == [(), (), (CommandCheck(command="make lint"),), ()]
+
+
+def test_a_fenced_block_gives_its_checks_to_the_requirement_above() -> None:
+    text = "- [ ] a\n- [ ] b\n\n  ```trued\n  - {kind: examples, cases: [{call: 'm:f', returns: 1}]}\n  ```\n- [ ] c\n"
+    found = Checklist().read({"CHECKLIST.md": text}).requirements
+    assert [len(one.checks) for one in found] == [0, 1, 0]
+    assert isinstance(found[1].checks[0], ExamplesCheck)
+
+
+def test_fenced_checks_that_cannot_be_read_are_refused_with_their_line() -> None:
+    with pytest.raises(BadInput, match=r"CHECKLIST\.md:2.*no kind of check"):
+        Checklist().read({"CHECKLIST.md": "- [ ] a\n```trued\n- {kind: magic}\n```\n"})
+    with pytest.raises(BadInput, match="above every requirement"):
+        Checklist().read({"CHECKLIST.md": "```trued\n- {kind: command, command: x}\n```\n\n- [ ] a\n"})
+
+
+@pytest.mark.parametrize(
+    ("path", "source"),
+    [
+        ("specs/001-slugs/spec.md", SpecKit),
+        (".specify/specs/001-slugs/spec.md", SpecKit),
+        ("openspec/specs/auth/spec.md", OpenSpec),
+        ("openspec/changes/add-x/specs/auth/spec.md", OpenSpec),
+        ("openspec/changes/approved/add-x/specs/auth/spec.md", OpenSpec),
+        ("TODO.md", Checklist),
+        ("docs/Acceptance_Criteria.md", Checklist),
+        ("trued.requirements.yaml", Own),
+        (".trued/requirements/slugs.toml", Own),
+        ("openspec/changes/archive/2026-add-x/specs/auth/spec.md", None),
+        ("openspec/changes/add-x/tasks.md", None),
+        ("specs/001-slugs/plan.md", None),
+        ("src/TODO.md", None),
+        ("requirements.txt", None),
+    ],
+)
+def test_a_source_knows_its_own_paths(path: str, source: type | None) -> None:
+    taken = sources.found([path, "README.md", "src/main.py"])
+    assert [type(one) for one in taken.values()] == ([source] if source else [])
+
+
+def test_who_wrote_a_requirements_file_has_said_what_counts() -> None:
+    paths = ["TODO.md", "specs/001/spec.md", "trued.requirements.json"]
+    assert list(sources.found(paths)) == ["trued.requirements.json"]
+    assert list(sources.found(paths[:2])) == ["specs/001/spec.md"]
+
+
+def test_two_sources_share_no_id() -> None:
+    files = {"specs/a/spec.md": "- **FR-001**: a\n- **FR-001**: b\n", "openspec/specs/x/spec.md": AUTH}
+    found = sources.read(sources.found(files), files)
+    names = [one.id for one in found.requirements]
+    assert len(set(names)) == len(names) == 6
+    assert "FR-001-2" in names
+
+
+def test_a_markdown_file_that_the_user_names_is_read_by_its_shape() -> None:
+    assert list(told(sources.read_file("/elsewhere/specs/1/spec.md", "- **FR-001**: a\n"))) == ["FR-001"]
+    assert list(told(sources.read_file("wishes.md", "- [ ] a\n"))) == ["1"]
+    assert list(told(sources.read_file("x.md", "### Requirement: A\nb\n"))) == ["spec.a"]
+    with pytest.raises(BadInput, match="asks for nothing"):
+        sources.read_file("x.md", "hello\n")

@@ -1,0 +1,128 @@
+"""Command lines of the project: its own programs, what they are fed, and what a missing one shows."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.model import Contract, ExamplesCheck, Grade, Outcomes
+from trued.proof.checks.examples import take
+from trued.proof.room.bench import Fact, Wanted
+from trued.proof.room.clean_room import clean_room
+from trued.proof.room.interpreter import trusted
+
+TOOL = "#!/usr/bin/env python3\nimport sys\nprint(len(sys.stdin.read()), *sys.argv[1:])\n"
+FILES: dict[str, str | None] = {
+    "kit/__init__.py": "",
+    "kit/__main__.py": "import sys\nprint('kit', *sys.argv[1:])\nsys.exit(3 if 'bad' in sys.argv else 0)\n",
+    "cli.js": "process.stdout.write(process.argv.slice(2).join('+')); process.exitCode = 4;\n",
+    "show.py": "import json, os\nprint(json.dumps([os.listdir(os.environ['HOME']), os.path.exists('kit')]))\n",
+    "needy.py": "import flask\n",
+    "wants.js": "require('express');\n",
+}
+
+
+def executable(folder: Path) -> None:
+    for name, content in FILES.items():
+        place = folder / name
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content or "")
+    (folder / "bin").mkdir()
+    (folder / "bin" / "tool").write_text(TOOL)
+    (folder / "bin" / "tool").chmod(0o755)
+
+
+async def shown(place: Path, *cases: dict[str, Any]) -> Fact:
+    trial = Trial(place, executable, [{"id": "a", "text": "b"}])
+    await trial.workspace.begin()
+    contract = Contract(base=trial.workspace.base, requirements=())
+    async with clean_room(trial.workspace, contract, contract.base, await trusted()) as (bench, _):
+        return await take(ExamplesCheck.model_validate({"cases": list(cases)}), bench, Wanted())
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path")
+async def test_programs_of_the_project_are_run_where_it_lies(tmp_path: Path) -> None:
+    fact = await shown(
+        tmp_path,
+        {"run": ["python", "-m", "kit", "a b", "*"], "stdout": "kit a b *\n"},
+        {"run": ["python3", "-m", "kit", "bad"], "stdout": "kit bad\n", "exit": 3},
+        {"run": ["./bin/tool", "x"], "stdin": "é" * 1_000_000, "stdout": "1000000 x\n"},
+        {"run": ["node", "cli.js", "a", "b"], "stdout": "a+b", "exit": 4},
+        {"run": ["python", "show.py"], "stdout_json": [[], True]},
+        {"run": ["cat", "{files}/in/a.txt"], "files": {"in/a.txt": "text\n"}, "stdout": "text\n"},
+    )
+    assert [one.kind for one in fact.tried] == [""] * 6, fact.tried
+    assert fact.versions["node"].startswith("v")
+
+
+@pytest.mark.spec("LAW-5")
+async def test_what_is_not_there_is_missing_even_where_its_exit_code_was_expected(tmp_path: Path) -> None:
+    """Python ends with 2 when there is no such script, and with 1 when there is no such module."""
+    fact = await shown(
+        tmp_path,
+        {"run": ["python", "absent.py", "bad"], "stdout": "", "exit": 2},
+        {"run": ["python", "-m", "absent"], "stdout": "", "exit": 1},
+        {"run": ["node", "absent.js"], "stdout": "", "exit": 1},
+        {"run": ["./bin/absent"], "stdout": "", "exit": 127},
+        {"run": ["no-such-program"], "stdout": "", "exit": 127},
+        {"run": ["python", "needy.py"], "stdout": "", "exit": 1},
+        {"run": ["node", "wants.js"], "stdout": "", "exit": 1},
+    )
+    outcomes = [(one.outcome, one.kind) for one in fact.tried]
+    assert outcomes[:4] == [(Outcomes.MISSING, "missing")] * 4
+    kinds = ["program no-such-program", "module flask", "module express"]
+    assert outcomes[4:] == [(Outcomes.UNJUDGED, kind) for kind in kinds]
+
+
+@pytest.mark.spec("LAW-8", "LAW-11")
+async def test_a_command_that_the_head_drives_itself_is_never_more_than_tested_and_said(tmp_path: Path) -> None:
+    requirement = {"id": "it", "text": "make check passes", "checks": [{"kind": "command", "command": "make check"}]}
+    verdict = await Trial(tmp_path, {"README.md": "x\n"}, [requirement]).verdict({"Makefile": "check:\n\t@true\n"})
+    assert only(verdict).grade.rank <= Grade.TESTED.rank
+    assert any("Makefile, which is the head's own" in one for one in verdict.undecided)
+
+
+ONCE = """import os, sys
+first = not os.path.exists("ran")
+open("ran", "w").close()
+print("yes" if first else "no")
+"""
+
+
+@pytest.mark.spec("LAW-6")
+async def test_what_passes_only_the_first_time_is_refuted_and_the_reader_is_told_how_state_is_kept(
+    tmp_path: Path,
+) -> None:
+    case = {"run": ["python", "once.py"], "stdout": "yes\n"}
+    requirement = {"id": "it", "text": "it says yes", "checks": [{"kind": "examples", "cases": [case]}]}
+    verdict = await Trial(tmp_path, {"README.md": "x\n"}, [requirement]).verdict({"once.py": ONCE})
+    assert only(verdict).grade is Grade.REFUTED
+    assert any("passed the first time" in one for one in only(verdict).why)
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_guard_that_never_passes_twice_on_the_base_either_is_not_counted(tmp_path: Path) -> None:
+    cases = [
+        {"run": ["python", "once.py"], "stdout": "yes\n"},
+        {"run": ["python", "more.py"], "stdout": "more\n"},
+    ]
+    requirement = {"id": "it", "text": "it says more", "checks": [{"kind": "examples", "cases": cases}]}
+    verdict = await Trial(tmp_path, {"once.py": ONCE}, [requirement]).verdict({"more.py": "print('more')\n"})
+    assert only(verdict).grade is Grade.PROVEN, only(verdict).why
+
+
+@pytest.mark.spec("LAW-11")
+async def test_what_cases_leave_for_later_ones_is_said(tmp_path: Path) -> None:
+    cases = [{"call": "m:f", "args": [1], "returns": 1}, {"call": "m:f", "args": [2], "returns": 2}]
+    requirement = {"id": "it", "text": "it works", "checks": [{"kind": "examples", "cases": cases}]}
+    trial = Trial(tmp_path, {"README.md": "x\n"}, [requirement])
+    contract = await trial.seal()
+    clean = await trial.prove(contract, await trial.head({"m.py": "def f(x):\n    return x\n"}))
+    assert not any("left files" in one for one in clean.undecided)
+    leaving = "def f(x):\n    open('seen', 'a').write(str(x))\n    return x\n"
+    assert any(
+        "left files" in one for one in (await trial.prove(contract, await trial.head({"m.py": leaving}))).undecided
+    )

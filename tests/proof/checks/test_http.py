@@ -1,0 +1,249 @@
+"""Exchanges with a server that the contract starts: asked by the engine, compared by the engine."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.model import Contract, Grade, HttpCase, Outcomes, Verdict
+from trued.proof.checks.examples import malformed
+from trued.proof.checks.http import Answer, compared
+
+SERVE = {
+    "command": ["python", "-m", "shop"],
+    "port_env": "PORT",
+    "ready": {"path": "/health", "status": 200, "within_s": 60},
+}
+START = """
+import json, os, sys
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from shop.pages import answer
+
+class Handler(BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    def do_GET(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+        status, content, headers = answer(self.command, self.path, body, self.headers)
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(content)))
+        self.end_headers()
+        self.wfile.write(content)
+    do_POST = do_PUT = do_GET
+    def log_message(self, *words):
+        pass
+
+HTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+"""
+BEFORE = """
+def answer(method, path, body, headers):
+    return (200, b"ok", {}) if path == "/health" else (404, b"", {})
+"""
+DONE = """
+import json
+items = []
+
+def answer(method, path, body, headers):
+    if path == "/health":
+        return 200, b"ok", {}
+    if path == "/items" and method == "POST":
+        items.append(json.loads(body))
+        return 201, json.dumps({"id": len(items)}).encode(), {"Location": f"/items/{len(items)}", "X-Two": "a"}
+    if path == "/items":
+        return 200, json.dumps({"items": items, "total": len(items)}).encode(), {"Content-Type": "application/json"}
+    if path == "/caf%C3%A9?q=%20":
+        return 200, "crème".encode(), {}
+    if path == "/old":
+        return 302, b"", {"Location": "/items"}
+    return 404, b"", {}
+"""
+BASE: dict[str, str | None] = {"shop/__init__.py": "", "shop/__main__.py": START, "shop/pages.py": BEFORE}
+
+
+def asks(*cases: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": "it", "text": "it works", "checks": [{"kind": "examples", "cases": list(cases)}]}]
+
+
+CASES = asks(
+    {"http": {"method": "POST", "path": "/items", "body": '{"a": 1}'}, "status": 201, "json": {"id": 1}},
+    {"http": {"path": "/items"}, "status": 200, "json": {"total": 1, "items": [{"a": 1}]}},
+    {"http": {"path": "/caf%C3%A9?q=%20"}, "status": 200, "body": "crème"},
+    {"http": {"path": "/old"}, "status": 302, "headers": {"location": "/items"}},
+    {"http": {"path": "/health"}, "status": 200, "body": "ok"},
+)
+
+
+def kinds(verdict: Verdict) -> dict[str, str]:
+    return {one.id: one.kind for fact in verdict.evidence for one in fact.tried}
+
+
+@pytest.mark.spec("LAW-5", "LAW-6", "LAW-7")
+async def test_exchanges_go_in_order_to_a_fresh_server_twice_and_prove_what_was_red(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, BASE, CASES, serve=SERVE)
+    contract = await trial.seal()
+    first = contract.base_facts[0].tried
+    assert [one.kind for one in first] == ["missing", "missing", "missing", "missing", ""]  # 404, and a guard
+    verdict = await trial.prove(contract, await trial.head({"shop/pages.py": DONE}))
+    assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, verdict.evidence)
+    assert "python -m shop" in verdict.evidence[0].command
+    await _cheats_are_refuted(trial, contract)
+
+
+async def _cheats_are_refuted(trial: Trial, contract: Contract) -> None:
+    """The same contract for heads that only look right."""
+    hostile = {
+        "returned only what was asked first": (
+            DONE.replace('{"items": items, "total"', '{"items": [], "total"'),
+            "body",
+        ),
+        "a header is lost": (DONE.replace('{"Location": "/items"}', "{}"), "header"),
+        "it cannot start": ("raise SystemExit(3)\n", "server"),
+        "it hangs up": (
+            DONE.replace('    if path == "/old":', '    if path == "/old":\n        raise SystemExit'),
+            "no answer",
+        ),
+    }
+    for what, (pages, kind) in hostile.items():
+        verdict = await trial.prove(contract, await trial.head({"shop/pages.py": pages}))
+        assert only(verdict).grade is Grade.REFUTED, what
+        assert kind in kinds(verdict).values(), (what, kinds(verdict))
+        told = " ".join(gap.what for gap in only(verdict).gaps)
+        assert "/items" not in told
+        assert "Location" not in told  # nothing of a held-out case leaves the engine but its kind
+
+
+STOPS = """
+import os, signal
+for pid in filter(str.isdigit, os.listdir("/proc")):
+    try:
+        if int(pid) != os.getpid() and b"forward.py" in open(f"/proc/{pid}/cmdline", "rb").read():
+            os.kill(int(pid), signal.SIGSTOP)
+    except OSError:
+        pass
+def answer(*given): return 200, b"ok", {}
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-2", "RUN-5")
+async def test_a_server_that_stops_its_forwarder_is_refuted_and_ended(tmp_path: Path) -> None:
+    serve = {**SERVE, "ready": {"path": "/health", "within_s": 5}}
+    trial = Trial(tmp_path, BASE, asks({"http": {"path": "/items"}, "status": 200}), serve=serve)
+    verdict = await trial.verdict({"shop/pages.py": STOPS})
+    assert only(verdict).grade is Grade.REFUTED
+    assert not list((trial.workspace.folder / "rooms").iterdir())
+
+
+@pytest.mark.spec("LAW-2")
+@pytest.mark.parametrize(
+    ("command", "kind", "outcome"),
+    [
+        (["python", "-m", "absent"], "missing", Outcomes.MISSING),
+        (["python", "server.py"], "missing", Outcomes.MISSING),
+        (["no-such-program"], "program no-such-program", Outcomes.UNJUDGED),
+        (["python", "-m", "needy"], "module flask", Outcomes.UNJUDGED),
+        (["python", "-m", "silent"], "time", Outcomes.FAILED),
+        pytest.param(["python", "-m", "brief"], "server", Outcomes.FAILED, marks=pytest.mark.slow),
+    ],
+)
+async def test_why_no_server_came_up_is_told(tmp_path: Path, command: list[str], kind: str, outcome: Outcomes) -> None:
+    base = {
+        **BASE,
+        "needy.py": "import flask\n",
+        "silent.py": "import time\ntime.sleep(600)\n",
+        "brief.py": "print('done')\n",
+    }
+    serve = {"command": command, "ready": {"within_s": 1 if "silent" in command else 60}}
+    contract = await Trial(tmp_path, base, asks({"http": {"path": "/"}, "status": 200}), serve=serve).seal()
+    assert {(one.kind, one.outcome) for fact in contract.base_facts for one in fact.tried} == {(kind, outcome)}
+
+
+LOOKS = """
+import os, socket
+def answer(method, path, body, headers):
+    try:
+        socket.create_connection(("192.0.2.1", 80), timeout=1)
+        return 200, b"out", {}
+    except OSError:
+        return 200, " ".join(sorted(os.environ)).encode() + os.environ["HOME"].encode(), {}
+"""
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize("level", ["bubblewrap", "landlock"])
+async def test_a_server_is_confined_at_every_level(tmp_path: Path, level: str) -> None:
+    base = {**BASE, "shop/pages.py": LOOKS}
+    serve = {**SERVE, "command": ["python", "-m", "shop", "{port}", "{files}"], "ready": {}}
+    trial = Trial(tmp_path, base, asks({"http": {"path": "/"}, "body": "x"}), serve=serve)
+    trial.workspace._agents = replace(trial.workspace._agents, level=level)
+    contract = await trial.seal()
+    (tried,) = contract.base_facts[0].tried
+    assert tried.kind == "body", contract.base_facts[0]
+    assert "out" not in tried.detail.split("body", 1)[1][:6]
+    assert "TRUED_CHANNEL" not in tried.detail
+    assert contract.base_facts[0].isolation.startswith(level)
+
+
+def test_a_body_that_is_cut_short_or_of_another_type_is_not_equal() -> None:
+    answer = Answer(200, (("Set-Cookie", "a=1"), ("set-cookie", "b=2")), b'{"n": 1, "s": "1", "l": [1]}')
+
+    def kind(**expected: Any) -> str:
+        case = HttpCase.model_validate({"http": {"path": "/"}, **expected})
+        return compared(case, answer)[1]
+
+    assert kind(json={"n": 1, "l": [1], "s": "1"}) == ""
+    assert kind(json={"n": "1", "l": [1], "s": "1"}) == "body"
+    assert kind(json={"n": True, "l": [1], "s": "1"}) == "body"
+    assert kind(json=None) == "body"
+    assert kind(json={"n": 1}) == "body"
+    assert kind(headers={"SET-COOKIE": "b=2"}) == ""
+    assert kind(headers={"Set-Cookie": "a"}) == "header"
+    assert kind(status=500) == "status"
+    assert kind(body='{"n": 1}') == "body"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"path": "//host/"},
+        {"path": "/a b"},
+        {"path": "/a\r\nX: y"},
+        {"path": "/", "method": "GET /x"},
+        {"path": "/", "headers": {"X": "a\r\nY: b"}},
+        {"path": "/", "headers": {"X y": "a"}},
+        {"path": "/", "body": "\ud800"},
+    ],
+)
+@pytest.mark.spec("USE-6")
+def test_a_request_that_could_say_more_than_one_is_malformed(request_: dict[str, Any]) -> None:
+    assert malformed(HttpCase.model_validate({"http": request_, "status": 200}))
+
+
+async def test_an_exchange_without_a_server_in_the_contract_is_broken(tmp_path: Path) -> None:
+    contract = await Trial(tmp_path, BASE, asks({"http": {"path": "/"}, "status": 200})).seal()
+    assert contract.base_facts[0].tried[0].outcome is Outcomes.BROKEN
+
+
+LEAVES = """
+import os, sys
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        os.execv(sys.executable, [sys.executable, "-c", "import time; time.sleep(600)", "MARK"])
+    os._exit(0)
+def answer(*given): return 200, b"ok", {}
+"""
+
+
+@pytest.mark.spec("RUN-5")
+async def test_nothing_that_a_server_started_outlives_it(tmp_path: Path) -> None:
+    mark = tmp_path.name
+    base = {**BASE, "shop/pages.py": LEAVES.replace("MARK", mark)}
+    trial = Trial(tmp_path, base, asks({"http": {"path": "/"}, "body": "ok"}), serve={**SERVE, "ready": {}})
+    contract = await trial.seal()
+    assert contract.base_facts[0].tried[0].outcome is Outcomes.PASSED
+    lines = [one.read_bytes() for one in Path("/proc").glob("[0-9]*/cmdline") if one.exists()]
+    assert not [one for one in lines if one.endswith(mark.encode() + b"\0")]

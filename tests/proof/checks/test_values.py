@@ -1,0 +1,265 @@
+"""Values as data: what the sandbox says of them, and when that is what a person wrote down."""
+
+import collections
+import enum
+import itertools
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from trued.proof.checks.values import DEEPEST_WISH, Unfit, Unsound, equal, flaw, read, shown
+from trued.proof.probes.answer import MOST_DRAWN, Malformed, Rendering, build
+
+Point = collections.namedtuple("Point", "x y")
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Word(enum.StrEnum):
+    A = "a"
+
+
+class Name(str):
+    """Nothing of its own."""
+
+    __slots__ = ()
+
+
+class Liar(str):
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    __hash__ = str.__hash__
+
+
+class Vain(list[int]):
+    def __len__(self) -> int:
+        return 3
+
+
+def answered(value: Any) -> Any:
+    """As the engine reads what the script in the sandbox wrote."""
+    return read(json.loads(Rendering()(value)))
+
+
+SAME: list[tuple[Any, Any]] = [
+    (None, None),
+    (True, True),
+    (0, 0),
+    (1, 1.0),
+    (1.5, 1.5),
+    (2**100, 2**100),
+    ("é\ud800", "é\ud800"),
+    ([1, [2]], [1, [2]]),
+    ([1, 2], (1, 2)),
+    ([0, 1, 2], range(3)),
+    ({"$tuple": [1]}, (1,)),
+    ({"$set": [1, "a"]}, {"a", 1}),
+    ({"$frozenset": [1]}, frozenset({1})),
+    ({"$bytes": "é"}, "é".encode()),
+    ({"$float": "nan"}, math.nan),
+    ({"$float": "inf"}, math.inf),
+    ({"$iterator": [0, 1]}, (one for one in range(2))),
+    ({"$object": "decimal.Decimal"}, __import__("decimal").Decimal(1)),
+    ({"a": [1], "b": None}, {"b": None, "a": [1]}),
+    ({"1": "x"}, {1: "x"}),
+    ({"a": 1}, collections.Counter("a")),
+    ([1, 2], Point(1, 2)),
+    (1, Colour.RED),
+    ("a", Word.A),
+    ("bob", Name("bob")),
+]
+OTHER: list[tuple[Any, Any]] = [
+    (None, False),
+    (0, False),
+    (True, 1),
+    (1, True),
+    (1, "1"),
+    ("1", 1),
+    ("", None),
+    ([], None),
+    ([], {}),
+    ({}, []),
+    ([1, 2], [2, 1]),
+    ([1], [1, 1]),
+    ([1, 2], {1, 2}),
+    ([0, 1], (one for one in range(2))),
+    ({"$tuple": [1]}, [1]),
+    ({"$set": [1, 2]}, {1}),
+    ({"$bytes": "a"}, "a"),
+    ("a", b"a"),
+    ({"a": 1}, {"a": 2}),
+    ({"a": 1}, {"a": 1, "b": 2}),
+    ({"1": "x", "2": "y"}, {1: "x", "1": "y"}),
+    (math.nan, 1.0),
+    ("x", Liar("x")),
+    ("", Liar("")),
+    ([1, 2, 3], Vain([1, 2, 3])),
+    (1, object()),
+    (None, object()),
+]
+
+
+@pytest.mark.parametrize(("expected", "value"), SAME, ids=[repr(one) for one, _ in SAME])
+def test_an_answer_is_what_was_written_down(expected: Any, value: Any) -> None:
+    node = answered(value)
+    assert equal(expected, node)
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize(
+    ("expected", "value"), OTHER, ids=[f"{one!r}, {place}" for place, (one, _) in enumerate(OTHER)]
+)
+def test_an_answer_that_only_looks_alike_is_another_one(expected: Any, value: Any) -> None:
+    node = answered(value)
+    assert not equal(expected, node)
+    assert shown(node)
+
+
+data = some.recursive(
+    some.none() | some.booleans() | some.integers() | some.floats(allow_nan=False) | some.text(),
+    lambda inner: some.lists(inner, max_size=4) | some.dictionaries(some.text(max_size=5), inner, max_size=4),
+    max_leaves=20,
+)
+plain = data.filter(lambda one: "$" not in repr(one))
+
+
+@given(plain)
+def test_data_that_goes_in_is_the_data_that_comes_out(value: Any) -> None:
+    node = answered(build(value))
+    assert equal(value, node)
+
+
+words = some.none() | some.booleans() | some.integers(-1, 14) | some.text(max_size=3) | some.sampled_from(["a", "1f"])
+
+
+@given(some.lists(words, max_size=12))
+def test_whatever_a_head_says_is_either_unsound_or_comparable(forged: Any) -> None:
+    try:
+        node = read(forged)
+    except Unsound:
+        return
+    shown(node)
+    wishes: list[Any] = [None, 1, "a", [1], {"a": 1}, {"$set": [1]}, {"$tuple": []}]
+    for expected in wishes:
+        equal(expected, node)
+
+
+FORGED: list[Any] = [
+    *([10], [10, "zz"], [11, "x"], [12, "0"], [10, None], [99, "a"], [1.0], [["l"]], [{}], [], 7, {"unfit": 1}, {}),
+    *([1], [0], [1, 0, 0], [None, None], [5, "a", 0], [5, "a"], [1, 1, 0], [13, 1], [float("nan")]),
+]
+
+
+@pytest.mark.parametrize("forged", FORGED, ids=[repr(one) for one in FORGED])
+def test_a_forged_answer_is_not_sound(forged: Any) -> None:
+    with pytest.raises(Unsound):
+        read(forged)
+
+
+# -- large, deep and endless values ------------------------------------------------------------------------------------
+
+MANY = list(range(30_000))
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+@pytest.mark.spec("LAW-7")
+@pytest.mark.parametrize(
+    ("expected", "lie"),
+    [
+        (MANY, [*MANY[:-1], -1]),
+        (MANY, MANY[:-1]),
+        (MANY, [*MANY, 0]),
+        ([one / 7 for one in MANY], [one / 7 for one in MANY[:-1]] + [math.nan]),
+        ({str(one): one for one in MANY}, {str(one): one for one in MANY} | {"29999": 0}),
+        ({"$set": MANY}, {*MANY[:-1], -1}),
+        ({"$set": [[one, str(one)] for one in MANY]}, {(one, str(one + (one == 25_000))) for one in MANY}),
+        ("x" * 2_000_000, "x" * 1_999_999 + "y"),
+        ({"$bytes": "x" * 2_000_000}, b"x" * 1_999_999 + b"y"),
+        (10**3000, 10**3000 + 1),
+        ([[one] * 20 for one in range(2_000)], [[one] * 20 for one in range(1_999)] + [[1_999] * 19 + [0]]),
+    ],
+    ids=["last", "shorter", "longer", "nan", "dict", "set", "set of tuples", "text", "bytes", "number", "nested"],
+)
+def test_large_values_are_compared_to_the_last_element(expected: Any, lie: Any) -> None:
+    honest = build(expected) if not isinstance(lie, set) else {_hashable(one) for one in expected["$set"]}
+    assert equal(expected, answered(honest))
+    assert not equal(expected, answered(lie))
+
+
+def nested(depth: int) -> list[Any]:
+    value: list[Any] = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.spec("LAW-7")
+def test_depth_neither_ends_the_comparison_nor_makes_values_alike() -> None:
+    deepest = nested(DEEPEST_WISH - 1)
+    assert not flaw(deepest)
+    assert equal(deepest, answered(deepest))
+    for depth in (DEEPEST_WISH - 2, DEEPEST_WISH, 10_000, 100_000):
+        node = answered(nested(depth))
+        assert not equal(deepest, node)
+        assert shown(node)
+    assert not equal({"$set": [[1]]}, answered({(((((1,),),),),)}))
+    assert "nested more than" in flaw(nested(DEEPEST_WISH + 1))
+
+
+@pytest.mark.spec("LAW-7")
+def test_a_value_that_contains_itself_is_told_and_equals_nothing() -> None:
+    endless: list[Any] = []
+    endless.append({"a": (endless,)})
+    heir = type("Heir", (list,), {})()
+    heir.append(heir)
+    for value in (endless, heir):
+        node = answered(value)
+        assert node == Unfit("cycle")
+        assert "contains itself" in shown(node)
+        wishes: list[Any] = [None, [], [[]], {"$object": "cycle"}]
+        assert not any(equal(one, node) for one in wishes)
+
+
+def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
+    inner = [1]
+    assert equal([[1], [1], {"a": [1]}], answered([inner, inner, {"a": inner}]))
+    fresh = ([one] for one in range(1000))  # each may get the number of the one before it
+    assert equal({"$iterator": [[one] for one in range(1000)]}, answered(fresh))
+
+
+def test_what_has_no_end_is_told_and_equals_nothing() -> None:
+    node = answered(map(abs, itertools.count()))
+    assert node == Unfit("endless")
+    assert f"{MOST_DRAWN:,}" in shown(node)
+    branches: Any = 0
+    for _ in range(60):
+        branches = [branches, branches]
+    render = Rendering()
+    render.room = 100_000
+    assert read(json.loads(render(branches))) == Unfit("large")
+    assert "MiB: not compared" in shown(Unfit("large"))
+
+
+def test_minus_zero_is_asked_for_by_its_sign_alone() -> None:
+    assert equal(-0.0, answered(-0.0))
+    assert equal(0, answered(-0.0))
+    assert not equal(-0.0, answered(0.0))
+    assert not equal([-0.0], answered([0]))
+
+
+def test_arguments_can_say_what_json_cannot() -> None:
+    assert build([{"$tuple": [1, {"$set": [2]}]}, {"$bytes": "x"}, {"a": 1}]) == [(1, {2}), b"x", {"a": 1}]
+    with pytest.raises(Malformed, match=r"\$tupel is no tag"):
+        build({"$tupel": [1]})

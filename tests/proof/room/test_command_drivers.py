@@ -1,0 +1,122 @@
+"""What drives a command is the base's: a gutted script, build file or setting makes nothing pass."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial, only, quiet
+from trued.model import EXISTING_TESTS, Grade
+from trued.proof.room.command_drivers import drivers
+from trued.proof.seal import Sealing, seal
+from trued.run.examination import guarded
+
+MAKEFILE = "include rules.mk\n\nlint:\n\t@python tools/lint.py shop\n\ncheck: lint\n\t@sh tools/check.sh\n"
+LINT = (
+    "import sys\nfrom pathlib import Path\n\nfrom longest import longest\n\n"
+    "limit = longest(Path('lint.cfg').read_text())\n"
+    "bad = [p for p in Path(sys.argv[1]).glob('*.py') for line in p.read_text().splitlines() if len(line) > limit]\n"
+    "sys.exit(f'{bad} has long lines' if bad else 0)\n"
+)
+BASE: dict[str, str] = {
+    "Makefile": MAKEFILE,
+    "rules.mk": "PYTHONDONTWRITEBYTECODE = 1\n",
+    "tools/lint.py": LINT,
+    "tools/longest.py": "def longest(text):\n    return int(text.split('=')[1])\n",
+    "tools/check.sh": "#!/bin/sh\n! grep -q TODO notes.cfg\n",
+    "lint.cfg": "longest = 60\n",
+    "notes.cfg": "fine\n",
+    "shop/core.py": "def price():\n    return 40\n",
+}
+LONG = f"def price():\n    return {' + '.join(['1'] * 40)}\n"
+SHORT = "def price():\n    return 20 + 20\n"
+LIARS: dict[str, dict[str, str | None]] = {
+    "the script": {"tools/lint.py": "print('all fine')\n"},
+    "a module of the script's": {"tools/longest.py": "def longest(text):\n    return 10 ** 6\n"},
+    "the setting": {"lint.cfg": "longest = 9999\n"},
+    "the build file": {"Makefile": "lint:\n\t@true\n"},
+    "another build file": {"GNUmakefile": "lint:\n\t@true\n"},
+    "what the build file includes": {"rules.mk": "SHELL = /bin/true\n"},
+    "a module that stands before another": {"tools/pathlib.py": "raise SystemExit(0)\n"},
+    "a folder in the script's place": {"tools/lint.py": None, "tools/lint.py/__main__.py": ""},
+    "script and setting": {"tools/lint.py": "", "lint.cfg": "longest = 9999\n"},
+}
+
+
+async def judged(place: Path, head: dict[str, str | None], command: str = "make lint") -> tuple[Grade, str]:
+    checks = [{"kind": "command", "command": command}]
+    trial = Trial(place, BASE, [{"id": "lint", "text": "the linter stays clean", "keep": True, "checks": checks}])
+    found = only(await trial.verdict(head))
+    return found.grade, " ".join(found.why)
+
+
+@pytest.mark.spec("LAW-4", "LAW-6")
+@pytest.mark.many(3)
+@pytest.mark.parametrize("gutted", LIARS.values(), ids=LIARS.keys())
+async def test_whoever_guts_what_drives_a_command_is_refuted(gutted: dict[str, str | None], tmp_path: Path) -> None:
+    grade, why = await judged(tmp_path, {"shop/core.py": LONG, **gutted})
+    assert grade is Grade.REFUTED, why
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"shop/core.py": SHORT},
+        {"shop/core.py": SHORT, "lint.cfg": "longest = 80\n"},
+        {"shop/core.py": SHORT, "tools/longest.py": "def longest(text):\n    return int(text.partition('=')[2])\n"},
+        {"shop/core.py": SHORT, "pyproject.toml": "[project]\nname = 'shop'\n"},
+    ],
+    ids=["the product alone", "a setting, too", "a tool, too", "a new manifest"],
+)
+async def test_honest_work_beside_a_command_that_stays_green_is_tested_and_no_more(
+    head: dict[str, str | None], tmp_path: Path
+) -> None:
+    asked = [{"id": "lint", "text": "the linter stays clean"}]
+    trial = Trial(tmp_path, BASE, asked)
+    await trial.workspace.begin()
+    made, guards = await guarded(trial.workspace, trial.asked)
+    contract = await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+    found = only(await trial.prove(contract, await trial.head(head)))
+    assert (found.grade, found.holds) == (Grade.TESTED, True), found.why
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_file_that_a_command_looks_at_is_the_heads_though_it_might_be_a_setting(tmp_path: Path) -> None:
+    grade, why = await judged(tmp_path, {"shop/core.py": SHORT, "notes.cfg": "TODO\n"}, "sh tools/check.sh")
+    assert grade is Grade.REFUTED, why
+    gutted: dict[str, str | None] = {"tools/check.sh": "true\n", "notes.cfg": "TODO\n"}
+    grade, why = await judged(tmp_path / "again", {"shop/core.py": SHORT, **gutted}, "sh tools/check.sh")
+    assert grade is Grade.REFUTED, why
+
+
+async def test_drivers_are_followed_through_all_that_they_run(tmp_path: Path) -> None:
+    manifest = '{"scripts": {"lint": "eslint src", "prelint": "sh prepare.sh"}}'
+    more = {"package.json": manifest, "prepare.sh": "node gen.js\n", "gen.js": "", ".eslintrc.json": "{}"}
+    trial = Trial(tmp_path, {**BASE, **more}, [])
+    await trial.workspace.begin()
+    made = await drivers(trial.workspace, trial.workspace.base, "make check")
+    assert {"Makefile", "rules.mk", "tools/lint.py", "tools/longest.py", "tools/check.sh"} <= made.runs
+    assert {"lint.cfg", "notes.cfg"} <= made.settings
+    assert "shop/core.py" not in made.runs | made.settings
+    scripted = await drivers(trial.workspace, trial.workspace.base, "npm run --silent lint")
+    assert {"prepare.sh", "gen.js"} <= scripted.runs
+    assert {".eslintrc.json", "package.json"} <= scripted.settings
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+async def test_equal_to_everything_is_tested_where_existing_tests_are_asked_for(tmp_path: Path) -> None:
+    base = {
+        "lib.py": "def two():\n    return 2\n",
+        "test_lib.py": "import lib\n\n\ndef test_it():\n    assert lib.two() == 2\n",
+    }
+    trial = Trial(tmp_path, base, [{"id": "green", "text": "All existing tests still pass."}])
+    await trial.workspace.begin()
+    made, guards = await guarded(trial.workspace, trial.asked)
+    contract = await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+    same = "class Same:\n    def __eq__(self, other):\n        return bool(repr(other))\n\n    __hash__ = None\n\n\n"
+    verdict = await trial.prove(contract, await trial.head({"lib.py": f"{same}def two():\n    return Same()\n"}))
+    assert only(verdict).grade is Grade.TESTED
+    broken = await trial.prove(contract, await trial.head({"lib.py": "def two():\n    return 3\n"}))
+    assert only(broken).grade is Grade.REFUTED
+    assert [one.id for one in broken.suites] == [EXISTING_TESTS]

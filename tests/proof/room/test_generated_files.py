@@ -1,0 +1,38 @@
+"""A checkout whose version is written by a build can be judged without one."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial
+from trued.model import Grade
+from trued.proof.room.generated_files import generated
+
+HATCH = '[tool.hatch.build.hooks.vcs]\nversion-file = "src/pkg/_version.py"\n'
+
+
+@pytest.mark.spec("LAW-4")
+@pytest.mark.parametrize(
+    ("pyproject", "setup", "paths"),
+    [
+        (HATCH, "", ["src/pkg/_version.py"]),
+        ('[tool.setuptools_scm]\nversion_file = "a/_v.py"\n', "", ["a/_v.py"]),
+        ("", "setup(use_scm_version={'write_to': 'a/VERSION.txt'})", ["a/VERSION.txt"]),
+        ('[tool.setuptools_scm]\nwrite_to = "../a.py"\n', "setup(write_to='/etc/x')", []),
+        ("not toml", "", []),
+        ("tool = 5", "", []),
+    ],
+)
+def test_the_base_names_the_files_that_its_build_writes(pyproject: str, setup: str, paths: list[str]) -> None:
+    assert list(generated(pyproject, setup)) == paths
+
+
+@pytest.mark.spec("LAW-4", "LAW-11")
+async def test_a_generated_version_is_made_up_for_both_sides_and_said(tmp_path: Path) -> None:
+    package = {"pyproject.toml": HATCH, "src/pkg/__init__.py": "from ._version import __version__\n"}
+    base = {**package, "src/pkg/a.py": "def one():\n    return 0\n"}
+    cases = [{"call": "pkg.a:one", "returns": 1}]
+    trial = Trial(tmp_path, base, [{"id": "r", "text": "t", "checks": [{"kind": "examples", "cases": cases}]}])
+    verdict = await trial.prove(await trial.seal(), await trial.head({"src/pkg/a.py": "def one():\n    return 1\n"}))
+    assert verdict.grade is Grade.PROVEN, verdict.requirements[0].why
+    assert any("src/pkg/_version.py: only a build writes it" in word for word in verdict.undecided)

@@ -1,0 +1,221 @@
+"""pytest, counted: forged reports, strange configurations, and files that only look like the project's own."""
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Change, Sealed, Trial, only
+from trued.model import Contract, Grade, Requirement, TestsCheck
+from trued.proof.case_status import Base, on_base
+from trued.proof.room.frozen_files import among_tests, frozen, holds_tests, is_configuration, plugins
+from trued.proof.room.import_shadows import shadows
+
+NOTHING = "def double(x):\n    return None\n\n\ndef half(x):\n    return x // 2\n"
+HONEST = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x // 2\n"
+TESTS = """import unittest
+from decimal import Decimal
+
+import pytest
+
+from calc.core import double, half
+
+
+def test_double():
+    assert double(7) == 14
+
+
+@pytest.mark.parametrize("text", ["a b", "back\\\\slash", "br[ack]et", "naïve", "::"])
+def test_half(text, tmp_path):
+    assert half(8) == Decimal(4)
+
+
+class TestPlain:
+    def setup_method(self):
+        self.number = 3
+
+    def test_method(self):
+        assert double(self.number) == 6
+
+
+class Cases(unittest.TestCase):
+    def test_case(self):
+        for number in (2, 4):
+            with self.subTest(number=number):
+                self.assertEqual(double(number), number * 2)
+"""
+BASE: dict[str, str | None] = {"calc/__init__.py": "", "calc/core.py": NOTHING, "tests/test_core.py": TESTS}
+
+
+def requirement(**check: Any) -> list[dict[str, Any]]:
+    given = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_core.py"], **check}
+    return [{"id": "double", "text": "double(x) is twice x", "checks": [given]}]
+
+
+def stands(contract: Contract) -> dict[str, Base]:
+    return on_base(contract.base_facts)
+
+
+@pytest.fixture(scope="module")
+def cellar() -> dict[str, Sealed]:
+    return {}
+
+
+@pytest.fixture
+async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+    if not cellar:
+        trial = Trial(tmp_path_factory.mktemp("pytest"), BASE, requirement())
+        cellar["one"] = Sealed(trial, await trial.seal())
+    return cellar["one"]
+
+
+FORGE = """
+import _pytest.reports as reports
+made = reports.TestReport.from_item_and_call.__func__
+def forged(cls, item, call):
+    report = made(cls, item, call)
+    if {when} and report.outcome == "failed":
+        report.outcome, report.longrepr = "passed", None
+    return report
+reports.TestReport.from_item_and_call = classmethod(forged)
+"""
+FORGING = {
+    "every report": NOTHING + FORGE.format(when="True"),
+    "reports of known ids": NOTHING + FORGE.format(when="'test_core' in item.nodeid"),
+    "reports of one id": NOTHING.replace("return None", "return 6") + FORGE.format(when="'test_double' in item.nodeid"),
+    "bodies of known ids": NOTHING + "\nimport _pytest.python as p\nrun = p.Function.runtest\n"
+    "p.Function.runtest = lambda self: None if 'test_core' in self.nodeid else run(self)\n"
+    "import _pytest.unittest as u\nu.TestCaseFunction.runtest = lambda self: None\n",
+    "one assertion of unittest": f"{NOTHING}import unittest\nunittest.TestCase.assertRegex = lambda *a, **k: None\n",
+    "assertions of unittest": "import unittest\nunittest.TestCase.assertEqual = lambda *a, **k: None\n"
+    "class Same(int):\n    __eq__ = lambda *a: True\n    __hash__ = None\n"
+    "def double(x):\n    return Same(0)\ndef half(x):\n    return x // 2\n",
+}
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("way", FORGING)
+async def test_a_forged_report_makes_the_run_worthless(sealed: Sealed, way: str) -> None:
+    verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head({"calc/core.py": FORGING[way]}))
+    assert only(verdict).grade is Grade.REFUTED, only(verdict).why
+    voids = [one.why_void for one in verdict.evidence]
+    assert all("must fail was not reported as failed" in one for one in voids), voids
+
+
+@pytest.mark.spec("LAW-6")
+async def test_odd_ids_are_counted_and_an_honest_head_is_tested(sealed: Sealed) -> None:
+    found = stands(sealed.contract)
+    assert len(found) == 8
+    assert list(found.values()).count(Base.GUARD) == 5
+    # a new file of its own is no shadow; one that stands before the standard library is taken out
+    change: Change = {"calc/core.py": HONEST, "calc/decimal.py": "x = 1\n", "decimal.py": "raise SystemExit(0)\n"}
+    verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(change))
+    assert only(verdict).grade is Grade.TESTED, only(verdict).why
+    assert "decimal.py: added by the head, taken out" in verdict.undecided
+
+
+@pytest.mark.spec("LAW-2", "LAW-6")
+async def test_options_of_plugins_that_are_not_there_are_left_out_and_said(tmp_path: Path) -> None:
+    settings = (
+        "[tool.pytest.ini_options]\naddopts = '--cov=calc --cov-report=term -n 2 --lf -x --timeout=9'\n"
+        "timeout = 5\nfilterwarnings = ['error']\n"
+    )
+    trial = Trial(
+        tmp_path, {**BASE, "pyproject.toml": settings}, requirement(command="poetry run pytest -p no:randomly")
+    )
+    contract = await trial.seal()
+    assert Base.RED in stands(contract).values(), [one.output for one in contract.base_facts]
+    verdict = await trial.prove(contract, await trial.head({"calc/core.py": HONEST}))
+    assert only(verdict).grade is Grade.TESTED, only(verdict).why
+    assert any("--cov" in one and "left out" in one for one in verdict.undecided)
+    assert any("`poetry run` was left out" in one for one in verdict.undecided)
+
+
+@pytest.mark.spec("LAW-2")
+async def test_a_plugin_that_decides_and_is_missing_is_named(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, {**BASE, "pytest.ini": "[pytest]\naddopts = --reruns 3\n"}, requirement())
+    contract = await trial.seal()
+    assert stands(contract) == {"*": Base.UNJUDGED}
+    assert "pytest-rerunfailures" in contract.base_facts[0].tried[0].detail
+
+
+@pytest.mark.spec("LAW-4")
+async def test_a_plugin_of_the_projects_own_is_frozen(tmp_path: Path) -> None:
+    base: dict[str, str | None] = {**BASE, "pytest.ini": "[pytest]\naddopts = -p helping\n", "helping.py": "X = 1\n"}
+    trial = Trial(tmp_path, base, requirement())
+    contract = await trial.seal()
+    assert "helping.py" in contract.frozen
+    forged = "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_pyfunc_call(pyfuncitem):\n"
+    forged += "    out = yield\n    out.force_result(True)\n"
+    verdict = await trial.prove(contract, await trial.head({"helping.py": forged}))
+    assert only(verdict).grade is Grade.REFUTED
+    assert all(not one.why_void for one in verdict.evidence)
+
+
+@pytest.mark.spec("LAW-3", "LAW-4")
+@pytest.mark.parametrize("command", ["python -m pytest -q", "python -m unittest discover -s acceptance"])
+async def test_tests_that_come_with_the_contract_count_on_both_sides(tmp_path: Path, command: str) -> None:
+    text = "import unittest\nfrom calc.core import double\n\n\nclass Cases(unittest.TestCase):\n"
+    text += "    def test_case(self):\n        self.assertEqual(double(2), 4)\n"
+    name = "acceptance/test_given.py"
+    asked = requirement(command=command, files=[name])
+    carried = {name: base64.b64encode(text.encode()).decode()}
+    trial = Trial(tmp_path, {"calc/__init__.py": "", "calc/core.py": NOTHING}, asked, carried=carried)
+    contract = await trial.seal()
+    assert stands(contract) == {f"{name}::Cases::test_case": Base.RED}
+    lazy = await trial.prove(contract, await trial.head({name: "import unittest\n", "acceptance/__init__.py": ""}))
+    assert only(lazy).grade is Grade.REFUTED, only(lazy).why
+    honest = await trial.prove(contract, await trial.head({"calc/core.py": HONEST}))
+    assert only(honest).grade is Grade.TESTED, only(honest).why
+
+
+@pytest.mark.spec("LAW-4")
+def test_what_judges_is_known_by_its_name() -> None:
+    for path in ("vitest.config.ts", "a/jest.config.js", ".mocharc.json", ".npmrc", "conftest.py", "setupTests.ts"):
+        assert is_configuration(path), path
+    for path in ("node_modules/.bin/vitest", "node_modules/jest-runner/x.js", "node_modules/@vitest/a/b.js"):
+        assert is_configuration(path), path
+    for path in ("vite.config.ts", "config.py", "node_modules/express/index.js", "src/jest.ts"):
+        assert not is_configuration(path), path
+    for path in ("a/__snapshots__/x.snap", "pkg/testdata/in.txt", "packages/a/test/help.js", "test/x.txt"):
+        assert among_tests(path), path
+    for path in ("django/test/client.py", "node_modules/a/test/x.js", "app/fixtures/data.json"):
+        assert not among_tests(path), path
+    assert holds_tests("src/a.test.ts", b"describe('x', () => {})")
+    assert not holds_tests("src/openapi.spec.ts", b"export const spec = {};")
+
+
+@pytest.mark.spec("LAW-4")
+def test_configuration_that_builds_share_is_frozen_where_a_check_may_read_it() -> None:
+    def names(command: str, *blobs: str) -> dict[str, str]:
+        asked = Requirement(id="r", text="x", checks=(TestsCheck(command=command),))
+        return frozen([asked], dict.fromkeys(blobs, "b"))
+
+    assert names("npx vitest run", "vite.config.ts")["vite.config.ts"] == "b"
+    assert names("npx vitest run")["vite.config.js"] == ""
+    assert "vite.config.ts" not in names("node --test", "vite.config.ts")
+    assert names("npm test", "babel.config.js")["babel.config.js"] == "b"
+
+
+@pytest.mark.spec("LAW-4")
+def test_plugins_are_read_from_the_bases_configuration() -> None:
+    blobs = dict.fromkeys(("src/kit/helping.py", "more.py", "other.py"), "b")
+    texts = {
+        "pytest.ini": "[pytest]\naddopts = -q -p kit.helping -p no:cov\n",
+        "conftest.py": 'pytest_plugins = ("more",)\n',
+    }
+    assert set(plugins(texts, blobs)) == {"src/kit/helping.py", "more.py"}
+
+
+@pytest.mark.spec("LAW-4")
+def test_only_what_a_frozen_test_means_from_elsewhere_can_be_shadowed() -> None:
+    tests = {"tests/test_a.py": "import json, random as r\nfrom decimal import Decimal\nimport os.path\n"}
+    added = ["random.py", "src/decimal/__init__.py", "calc/json.py", "statistics.py", "new.py", "tests/os.py"]
+    others = {"json", "random", "decimal", "statistics", "os"}
+    assert shadows(added, (".", "src", "tests"), tests, others) == [
+        "random.py",
+        "src/decimal/__init__.py",
+        "tests/os.py",
+    ]

@@ -1,0 +1,184 @@
+"""Reports of other runners: JUnit's XML read within bounds, commands that lie."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Change, Sealed, Trial, only
+from trued.model import Contract, Grade
+from trued.proof.case_status import Base, on_base
+from trued.proof.room.package_json import merged
+from trued.proof.runners.command_parser import recognised
+from trued.proof.runners.junit_xml import Garbled, Reported, read
+
+CASES = """<?xml version="1.0"?>
+<testsuites><testsuite name="outer" file="t/a.py"><testsuite name="inner">
+  <testcase classname="A" name="good" time="1,000.5"/>
+  <testcase classname="A" name="bad"><failure message="m">words</failure><system-out>x</system-out></testcase>
+  <testcase classname="A" name="odd"><skipped/><error message="e"/></testcase>
+  <testcase classname="A" name="flaky"><flakyFailure message="once"/></testcase>
+  <testcase classname="A" name="idle" status="notrun"/>
+</testsuite></testsuite></testsuites>"""
+
+
+@pytest.mark.spec("LAW-6")
+def test_a_report_is_read_test_by_test() -> None:
+    found = {one.name: one for one in read(CASES.encode())}
+    assert {name: one.outcome for name, one in found.items()} == {
+        "good": "passed",
+        "bad": "failed",
+        "odd": "error",
+        "flaky": "failed",
+        "idle": "skipped",
+    }
+    assert found["good"] == Reported("good", "A", ("outer", "inner"), "t/a.py", seconds=1000.5)
+    assert found["bad"].text == "m\nwords"
+
+
+BOMB = '<!DOCTYPE a [<!ENTITY b "b"><!ENTITY c "&b;&b;">]><testsuites>&c;</testsuites>'
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    "data",
+    [
+        BOMB.encode(),
+        b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>',
+        b"<testsuite>" * 100,
+        b"<testsuite><testcase name='x'>",
+        b"",
+        b"\xff\xfe",
+        b"<?xml version='1.0' encoding='no-such'?><a/>",
+        b"<a>" + b"<b/>" * 400_001 + b"</a>",
+    ],
+    ids=["entities", "outside", "deep", "cut", "empty", "noise", "encoding", "long"],
+)
+def test_what_is_no_report_is_refused(data: bytes) -> None:
+    with pytest.raises(Garbled):
+        read(data)
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("command", "runner", "arguments"),
+    [
+        ("python3.12 -X dev -W error -m pytest -q", "pytest", ("-W", "error", "-q")),
+        ("uv run --frozen --with x pytest tests", "pytest", ("tests",)),
+        ("poetry run python -m pytest", "pytest", ()),
+        ("hatch run test:pytest -x", "pytest", ("-x",)),
+        ("coverage run --source src -m pytest -q", "pytest", ("-q",)),
+        ("PYTHONHASHSEED=0 pytest", "pytest", ()),
+        ("npx vitest run --coverage", "vitest", ("run", "--coverage")),
+        ("npm run unit -- -t x", "vitest", ("run", "-t", "x")),
+        ("yarn unit", "vitest", ("run",)),
+        ("npm test", "node", ("dist/",)),
+        ("gotestsum -- -race ./...", "go", ("-race", "./...")),
+    ],
+)
+def test_a_command_comes_to_its_runner(command: str, runner: str, arguments: tuple[str, ...]) -> None:
+    scripts = {"unit": "vitest run", "test": "tsc -p . && node --test dist/", "pretest": "npm run clean"}
+    asked = recognised(command, scripts)
+    assert asked is not None
+    assert (asked.runner, asked.arguments) == (runner, arguments)
+    if command == "npm test":
+        assert asked.before == ("npm run clean", "tsc -p .")
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    "command", ["make test", "pytest || true", "pytest | tail -1", "echo 5 passed", "npm run no-such", "cd x && pytest"]
+)
+def test_what_is_no_runner_is_none(command: str) -> None:
+    assert recognised(command, {"test": "echo ok"}) is None
+
+
+@pytest.mark.spec("LAW-4")
+def test_of_a_package_scripts_and_settings_of_tests_are_the_bases() -> None:
+    base = {"scripts": {"test": "vitest run"}, "vitest": {"globals": True}, "type": "commonjs"}
+    head = {
+        "scripts": {"test": "true", "pretest": "x", "start": "node ."},
+        "jest": {"bail": 1},
+        "type": "module",
+        "dependencies": {"a": "1"},
+    }
+    made = merged(json.dumps(base).encode(), json.dumps(head).encode())
+    assert made is not None
+    assert json.loads(made) == {
+        "type": "module",
+        "dependencies": {"a": "1"},
+        "vitest": {"globals": True},
+        "scripts": {"start": "node .", "test": "vitest run"},
+    }
+    assert merged(json.dumps(base).encode(), json.dumps(base).encode()) is None
+    assert merged(b"{}", b"no json") is None
+
+
+# -- a command that writes a report ------------------------------------------------------------------------------------
+
+WRITES = """import sys
+from calc import double
+good = double(7) == 14
+bad = '' if good else '<failure message="wrong"/>'
+text = '<testsuite name="s"><testcase file="check.py" name="doubles">' + bad + '</testcase></testsuite>'
+open("report.xml", "w").write(text)
+sys.exit(0 if good else 1)
+"""
+CHECK = {"kind": "tests", "command": "python check.py", "report": "report.xml", "files": ["check.py"]}
+REPORTING = {"calc.py": "def double(x):\n    return x\n", "check.py": WRITES}
+
+
+def requirement(check: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{"id": "double", "text": "double(x) is twice x", "checks": [check]}]
+
+
+@pytest.fixture(scope="module")
+def cellar() -> dict[str, Sealed]:
+    return {}
+
+
+@pytest.fixture
+async def sealed(cellar: dict[str, Sealed], tmp_path_factory: pytest.TempPathFactory) -> Sealed:
+    if not cellar:
+        trial = Trial(tmp_path_factory.mktemp("report"), REPORTING, requirement(CHECK), path=["."])
+        cellar["one"] = Sealed(trial, await trial.seal())
+    return cellar["one"]
+
+
+def stands(contract: Contract) -> dict[str, Base]:
+    return on_base(contract.base_facts)
+
+
+@pytest.mark.spec("LAW-5", "LAW-6")
+async def test_a_report_of_an_unknown_runner_counts(sealed: Sealed) -> None:
+    assert stands(sealed.contract) == {"check.py::doubles": Base.RED}
+    verdict = await sealed.trial.prove(
+        sealed.contract, await sealed.trial.head({"calc.py": "def double(x):\n    return x * 2\n"})
+    )
+    assert only(verdict).grade is Grade.TESTED, only(verdict).why
+    assert any("no test that must fail could be planted" in one for one in verdict.undecided)
+
+
+PASSES = '<testsuite><testcase file="check.py" name="doubles"/></testsuite>'
+LYING: dict[str, Change] = {
+    "a report that was there before": {"report.xml": PASSES},
+    "a report written at import, and the end": {
+        "calc.py": f"import os\nopen('report.xml', 'w').write('''{PASSES}''')\nos._exit(1)\n"
+    },
+    "no report": {"calc.py": "import os\nos._exit(0)\n"},
+    "an empty report": {"calc.py": "import os\nopen('report.xml', 'w').write('<a/>')\nos._exit(0)\n"},
+    "a report that leads out": {"calc.py": "import os\nos.symlink('/etc/passwd', 'report.xml')\nos._exit(0)\n"},
+    "another test": {
+        "calc.py": "import os\nopen('report.xml', 'w').write('<testsuite><testcase name=\"x\"/></testsuite>')\n"
+        "os._exit(0)\n"
+    },
+    "an easier check": {"check.py": f"open('report.xml', 'w').write('''{PASSES}''')\n"},
+}
+
+
+@pytest.mark.spec("LAW-2", "LAW-6")
+@pytest.mark.many(2)
+@pytest.mark.parametrize("way", LYING)
+async def test_no_report_is_believed_against_its_command(sealed: Sealed, way: str) -> None:
+    verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(LYING[way]))
+    assert only(verdict).grade is Grade.REFUTED, only(verdict).why

@@ -1,0 +1,141 @@
+"""The base's own tests guard every change, by whatever runner; where they cannot be run, that is said, and counts."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.proof.runners.test_real import locked
+from tests.proof.trial import Trial, only, quiet
+from trued.model import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
+from trued.proof.seal import Sealing, seal
+from trued.run.examination import guarded
+
+PYTHON = "def test_it():\n    assert True\n"
+SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"
+ASKED = [
+    {
+        "id": "three",
+        "text": "three() is 3",
+        "checks": [{"kind": "examples", "cases": [{"call": "kit:three", "args": [], "returns": 3}]}],
+    }
+]
+
+
+def manifest(**fields: object) -> str:
+    return json.dumps(fields)
+
+
+async def sealed(trial: Trial) -> Contract:
+    await trial.workspace.begin()
+    made, guards = await guarded(trial.workspace, trial.asked)
+    return await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+
+
+@pytest.mark.spec("LAW-6")
+@pytest.mark.parametrize(
+    ("files", "commands", "unguarded"),
+    [
+        ({"test_a.py": PYTHON}, ["python -m pytest -q"], 0),
+        ({"a.test.mjs": SCRIPT}, ["node --test"], 0),
+        ({"package.json": manifest(scripts={"test": "vitest run"}), "a.test.ts": SCRIPT}, ["npm test"], 0),
+        ({"package.json": manifest(scripts={"test": "tsc && jest"}), "a.test.js": SCRIPT}, ["npm test"], 0),
+        ({"package.json": manifest(devDependencies={"vitest": "^3"}), "a.test.ts": SCRIPT}, ["npx vitest run"], 0),
+        ({"package.json": manifest(devDependencies={"mocha": "^11"}), "a.test.js": SCRIPT}, ["npx mocha"], 0),
+        ({"go.mod": "module a\n", "a_test.go": "package a\n"}, ["go test ./..."], 0),
+        ({"test_a.py": PYTHON, "a.test.mjs": SCRIPT}, ["python -m pytest -q", "node --test"], 0),
+        ({"package.json": manifest(scripts={"test": "ava"}), "a.test.js": SCRIPT}, ["npm test", "node --test"], 0),
+        ({"Makefile": "all:\n\tcc a.c\n\ntest: all\n\t./a.out\n", "a.c": ""}, ["make test"], 0),
+        ({"Cargo.toml": "[package]\n", "tests/a.rs": "#[test]\nfn it() {}\n"}, [], 1),
+        ({"web/package.json": manifest(scripts={"test": "jest"}), "web/a.test.js": SCRIPT}, ["node --test"], 1),
+        ({"package.json": manifest(scripts={"test": 'echo "Error: no test specified" && exit 1'})}, [], 0),
+        ({"kit.py": "", "test_a.py": "tables = 3\n"}, [], 0),
+    ],
+)
+async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
+    files: dict[str, str], commands: list[str], unguarded: int, tmp_path: Path
+) -> None:
+    trial = Trial(tmp_path, files, ASKED)
+    await trial.workspace.begin()
+    made, _ = await guarded(trial.workspace, trial.asked)
+    checks = [check for one in made.suites for check in one.checks]
+    assert [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)] == commands
+    assert len(made.unguarded) == unguarded, made.unguarded
+    assert [one.id for one in made.requirements] == ["three"]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_where_the_bases_tests_cannot_be_run_nothing_that_only_they_reach_is_above_tested(tmp_path: Path) -> None:
+    base = {
+        "Cargo.toml": "[package]\n",
+        "tests/all.rs": "#[test]\nfn it() {}\n",
+        "kit.py": "def two():\n    return 2\n",
+        "far.py": "def far():\n    return 1\n",
+    }
+    trial = Trial(tmp_path, base, ASKED)
+    contract = await sealed(trial)
+    work = {"kit.py": "def two():\n    return 2\n\n\ndef three():\n    return 3\n"}
+    near = await trial.prove(contract, await trial.head(work))
+    assert only(near).grade is Grade.PROVEN, only(near).why
+    assert near.undecided[0].startswith("not guarded by tests by cargo test")
+    far = await trial.prove(contract, await trial.head({**work, "far.py": "def far():\n    return 0\n"}))
+    assert (only(far).grade, only(far).lacks) == (Grade.TESTED, "attest"), only(far).why
+    assert "far.py" in only(far).why[0]
+
+
+@pytest.mark.spec("LAW-6", "LAW-11")
+async def test_a_runner_that_nobody_knows_guards_by_its_exit_code(tmp_path: Path) -> None:
+    base = {"Makefile": "test:\n\t@python checks.py\n", "checks.py": "import kit\nassert kit.two() == 2\n"}
+    two = "def two():\n    return 2\n"
+    trial = Trial(tmp_path, {**base, "kit.py": two}, ASKED)
+    contract = await sealed(trial)
+    three = "\n\ndef three():\n    return 3\n"
+    honest = await trial.prove(contract, await trial.head({"kit.py": f"{two}{three}"}))
+    assert only(honest).grade is Grade.PROVEN, only(honest).why
+    broken = await trial.prove(contract, await trial.head({"kit.py": f"{two.replace('2', '1')}{three}"}))
+    assert only(broken).grade is Grade.REFUTED
+
+
+@pytest.mark.slow
+@pytest.mark.spec("LAW-6", "LAW-8")
+@pytest.mark.parametrize("runner", ["vitest", "jest", "mocha", "go"])
+async def test_a_head_that_breaks_the_only_test_of_the_base_is_refuted(runner: str, tmp_path: Path) -> None:
+    if not shutil.which("go" if runner == "go" else "npm"):
+        pytest.skip(f"{runner} cannot be had here")
+    trial = Trial(tmp_path / "trial", {"kit.py": "", **_project(runner, tmp_path)}, ASKED)
+    trial.workspace.environments = tmp_path / "kept"
+    contract = await sealed(trial)
+    assert [one.id for one in contract.suites] == [EXISTING_TESTS], contract.unguarded
+    work = {"kit.py": "def three():\n    return 3\n"}
+    honest = await trial.prove(contract, await trial.head(work))
+    assert only(honest).grade is Grade.PROVEN, only(honest).why
+    broken = "package kit\n\nfunc Two() int { return 3 }\n" if runner == "go" else "exports.two = () => 3;\n"
+    liar = await trial.prove(contract, await trial.head({**work, ("kit.go" if runner == "go" else "two.js"): broken}))
+    assert (only(liar).grade, liar.grade) == (Grade.REFUTED, Grade.REFUTED), only(liar).why
+
+
+def _project(runner: str, place: Path) -> dict[str, str]:
+    if runner == "go":
+        body = "if Two() != 2 {\n\t\tt.Fatal(2)\n\t}"
+        test = f'package kit\n\nimport "testing"\n\nfunc TestTwo(t *testing.T) {{\n\t{body}\n}}\n'
+        return {
+            "go.mod": "module kit\n\ngo 1.18\n",
+            "kit.go": "package kit\n\nfunc Two() int { return 2 }\n",
+            "kit_test.go": test,
+        }
+    packages = {"vitest": {"vitest": "^3"}, "jest": {"jest": "^29"}, "mocha": {"mocha": "^11"}}[runner]
+    script = {"vitest": "vitest run", "jest": "jest", "mocha": "mocha"}[runner]
+    imports = "import { expect, test } from 'vitest';\nimport { two } from './two.js';\n"
+    required = "const assert = require('assert');\nconst { two } = require('../two.js');\n"
+    test = {
+        "vitest": f"{imports}test('two', () => {{ expect(two()).toBe(2); }});\n",
+        "jest": f"{required}test('two', () => {{ expect(two()).toBe(2); }});\n",
+        "mocha": f"{required}it('two', () => {{ assert.equal(two(), 2); }});\n",
+    }[runner]
+    return {
+        "package.json": manifest(scripts={"test": script}, devDependencies=packages),
+        "package-lock.json": locked(place / "lock", packages),
+        "two.js": "exports.two = () => 2;\n",
+        ("two.test.mjs" if runner == "vitest" else "test/two.test.js"): test,
+    }

@@ -1,0 +1,147 @@
+"""Facts are kept by tree: a base is looked at once, and a head cannot roll the dice again."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.proof.trial import Trial, only
+from trued.model import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
+from trued.proof.case_status import full_name
+from trued.proof.fact_cache import MOST, Baseline
+from trued.proof.room.bench import check_hash
+from trued.proof.seal import Sealing, seal
+
+BASE = {"m.py": "def f(x):\n    return x\n"}
+CASES = [{"call": "m:f", "args": [3], "returns": 6}, {"call": "m:f", "args": [0], "returns": 0}]
+# The interpreter's own folder is in sight: what lies there now and not then makes a head that fails at first.
+COIN = "import os, sys\n\n\ndef f(x):\n    return 2 * x if os.path.exists(sys.prefix + '/{marker}') else x\n"
+
+
+def trial(place: Path, kept: Path, cases: list[dict[str, Any]] = CASES, text: str = "f doubles") -> Trial:
+    made = Trial(place, BASE, [{"id": "r", "text": text, "checks": [{"kind": "examples", "cases": cases}]}])
+    made.workspace.kept = kept
+    return made
+
+
+def listener() -> tuple[list[str], Callable[..., None]]:
+    heard: list[str] = []
+    return heard, lambda kind, **_: heard.append(kind)
+
+
+async def sealed(one: Trial) -> tuple[Contract, list[str]]:
+    heard, tell = listener()
+    await one.workspace.begin()
+    return await seal(one.workspace, one.asked, Sealing(held_out=True), tell=tell), heard
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_base_is_looked_at_once(tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    first, heard = await sealed(trial(tmp_path / "a", kept))
+    assert "sealed" in heard
+    other = trial(tmp_path / "b", kept, text="f doubles, in other words")
+    second, heard = await sealed(other)
+    assert heard == ["base known"]
+    assert [one.tried for one in second.base_facts] == [one.tried for one in first.base_facts]
+    assert not {one.id for one in second.base_facts} & {one.id for one in first.base_facts}
+    verdict = await other.prove(second, await other.head({"m.py": "def f(x):\n    return 2 * x\n"}))
+    assert only(verdict).grade is Grade.PROVEN
+    _, heard = await sealed(trial(tmp_path / "c", kept, CASES[:1]))
+    assert "sealed" in heard  # another check is another fact
+
+
+@pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b'{"form": 1, "evidence": [7]}', b'{"form": 1}', b"\xff" * 99])
+async def test_garbage_is_taken_anew(tmp_path: Path, garbage: bytes) -> None:
+    contract, facts = invented()
+    baseline = Baseline(tmp_path)
+    baseline.keep_base(contract, "tree", "bubblewrap", facts)
+    assert baseline.of_base(contract, "tree", "bubblewrap")
+    (file,) = (tmp_path / "facts" / "base").iterdir()
+    file.write_bytes(garbage)
+    assert baseline.of_base(contract, "tree", "bubblewrap") == ()
+    baseline.keep_base(contract, "tree", "bubblewrap", facts)
+    assert baseline.of_base(contract, "tree", "bubblewrap")
+
+
+@pytest.mark.spec("LAW-6")
+async def test_a_head_that_failed_once_has_failed_whatever_it_shows_later(tmp_path: Path) -> None:
+    kept, marker = tmp_path / "kept", f"marker-{os.getpid()}-{tmp_path.name}"
+    head = {"m.py": COIN.format(marker=marker)}
+    first = trial(tmp_path / "a", kept)
+    contract, _ = await sealed(first)
+    assert only(await first.prove(contract, await first.head(head))).grade is Grade.REFUTED
+    place = Path(os.environ["VIRTUAL_ENV"]) / marker
+    place.touch()
+    try:
+        first.workspace.kept = None
+        assert only(await first.prove(contract, await first.head(head))).grade is Grade.PROVEN  # seen alone
+        first.workspace.kept = kept
+        again, _ = await sealed(first)
+        verdict = await first.prove(again, await first.head({**head}))
+        assert only(verdict).grade is Grade.REFUTED
+        assert any("the worst stands" in one for one in verdict.undecided)
+        assert set(only(verdict).evidence) <= {one.id for one in (*verdict.evidence, *again.base_facts)}
+        other = await first.prove(again, await first.head({**head, "notes": "another tree"}))
+        assert only(other).grade is Grade.PROVEN
+    finally:
+        place.unlink()
+
+
+def invented() -> tuple[Contract, list[Evidence]]:
+    check = ExamplesCheck.model_validate({"kind": "examples", "cases": CASES})
+    contract = Contract(base="b" * 40, requirements=(Requirement(id="r", text="x", checks=(check,)),))
+    fact = Evidence(
+        id="1", requirement="r", check=check_hash(check), kind="examples", side="base", commit="b" * 40, tree="tree",
+        isolation="bubblewrap", tried=(Tried(id="case 1", outcome=Outcomes.FAILED, kind="returned"),),
+    )  # fmt: skip
+    return contract, [fact]
+
+
+async def test_what_the_machine_spoilt_is_not_kept(tmp_path: Path) -> None:
+    contract, (fact,) = invented()
+    spoilt = fact.model_copy(update={"tried": (Tried(id="case 1", outcome=Outcomes.UNJUDGED, kind="environment"),)})
+    baseline = Baseline(tmp_path)
+    baseline.keep_base(contract, "tree", "bubblewrap", [spoilt])
+    baseline.keep_head(contract, "tree", "bubblewrap", [spoilt], frozenset())
+    assert baseline.of_base(contract, "tree", "bubblewrap") == ()
+    assert baseline.of_head(contract, "tree", "bubblewrap").evidence == ()
+
+
+async def test_what_fails_on_the_base_in_the_same_way_is_not_held_against_a_head(tmp_path: Path) -> None:
+    contract, (fact,) = invented()
+    baseline = Baseline(tmp_path)
+    baseline.keep_head(contract, "tree", "bubblewrap", [fact], frozenset({full_name(fact.kind, fact.check, "case 1")}))
+    assert baseline.of_head(contract, "tree", "bubblewrap").evidence == ()
+
+
+async def test_verifications_side_by_side_lose_and_break_nothing(tmp_path: Path) -> None:
+    contract, (fact,) = invented()
+
+    def keep(number: int) -> int:
+        baseline = Baseline(tmp_path)
+        failing = fact.model_copy(update={"id": str(number)})
+        baseline.keep_head(contract, "tree", "bubblewrap", [failing], frozenset())
+        return len(baseline.of_head(contract, "tree", "bubblewrap").evidence)
+
+    counts = [keep(number) for number in range(2 * MOST)]
+    assert counts[-1] == MOST
+    found = await asyncio.gather(*(asyncio.to_thread(keep, 100 + number) for number in range(4)))
+    assert set(found) == {MOST}
+
+
+@pytest.mark.spec("TIC-6")
+def test_facts_of_a_base_are_known_with_their_pictures_or_not_at_all(tmp_path: Path) -> None:
+    baseline = Baseline(tmp_path)
+    contract, facts = invented()
+    name = hashlib.sha256(b"picture").hexdigest()
+    pictured = [one.model_copy(update={"artifacts": {"screenshot.png": name}}) for one in facts]
+    assert baseline.keep_base(contract, "tree", "bubblewrap", pictured)
+    assert baseline.of_base(contract, "tree", "bubblewrap") == ()
+    baseline.show(contract, "tree", "bubblewrap", b"picture")
+    (known, *_) = baseline.of_base(contract, "tree", "bubblewrap")
+    assert baseline.shown(contract, "tree", "bubblewrap", known.artifacts["screenshot.png"]) == b"picture"

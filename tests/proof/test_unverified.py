@@ -1,0 +1,113 @@
+"""What no check can decide is told by quote, and changes no grade."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.proof.trial import Trial, quiet
+from trued.model import Author, CallCase, CommandCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
+from trued.proof.prove import prove
+from trued.proof.unverified import Seen, undecided
+
+TEXT = "slugify lower-cases its text; it joins words with one dash. It is fast and robust"
+
+
+def contract(**more: object) -> Contract:
+    return Contract.model_validate({"base": "b", "requirements": (), **more})
+
+
+def told(requirement: Requirement, seen: Seen | None = None, **more: object) -> list[str]:
+    judged = Judged(id=requirement.id, text=requirement.text, grade=Grade.PROVEN, why=("x",), holds=True)
+    return undecided(contract(**more), [requirement], [judged], seen or Seen())
+
+
+@pytest.mark.spec("LAW-11", "LAW-12")
+def test_clauses_that_no_case_quotes_are_listed_word_for_word() -> None:
+    case = CallCase(call="a:b", returns=1, quotes="joins words with one dash")
+    found = told(Requirement(id="r", text=TEXT, checks=(ExamplesCheck(cases=(case,)),)))
+    assert found[0] == "r: no case quotes “slugify lower-cases its text”, “It is fast and robust”"
+
+
+@pytest.mark.spec("LAW-11")
+def test_matters_of_taste_are_named() -> None:
+    found = told(Requirement(id="r", text=TEXT, checks=(CommandCheck(command="true"),)))
+    assert found == ['r: "fast" is a matter of taste', 'r: "robust" is a matter of taste']
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_requirement_without_a_check_is_said_to_be_out_of_reach() -> None:
+    assert told(Requirement(id="r", text="it works")) == ["no check reaches: it works"]
+
+
+@pytest.mark.spec("LAW-11")
+@pytest.mark.parametrize(
+    ("line", "what"),
+    [
+        ("if datetime.date.today() < LAST:", "the date"),
+        ("const late = Date.now() > 5", "the date"),
+        ("if socket.gethostname() == 'ci':", "the host"),
+        ("if os.environ.get('CI'):", "its environment"),
+        ("if (process.env.CI) return 1", "its environment"),
+        ("if 'pytest' in sys.modules:", "being tested"),
+        ("return random.choice(answers)", "chance"),
+    ],
+)
+def test_code_that_acts_on_its_surroundings_is_quoted_with_its_line(line: str, what: str) -> None:
+    seen = Seen({"src/a.py": [(7, f"    {line}")]}, frozenset({"src/a.py"}))
+    found = told(Requirement(id="r", text="x", checks=(CommandCheck(command="true"),)), seen)
+    assert found == [f"src/a.py:7 may act on {what}: {line}"]
+
+
+@pytest.mark.spec("LAW-11")
+def test_a_changed_file_that_nothing_ran_is_named_and_a_long_list_is_cut() -> None:
+    seen = Seen({f"src/{number:02}.py": [(1, "x = 1")] for number in range(14)}, frozenset({"src/00.py"}))
+    found = told(Requirement(id="r", text="x", checks=(CommandCheck(command="true"),)), seen)
+    assert found[0] == "src/01.py was changed, and no check was seen to run it"
+    assert found[-1] == "1 more changed files were not seen to run"
+
+
+@pytest.mark.spec("LAW-11")
+def test_shared_processes_and_shared_vendors_are_said() -> None:
+    found = told(Requirement(id="r", text="x", checks=(TestsCheck(),)), authors={"c": Author(role="examiner")})
+    assert found == [
+        "r: its tests share a process with the code that they test",
+        "examiner and implementers may be of one vendor",
+    ]
+
+
+SUITE = {
+    "a.py": "def one():\n    return 0\n",
+    "b.py": "def two():\n    return 2\n",
+    "c.py": "def three():\n    return 3\n",
+    "tests/test_a.py": "import a\n\ndef test_one():\n    assert a.one() == 1\n",
+    "tests/test_b.py": "import b\n\ndef test_two():\n    assert b.two() == 2\n",
+    "tests/test_c.py": "import c\n\ndef test_three():\n    assert c.three() == 3\n",
+}
+
+
+def asked(name: str, function: str, value: int) -> dict[str, object]:
+    tests = {"kind": "tests", "command": "python -m pytest -q", "files": [f"tests/test_{name}.py"]}
+    examples = {"kind": "examples", "cases": [{"call": f"{name}:{function}", "returns": value}]}
+    return {"id": name, "text": f"{function} returns {value}", "checks": [tests, examples]}
+
+
+@pytest.mark.spec("LAW-6", "LAW-8")
+@pytest.mark.slow
+async def test_a_broken_test_is_charged_to_the_requirement_that_names_it(tmp_path: Path) -> None:
+    trial = Trial(tmp_path, SUITE, [asked("a", "one", 1), asked("b", "two", 2)])
+    sealed = await trial.seal()
+    runs: list[object] = []
+
+    def tell(kind: str, **data: object) -> None:
+        runs.append(data.get("sort")) if kind == "checked" else None
+
+    one = "def one():\n    return 1\n"
+    head = await trial.head({"a.py": one, "b.py": "def two():\n    return 0\n"})
+    verdict = await prove(trial.workspace, sealed, ["a", "b"], head, subject="all", tell=tell)
+    grades = {judged.id: judged.grade for judged in verdict.requirements}
+    assert grades == {"a": Grade.PROVEN, "b": Grade.REFUTED}
+    assert runs.count("tests") == 2  # one suite, two turns: not one for each requirement
+    head = await trial.head({"a.py": one, "c.py": "def three():\n    return 0\n"})
+    verdict = await prove(trial.workspace, sealed, ["a", "b"], head, subject="all", tell=quiet)
+    grades = {judged.id: judged.grade for judged in verdict.requirements}
+    assert grades == {"a": Grade.REFUTED, "b": Grade.REFUTED}  # a guard that nobody owns is everybody's

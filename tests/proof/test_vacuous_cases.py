@@ -1,0 +1,312 @@
+"""Cases that a program which does nothing useful would pass."""
+
+import shlex
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from trued.model import BrowserCheck, CallCase, HttpCase, RunCase
+from trued.proof.entry_points import Known, outside, serves
+from trued.proof.vacuous_cases import declares, entry, hollow, refused, side_door, untold
+
+TEXT = "slug(text) makes a slug; anything else is a TypeError"
+WORDS = Known(
+    f"{TEXT} served at /slug, by python -m kit slug", {"kit/core.py": "class OddInput(Exception):\n    pass\n"}
+)
+INTERFACE = (
+    "kit.core:slug(text)",
+    "python -m kit slug <text>",
+    "GET /slug?q=<text>",
+    "page /",
+    "tool <x>",
+    "{files}/x",
+)
+
+
+def call(args: Any, returns: Any, **more: Any) -> CallCase:
+    return CallCase(call="kit.core:slug", args=args, returns=returns, quotes="makes a slug", **more)
+
+
+def raising(name: str) -> CallCase:
+    return CallCase(call="kit.core:slug", args=(1,), raises=name, quotes="a TypeError")
+
+
+def run(*line: str, **more: Any) -> RunCase:
+    return RunCase(run=line, quotes="makes a slug", **({"stdout": "a-b\n"} | more))
+
+
+def http(**more: Any) -> HttpCase:
+    return HttpCase.model_validate({"http": {"path": "/slug?q=A"}, "quotes": "makes a slug", **more})
+
+
+def page(**more: Any) -> BrowserCheck:
+    return BrowserCheck(page="/", quotes="makes a slug", **more)
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("shown", "why"),
+    [
+        (call(("A b",), "a-b"), ""),
+        (call(("A b",), "a-b").model_copy(update={"quotes": ""}), "quotes no words"),
+        (call(("A b",), "a-b").model_copy(update={"quotes": "makes many slugs"}), "quotes no words"),
+        (call(("A b",), "a-b").model_copy(update={"call": "kit.core:other"}), "no entry point of the interface"),
+        (call(("A b",), "a-b").model_copy(update={"call": "os.path:join"}), "Python's own"),
+        (raising("TypeError"), ""),
+        (raising("kit.core.OddInput"), ""),
+        (raising("Exception"), "a stub passes it"),
+        (raising("builtins.BaseException"), "a stub passes it"),
+        (raising("NotImplementedError"), "a stub passes it"),
+        (raising("KeyError"), "neither the user's words nor the base"),
+        (run("python", "-m", "kit", "slug", "A b"), ""),
+        (run("python", "-Im", "kit", "slug", "A b"), "no entry point"),
+        (run("python", "-c", "print('a-b')"), "code of its own"),
+        (run("python", "-Ic", "print('a-b')"), "code of its own"),
+        (run("python", "-bIc", "print('a-b')"), "code of its own"),
+        (run("python", "-Wignore", "-Xdev", "-c", "print('a-b')"), "code of its own"),
+        (run("python", "-W", "ignore", "-c", "print('a-b')"), "code of its own"),
+        (run("python3.11", "-cprint('a-b')"), "code of its own"),
+        (run("python", "-I", "-c", "print('a-b')"), "code of its own"),
+        (run("node", "-e", "1"), "code of its own"),
+        (run("node", "--eval", "1"), "code of its own"),
+        (run("python", "-", stdin="print('a-b')"), "on stdin"),
+        (run("python", stdin="print('a-b')"), "on stdin"),
+        (run("python", "{files}/x.py", files={"x.py": "print('a-b')"}), "in a file"),
+        (run("python", "-i", "x.py"), "-i of Python"),
+        (run("python", "--version"), "--version"),
+        (run("node", "--require=./x.js", "y.js"), "may bring code"),
+        (run("node", "--import", "data:text/javascript,0", "y.js"), "may bring code"),
+        (run("node", "-pe", "1"), "may bring code"),
+        (run("{files}/x", files={"x": "#!/bin/sh"}), "code of its own in a file"),
+        (run("python", "-m", "json.tool", "DONE"), "Python's own"),
+        (run("python", "/etc/passwd"), "outside the project"),
+        (run("sh", "-c", "echo a-b"), "starts sh"),
+        (run("/bin/bash", "x.sh"), "outside the project"),
+        (run("env", "python", "-m", "kit"), "starts env"),
+        (run("cat", "DONE"), "starts cat"),
+        (run("echo", "a-b"), "starts echo"),
+        (run("slug", "a-b"), "no entry point"),
+        (run("awk", "BEGIN{print 1}"), "starts awk"),
+        (run("column", "DONE"), "starts column"),
+        (run("ruby", "-e", "puts 1"), "may bring code"),
+        (run("deno", "eval", "1"), "without `run`"),
+        (run("python", "-m", "pytest", "--version"), "somebody else's package"),
+        (run("../x/tool"), "outside the project"),
+        (run("python", "-m", "other"), "no entry point of the interface"),
+        (http(status=200, json={"slug": "a"}), ""),
+        (http(status=302, headers={"Location": "/x"}), ""),
+        (http(status=200), "no more than a status"),
+        (http(status=200, body=""), "no more than a status"),
+        (http(status=200, headers={"Content-Type": "text/html"}), "no more than a status"),
+        (page(sees=("Earn 40",)), ""),
+        (page(tree=('button "Buy"',)), ""),
+        (page(hides=("loyalty",)), "absence"),
+    ],
+)
+def test_a_single_case_counts_only_if_it_asks_something_of_the_project(shown: Any, why: str) -> None:
+    said = refused(shown, TEXT, INTERFACE, WORDS)
+    assert (why in said) if why else said == ""
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("cases", "why"),
+    [
+        ([call(("A b",), "a-b"), call(("C d",), "c-d")], ""),
+        ([call((4,), True), call((3,), False)], ""),
+        ([call(("A b",), "a-b")], "a constant"),
+        ([call(("A b",), "a-b"), call(("A-b",), "a-b")], "a constant"),
+        ([call(("a",), "a"), call(("b",), "b")], "an echo"),
+        ([call(("A b",), "a-b"), call(("b",), "b")], "a constant"),
+        ([call(("A b",), "a-b"), call(("!",), "")], "a constant"),
+        ([call((1,), None), call((2,), [])], "a stub"),
+        ([call((1,), [4]), call((2,), {"$tuple": [4]})], "a constant"),
+        ([call((1,), 4), call((2,), 4.0), call((3,), {"$float": "4"})], "a constant"),
+        ([call((1,), 4), call((2,), [4]), call((3,), "4"), call((5,), "[4]\n")], "a constant"),
+        ([call((1,), "x"), call((2,), {"$bytes": "x"}), call((3,), ["x"])], "a constant"),
+        ([call(([1, 2],), {"$tuple": [1, 2]}), call(([3],), {"$tuple": [3]})], "an echo"),
+        ([call((1, 2), "1 2"), call((3, 4), "3, 4")], "an echo"),
+        ([call((1, 2), [[1], 2]), call((3, 4), {"a": [3, {"b": 4}]})], "an echo"),
+        ([call((1,), "1"), call((2,), "2\n")], "an echo"),
+        ([call((1,), [None]), call((2,), "None"), call((3,), {"$set": []})], "a stub"),
+        ([call((3,), 0), call((4,), 7)], ""),
+        ([call(("Ab",), "bA"), call(("Cd",), "dC")], ""),
+        ([call(([2, 1],), None, args_after=([1, 2],)), call(([9, 3],), None, args_after=([3, 9],))], ""),
+        ([call(([2, 1],), None, args_after=([0],)), call(([9, 3],), None, args_after=([0],))], "a constant"),
+        ([raising("TypeError"), raising("ValueError")], "a stub"),
+        ([call(("A b",), "a-b"), raising("TypeError")], "a constant"),
+        ([run("kit", "A b"), run("kit", "C d", stdout="c-d\n")], ""),
+        ([run("kit", "a", stdout="a\n"), run("kit", "b", stdout="b\n")], "an echo"),
+        ([run("kit", "a", stdout="4\n"), run("kit", "b", stdout=None, stdout_json=4)], "a constant"),
+        ([run("kit", "a", stdout=None, stdout_json=4), run("kit", "b", stdout=None, stdout_json=[4])], "a constant"),
+        ([run("kit", "a", stdout="('a',)\n"), run("kit", "b", "c", stdout="['b', 'c']\n")], "an echo"),
+        ([run("kit", "a", "b", stdout="a,b\n"), run("kit", "c", "d", stdout="c\nd")], "an echo"),
+        ([run("kit", "a", stdout=None, stdout_json=["a"]), run("kit", "b", stdout='"b"\n')], "an echo"),
+        ([run("kit", "pad", "a", "3", stdout="a  \n"), run("kit", "pad", "a", "5", stdout="a    \n")], ""),
+        ([run("kit", stdin="a\n", stdout="a\n"), run("kit", "-", stdin="b", stdout="b\n")], "an echo"),
+        ([run("kit", "{files}/x", files={"x": "1"}, stdout="1\n"), run("kit", "p", "q", stdout="p q\n")], "an echo"),
+        ([run("kit", "A", stdout=None, exit=0), run("kit", "B", stdout=None, exit=2)], "a stub"),
+        ([http(json={"slug": "a-b"}), http(json={"slug": "c"})], ""),
+        ([http(body="A"), http(json=[])], "an echo"),
+        ([http(json={"slug": "a"}), http(body='{"slug": "a"}')], "a constant"),
+        ([http(json=["A"]), http(json={"q": "A"}), http(body="q=A")], "an echo"),
+        ([http(headers={"Location": "/a-1"}), http(headers={"Location": "/b-2"})], ""),
+        ([http(headers={"Location": "/a-1"}), http(headers={"Location": "/a-1"})], "a constant"),
+        ([http(headers={"Location": "A"}), http(headers={"X-Of": "A"}, body="A")], "an echo"),
+        ([page(sees=("Earn 40 points",))], ""),
+        ([page(sees=("/",))], "a stub"),
+    ],
+)
+def test_some_entry_point_must_be_asked_for_two_different_results(cases: list[Any], why: str) -> None:
+    assert (why in hollow(cases)) if why else hollow(cases) == ""
+
+
+@pytest.mark.spec("LAW-5", "LAW-11")
+@pytest.mark.parametrize(
+    ("shown", "named"),
+    [
+        (call(("A",), "a"), True),
+        (call(("A",), "a").model_copy(update={"call": "kit.core:backdoor"}), False),
+        (call(("A",), "a").model_copy(update={"call": "kit.core:OddInput"}), True),
+        (run("python", "-m", "kit", "slug", "A"), True),
+        (run("python", "-m", "kit", "backdoor", "A"), False),
+        (run("tool", "A"), False),
+        (http(json={}), True),
+        (HttpCase.model_validate({"http": {"path": "/backdoor"}, "json": {"a": 1}}), False),
+    ],
+)
+def test_an_entry_point_that_nobody_named_is_a_side_door(shown: Any, named: bool) -> None:
+    lines = (*INTERFACE, "kit.core:backdoor(x)", "python -m kit backdoor <x>", "GET /backdoor")
+    assert (side_door(shown, lines, WORDS) == "") is named
+
+
+def test_lines_of_the_interface_leave_places_open() -> None:
+    assert declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users/7?x=1"}}))
+    assert declares("GET /users/:id", HttpCase.model_validate({"http": {"path": "/users/7"}}))
+    assert not declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users"}}))
+    assert declares("python -m kit <command>", run("python", "-m", "kit", "slug"))
+    assert not declares("<anything>", run("python", "-m", "kit"))
+    assert entry(run("python", "-B", "-m", "kit", "slug")) == "python -B -m kit"
+    assert outside([], WORDS) != ""
+
+
+BASE = ("kit/__init__.py", "kit/json.py", "kit/.hidden", "src/shop/__main__.py")
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("line", "ours"),
+    [
+        ("python -m kit slug", True),
+        ("python -Bm kit slug", True),
+        ("python3.11 -Bmkit slug", True),
+        ("python -W error -X dev tools/slug.py x", True),
+        ("python -m kit.new", True),
+        ("python -m fresh", True),  # nobody has it yet: the implementer makes it
+        ("python -m click", False),
+        ("python -m json.tool DONE", False),  # kit/json.py is another module
+        ("python -m shop", True),  # below src
+        ("python -m pip list", False),
+        ("python -m", False),
+        ("python -m 'kit;x'", False),
+        ("node cli.js a", True),
+        ("node --no-warnings bin/cli.mjs a", True),
+        ("node --loader ./x.mjs cli.js", False),
+        ("node node_modules/cowsay/cli.js", False),
+        ("node .cache/cli.js", False),
+        ("./bin/tool a", True),
+        ("bin/tool a", True),
+        ("./kit/.hidden a", True),  # the base has it
+        ("/usr/bin/tool a", False),
+        ("kit-tool a", True),  # the manifest makes it
+        ("slugger a", True),  # the user's words name it
+        ("stranger a", False),
+        ("cat DONE", False),  # named by the words, too; it is the machine's all the same
+        ("ruby bin/tool.rb a", True),
+        ("ruby -ropen-uri bin/tool.rb", False),
+        ("go run ./cmd/tool a", True),
+        ("go run . a", True),
+        ("go version", False),
+        ("deno run main.ts", True),
+        ("deno run https://example.com/x.ts", False),
+        ("cargo run -q -- a", True),
+        ("cargo run --manifest-path /x/Cargo.toml", False),
+        ("cargo --version", False),
+        ("make slug", False),
+        ("npx cowsay", False),
+    ],
+)
+def test_what_a_command_line_starts_is_the_projects_own_or_it_is_refused(line: str, ours: bool) -> None:
+    manifest = '[project]\nname = "kit"\ndependencies = ["click"]\n[project.scripts]\nkit-tool = "kit:main"\n'
+    known = Known("slugger, or cat, makes slugs", dict.fromkeys(BASE, "") | {"pyproject.toml": manifest})
+    assert (outside(shlex.split(line), known) == "") is ours
+
+
+@pytest.mark.spec("LAW-5")
+@pytest.mark.parametrize(
+    ("line", "fine"),
+    [
+        ("python -m shop", True),
+        ("python app.py", True),
+        ("node server.js", True),
+        ("python -m uvicorn shop:app", True),  # the base declares it
+        ("gunicorn shop:app", True),  # the user's words name it
+        ("npm start", True),
+        ("npm run dev", True),
+        ("npm exec -- serve", False),
+        ("python -m http.server", False),
+        ("python -Ic 'import http.server'", False),
+        ("busybox httpd", False),
+        ("flask run", False),
+    ],
+)
+def test_a_server_is_the_project_or_what_the_base_or_the_words_serve_it_with(line: str, fine: bool) -> None:
+    known = Known("started by gunicorn", {"requirements.txt": "uvicorn>=0.20\n"})
+    assert (serves(shlex.split(line), known) == "") is fine
+
+
+@pytest.mark.spec("LAW-5")
+def test_entry_points_are_the_interfaces_own_lines_and_each_is_judged_alone() -> None:
+    def get(path: str, body: Any) -> HttpCase:
+        return HttpCase.model_validate({"http": {"path": path}, "json": body})
+
+    users = [get("/users/7", {"name": "Ann"}), get("/users/8", {"name": "Bob"})]
+    assert hollow(users, ("GET /users/<id>",)) == ""
+    lines = ("python -m kit slug <text>", "python -m kit count <text>")
+    counts = [run("python", "-m", "kit", "slug", one, stdout=f"{one.lower()}\n") for one in ("AB", "CD")]
+    other = run("python", "-m", "kit", "count", "AB", stdout="2\n")
+    assert [bool(why) for why in untold([*counts, other], lines)] == [False, False, True]
+
+
+# -- no hollow program passes what is not called hollow ----------------------------------------------------------------
+
+VALUES: st.SearchStrategy[Any] = st.one_of(
+    st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from(["", "a", "b", "ab"]), st.just([])
+)
+CASES = st.lists(
+    st.builds(lambda args, returns: call(tuple(args), returns), st.lists(VALUES, max_size=2), VALUES), max_size=6
+)
+
+
+def passes(program: Callable[[tuple[Any, ...]], Any], cases: list[CallCase]) -> bool:
+    same = [(type(got := program(one.args)), got) == (type(one.returns), one.returns) for one in cases]
+    return all(same)
+
+
+@pytest.mark.spec("LAW-5")
+@given(CASES, VALUES)
+@settings(max_examples=400, deadline=None)
+def test_no_constant_echo_or_stub_passes_cases_that_count(cases: list[CallCase], constant: Any) -> None:
+    if hollow(cases):
+        return
+    programs: list[Callable[[tuple[Any, ...]], Any]] = [
+        lambda _: constant,
+        lambda args: args[0] if args else None,
+        lambda args: args[-1] if args else None,
+        list,
+        lambda _: None,
+    ]
+    assert not any(passes(program, cases) for program in programs)

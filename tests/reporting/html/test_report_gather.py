@@ -1,0 +1,36 @@
+"""What a report reads beside the journal: the spool, which may hold anything."""
+
+import json
+from pathlib import Path
+
+from trued.reporting.html.gather import spooled
+from trued.run.context import folder_name
+
+KEY = "chunk 1A/purple-team-a#1"
+
+
+def log(spool: Path, attempt: int, *lines: bytes) -> None:
+    folder = spool / f"{folder_name(KEY)}.{attempt}"
+    folder.mkdir(parents=True)
+    (folder / "events.jsonl").write_bytes(b"\n".join(lines))
+
+
+def test_lines_of_all_attempts_are_read_and_what_is_broken_is_left_out(tmp_path: Path) -> None:
+    log(tmp_path, 1, b'{"at": 1, "kind": "log", "text": "first"}', b'{"at": 2, "kind": "lo')
+    log(tmp_path, 2, b"\xff\xfe\x00", b"[1, 2]", b'{"at": 3, "kind": "log", "text": "second"}')
+    found = spooled(tmp_path, KEY, 10)
+    assert [one["text"] for one in found.events] == ["first", "second"]
+    assert found.left_out == 0
+    assert found.folder.endswith(".2")
+
+
+def test_a_long_log_is_cut_and_says_so(tmp_path: Path) -> None:
+    lines = [json.dumps({"at": n, "kind": "log", "text": f"line {n}"}).encode() for n in range(500)]
+    log(tmp_path, 1, *lines)
+    found = spooled(tmp_path, KEY, 7)
+    assert [one["text"] for one in found.events] == [f"line {n}" for n in range(493, 500)]
+    assert found.left_out == 493
+
+
+def test_a_call_without_a_spool_has_no_lines(tmp_path: Path) -> None:
+    assert spooled(tmp_path / "gone", KEY, 5).events == ()

@@ -1,0 +1,202 @@
+"""What of an examiner's proposals counts: each case by what it tells, and by what a second examiner says of it."""
+
+from typing import Any
+
+import pytest
+
+from trued.model import HttpCase, Requirement, Requirements, Serve
+from trued.run.examination.admissibility import Scale, Weighed
+from trued.run.examination.replies import Blind, Examined, Proposed
+from trued.run.examination.second_examiner import Doubt, heard, questions
+
+WORDS = "POST /items adds an item. GET /items lists all items."
+SERVE = Serve(command=("python", "app.py"))
+INTERFACE = ("POST /items", "GET /items", "tiny:double(x)", "tiny:triple(x)")
+
+
+def exchange(method: str, path: str = "/items", quotes: str = "", **more: Any) -> dict[str, Any]:
+    return {"http": {"method": method, "path": path, "body": more.pop("sent", "")}, "quotes": quotes, **more}
+
+
+LISTED = "GET /items lists all items."
+FULL = "POST /items adds an item."
+STORY = [
+    exchange("POST", sent='{"name": "nail"}', status=201),
+    exchange("GET", status=200, json=["nail"], quotes=LISTED),
+    exchange("POST", sent='{"name": "screw"}', status=201, json={"of": 2}, quotes=FULL),
+    exchange("GET", status=200, json=["nail", "screw"], quotes=LISTED),
+]
+
+
+def weighed(*cases: list[dict[str, Any]], text: str = WORDS, doubts: tuple[Doubt, ...] = ()) -> Weighed:
+    asked = Requirements(requirements=(Requirement(id="r", text=text),), interface=INTERFACE, serve=SERVE)
+    proposed = tuple(Proposed.model_validate({"requirement": "r", "cases": every}) for every in cases)
+    return Scale(asked, text, {}).weigh([Examined(cases=proposed)], doubts)
+
+
+def doubts(found: Weighed, *answers: dict[str, Any]) -> tuple[Doubt, ...]:
+    said = heard(found.kept, [Blind.model_validate(one) for one in answers])
+    return tuple(
+        Doubt(of=origin, number=place, what=what, why=why)
+        for origin, every in zip(found.origins, said, strict=True)
+        for place, (what, why) in enumerate(every)
+        if what != "alike"
+    )
+
+
+def proofs(found: Weighed) -> list[str]:
+    """Of every exchange whether it proves or prepares."""
+    cases = [case for one in found.kept for case in one.cases if isinstance(case, HttpCase)]
+    return ["setup" if case.setup else "proof" for case in cases]
+
+
+@pytest.mark.spec("LAW-5")
+def test_an_exchange_that_shows_little_prepares_others_and_takes_none_of_them_along() -> None:
+    found = weighed(STORY, text=LISTED)
+    assert proofs(found) == ["setup", "proof", "setup", "proof"]
+    assert found.kept[0].cases[2].status == 201  # type: ignore[union-attr]
+    assert found.faults == ()
+    assert weighed(STORY).rests == {"r": (FULL.rstrip("."),)}  # one answer to POST: a constant gives it
+
+
+@pytest.mark.spec("LAW-5", "LAW-11")
+def test_the_message_names_the_very_exchange_that_cannot_be_run_and_those_before_it_stay() -> None:
+    broken = exchange("DELETE", "items/1", status=204)
+    found = weighed([*STORY, broken, exchange("GET", status=200, json=[], quotes=LISTED)], text=LISTED)
+    assert [one.what for one in found.faults] == [
+        "DELETE items/1: it is broken: 'items/1' is no path of the server, and 1 exchange after it with it"
+    ]
+    assert proofs(found) == ["setup", "proof", "setup", "proof"]
+    stranger = exchange("DELETE", "/items", status=204)
+    found = weighed([stranger, *STORY], text=LISTED)
+    assert "DELETE /items is no entry point of the interface" in found.faults[0].what
+    assert found.kept == ()
+
+
+@pytest.mark.spec("LAW-5")
+def test_exchanges_that_show_nothing_at_all_are_refused_each_by_its_name() -> None:
+    found = weighed([exchange("POST", status=201, quotes=FULL), exchange("GET", status=200, quotes=LISTED)])
+    assert found.kept == ()
+    assert "POST /items: the response shows no more than a status; GET /items: the" in found.faults[0].what
+
+
+@pytest.mark.spec("LAW-7", "LAW-11")
+def test_one_exchange_of_which_a_second_examiner_is_not_sure_is_withdrawn_as_proof_alone() -> None:
+    more = [*STORY, exchange("GET", "/items?sort=1", status=200, json=["a", "b"], quotes=LISTED)]
+    found = weighed(more, text=LISTED)
+    answers = [{"number": 2, "status": 200, "body_json": ["nail"]}]
+    answers += [{"number": 4, "status": 200, "body_json": ["nail", "screw"]}, {"number": 5, "unsure": "which order?"}]
+    against = doubts(found, *answers)
+    assert [(one.number, one.what, one.why) for one in against] == [(4, "unsure", "which order?")]
+    after = weighed(more, text=LISTED, doubts=against)
+    assert proofs(after) == ["setup", "proof", "setup", "proof"]  # what nothing builds on goes
+    assert after.unsure == ()
+
+
+@pytest.mark.spec("LAW-7", "LAW-11")
+def test_where_all_that_shows_a_clause_is_unsure_it_stands_as_with_one_examiner_and_is_said() -> None:
+    found = weighed(STORY, text=LISTED)
+    against = doubts(found, {"number": 2, "unsure": "which order?"}, {"number": 4, "unsure": "which order?"})
+    after = weighed(STORY, text=LISTED, doubts=against)
+    assert after.kept == found.kept  # two vendors never end worse than one
+    assert after.unsure == (f"r: a second examiner is not sure of any case of “{LISTED}”",)
+
+
+@pytest.mark.spec("LAW-7")
+def test_an_exchange_that_is_answered_otherwise_is_withdrawn_and_the_others_stand() -> None:
+    more = [STORY[0], exchange("GET", status=200, json=["NAIL"], quotes=LISTED), *STORY[2:]]
+    more += [STORY[2], exchange("GET", status=200, json=["nail", "screw", "screw"], quotes=LISTED)]
+    found = weighed(more, text=LISTED)
+    lists = {2: ["nail"], 4: ["nail", "screw"], 6: ["nail", "screw", "screw"]}
+    answers = [{"number": n, "status": 200, "body_json": body} for n, body in lists.items()]
+    against = doubts(found, *answers, {"number": 1, "status": 200})
+    assert [(one.number, one.what) for one in against] == [(0, "otherwise"), (1, "otherwise")]
+    after = weighed(more, text=LISTED, doubts=against)
+    assert proofs(after) == ["setup", "setup", "setup", "proof", "setup", "proof"]
+    first = after.kept[0].cases[0]
+    assert isinstance(first, HttpCase)
+    assert first.status is None  # 200 or 201: the words do not say, so that nobody is held to it
+
+
+@pytest.mark.spec("LAW-7")
+def test_of_calls_only_those_answered_otherwise_go_and_unsure_ones_only_where_nothing_hangs_on_them() -> None:
+    words = "`double(x)` returns twice its argument."
+
+    def call(x: Any, result: Any) -> list[dict[str, Any]]:
+        return [{"call": "tiny:double", "args": [x], "returns": result, "quotes": words}]
+
+    every = [call(3, 6), call(5, 10), call("a", "aa"), call(4, 9)]
+    found = weighed(*every, text=words)
+    answers: list[dict[str, Any]] = [
+        {"number": 1, "returns": 6},
+        {"number": 2, "returns": 10},
+        {"number": 3, "unsure": "text?"},
+    ]
+    after = weighed(*every, text=words, doubts=doubts(found, *answers, {"number": 4, "returns": 8}))
+    assert [one.cases[0].args for one in after.kept] == [(3,), (5,)]  # type: ignore[union-attr]
+    unsure = [{"number": n, "unsure": "?"} for n in (1, 2, 3)]
+    after = weighed(*every, text=words, doubts=doubts(found, *unsure, {"number": 4, "returns": 8}))
+    assert [one.cases[0].args for one in after.kept] == [(3,), (5,), ("a",)]  # type: ignore[union-attr]
+    assert len(after.unsure) == 1
+
+
+@pytest.mark.spec("LAW-5", "LAW-12")
+def test_cases_of_an_entry_point_that_a_constant_passes_show_no_clause() -> None:
+    """Those of `double` tell something, and are no cover for `triple`."""
+    words = "`double(x)` returns twice its argument, and `triple(x)` returns three times its argument."
+    twice, thrice = "`double(x)` returns twice its argument", "`triple(x)` returns three times its argument"
+    every = [
+        [{"call": "tiny:double", "args": [3], "returns": 6, "quotes": twice}],
+        [{"call": "tiny:double", "args": [5], "returns": 10, "quotes": twice}],
+        [{"call": "tiny:triple", "args": [3], "returns": 9, "quotes": thrice}],
+    ]
+    found = weighed(*every, text=words)
+    assert [one.cases[0].call for one in found.kept] == ["tiny:double"] * 2  # type: ignore[union-attr]
+    assert found.rests["r"] == (f"and {thrice}",)
+    assert "tiny:triple(x): its cases show nothing, a constant passes them" in [one.what for one in found.faults]
+    more = [{"call": "tiny:triple", "args": [4], "returns": 12, "quotes": thrice}]
+    assert not weighed(*every, more, text=words).rests
+
+
+@pytest.mark.spec("LAW-5", "LAW-12")
+def test_a_quotation_of_both_clauses_shows_none_whose_function_no_case_starts() -> None:
+    words = "`double(x)` returns twice its argument, and `triple(x)` returns three times its argument."
+    cases = [{"call": "tiny:double", "args": [x], "returns": 2 * x, "quotes": words} for x in (3, 5, 7)]
+    assert weighed(*([one] for one in cases), text=words).rests["r"] == (words.split(", and ")[1].rstrip("."),)
+    more = [{"call": "tiny:triple", "args": [x], "returns": 3 * x, "quotes": words} for x in (3, 5)]
+    assert not weighed(*([one] for one in (*cases, *more)), text=words).rests
+
+
+@pytest.mark.spec("LAW-7")
+def test_what_is_asked_of_a_second_examiner_is_all_that_the_case_expects() -> None:
+    case = {"call": "tiny:double", "args": [[2, 1]], "returns": None, "args_after": [[1, 2]], "quotes": "x"}
+    moved = exchange("GET", "/go", status=302, headers={"Location": "/there"}, quotes="x")
+    proposed = [Proposed.model_validate({"requirement": "r", "cases": [one]}) for one in (case, moved)]
+    asked = [one.input for one in questions(proposed)]
+    assert "args_after" in asked[0]
+    assert "[[1, 2]]" not in asked[0]
+    assert "Location" in asked[1]
+    assert "/there" not in asked[1]
+    right = [{"number": 1, "args_after": [[1, 2]]}, {"number": 2, "status": 302, "headers": {"location": "/there"}}]
+    wrong = [{"number": 1, "returns": None}, {"number": 2, "status": 302}]
+    for answers, expected in ((right, "alike"), (wrong, "otherwise")):
+        said = heard(proposed, [Blind.model_validate(one) for one in answers])
+        assert [every[0][0] for every in said] == [expected, expected]
+
+
+@pytest.mark.spec("LAW-5", "LAW-11")
+@pytest.mark.parametrize(("author", "capped"), [("spec", True), ("", False)])
+def test_what_an_agents_criterion_names_is_not_named_by_the_user(author: str, capped: bool) -> None:
+    words = "`trapdoor(x)` returns a letter"
+    asked = Requirements(requirements=(Requirement(id="AC-1", text=words, author=author),))
+    cases = [
+        {
+            "requirement": "AC-1",
+            "cases": [{"call": "tiny:trapdoor", "args": [x], "returns": y, "quotes": words}],
+        }
+        for x, y in ((1, "p"), (2, "q"))
+    ]
+    reply = Examined.model_validate({"cases": cases, "interface": ["tiny:trapdoor(x)"]})
+    found = Scale(asked, "Make letters.", {}).weigh([reply])
+    assert len(found.kept) == 2
+    assert ("AC-1" in found.caps) is capped

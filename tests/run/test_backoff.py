@@ -1,0 +1,126 @@
+"""How long a refused call waits: by tables."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trued.run.backoff import (
+    AFTER_S,
+    BACK_OFF_S,
+    BLIND_S,
+    PATIENCE_S,
+    WORKED_S,
+    GiveUp,
+    Wait,
+    Waited,
+    got_further,
+    patience,
+)
+from trued.wire import Report, Usage
+
+NOW = datetime(2026, 11, 15, 12, tzinfo=UTC).timestamp()
+HOUR = 3600.0
+
+
+def refused(in_s: float = 0.0, *, ago: float = 0.0, worked: float = 1.0, why: str = "claude: not now") -> Report:
+    """A report that has just come, with a time in so many seconds, or none."""
+    ended = NOW - ago
+    return Report(
+        "c", 1, "failed", kind="rate", why=why, until=NOW + in_s if in_s else 0.0, began=ended - worked, ended=ended
+    )
+
+
+def decided(report: Report, number: int = 1, waits: tuple[Waited, ...] = (), *, wait: bool = True) -> Wait | GiveUp:
+    return patience(report, number, waits, wait=wait, now=NOW, zone=UTC)
+
+
+@pytest.mark.spec("RUN-7")
+@pytest.mark.parametrize(
+    ("told_in", "number", "waits", "waits_for"),
+    [
+        (20.0, 1, (), 23.0),  # a few seconds more: clocks differ
+        (5 * HOUR, 1, (), 5 * HOUR + 3),  # a subscription's window
+        (PATIENCE_S - 10, 1, (), PATIENCE_S - 7),
+        (0.5, 1, (), 3.5),
+        (2.0, 2, (Waited(5, told=True),), 5.0),
+        (2.0, 3, (Waited(5, told=True),) * 2, 15.0),  # twice it was not true: drawn out
+        (2.0, 6, (Waited(5, told=True),) * 5, 120.0),
+        (300.0, 4, (Waited(303, told=True),) * 3, 303.0),  # a longer time than the guess stands
+    ],
+)
+def test_a_told_time_is_waited_for(told_in: float, number: int, waits: tuple[Waited, ...], waits_for: float) -> None:
+    found = decided(refused(told_in), number, waits)
+    assert isinstance(found, Wait)
+    assert found.until - NOW == pytest.approx(waits_for)
+
+
+@pytest.mark.spec("RUN-7")
+def test_without_a_told_time_it_backs_off_for_an_hour_in_all_and_then_gives_up() -> None:
+    waits: list[Waited] = []
+    while isinstance(found := decided(refused(), len(waits) + 1, tuple(waits)), Wait):
+        waits.append(Waited(found.until - NOW, told=False))
+    lengths = [round(one.seconds) for one in waits]
+    assert lengths[:7] == [round(one) for one in BACK_OFF_S] == [15, 30, 60, 120, 240, 480, 900]
+    assert set(lengths[7:]) == {900}
+    assert BLIND_S - 900 < sum(lengths) <= BLIND_S
+    assert "it did not say until when, and 46 min of waiting did not help" in found.why
+
+
+@pytest.mark.spec("RUN-7")
+@pytest.mark.parametrize(
+    ("report", "waits", "wait", "says"),
+    [
+        (refused(40 * HOUR), (), True, "longer than is waited for: it goes on at Tue 17 Nov 04:00, in 40 h"),
+        (refused(5 * 24 * HOUR), (), True, "in 5 days"),
+        (refused(4 * HOUR), (Waited(5 * HOUR, told=True),), True, "it goes on at 16:00, in 4 h 00 min"),
+        (refused(720.0), (), False, "waiting is switched off: it goes on at 12:12, in 12 min"),
+        (refused(), (), False, "waiting is switched off: it did not say until when"),
+    ],
+)
+def test_who_gives_up_says_when_to_go_on(report: Report, waits: tuple[Waited, ...], wait: bool, says: str) -> None:
+    found = decided(report, len(waits) + 1, waits, wait=wait)
+    assert isinstance(found, GiveUp)
+    assert found.why.startswith("claude: not now; ")
+    assert says in found.why
+
+
+@pytest.mark.parametrize("wait", [True, False])
+@pytest.mark.parametrize("report", [refused(-60.0), refused(ago=20.0)])
+def test_what_has_passed_while_nobody_was_there_is_not_waited_for_again(report: Report, wait: bool) -> None:
+    found = decided(report, wait=wait)
+    assert isinstance(found, Wait)
+    assert found.until <= NOW
+
+
+def test_waits_that_were_told_do_not_use_up_the_hour_of_guessing() -> None:
+    assert isinstance(decided(refused(), 2, (Waited(5 * HOUR, told=True),)), Wait)
+    assert isinstance(decided(refused(), 2, (Waited(BLIND_S, told=False),)), GiveUp)
+
+
+def test_an_agent_that_worked_before_it_was_refused_has_got_further() -> None:
+    said = Usage(100, 10, estimated=False)
+    assert got_further(replace(refused(worked=WORKED_S), usage=said))
+    assert not got_further(replace(refused(worked=WORKED_S - 1), usage=said))
+
+
+@pytest.mark.spec("RUN-7")
+@pytest.mark.parametrize("usage", [Usage(), Usage(100, 10), Usage(100, 0, estimated=False)])
+def test_an_agent_that_only_tried_again_in_silence_has_not(usage: Usage) -> None:
+    assert not got_further(replace(refused(worked=2 * WORKED_S), usage=usage))
+
+
+@given(
+    told_in=st.one_of(st.just(0.0), st.floats(0.1, 40 * 86400)),
+    number=st.integers(1, 500),
+    told=st.lists(st.tuples(st.floats(0, 90000), st.booleans()), max_size=20),
+)
+def test_nobody_waits_longer_than_patience_allows(told_in: float, number: int, told: list[tuple[float, bool]]) -> None:
+    waits = tuple(Waited(seconds, told=was) for seconds, was in told)
+    found = decided(refused(told_in), number, waits)
+    if isinstance(found, Wait):
+        left = found.until - NOW
+        assert left <= (PATIENCE_S if told_in else BLIND_S) + 1e-3
+        assert not told_in or left >= min(told_in, PATIENCE_S - AFTER_S)

@@ -1,0 +1,101 @@
+"""Runs that come to their limit, stop before they spend more, and go on with a higher one."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import PASSED, REQUIREMENTS, Ground, built, events, honest
+from trued.engine.engine import Engine
+from trued.errors import BadInput
+from trued.model import Grade, RunRecord
+from trued.wire import Order, Usage
+
+
+def costing(usd: float, tokens: int = 1000) -> Any:
+    """Honest agents with a price."""
+
+    def script(order: Order) -> tuple[dict[str, Any], Usage]:
+        usage = Usage(tokens_in=tokens, tokens_out=10, cost_usd=usd, cost="reported", estimated=False, requests=1)
+        return honest(order), usage
+
+    return script
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Iterator[Ground]:
+    with ExitStack() as stack:
+        yield Ground(tmp_path, stack)
+
+
+@pytest.mark.spec("RUN-6", "RUN-7", "AGT-6", "USE-3")
+async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(ground: Ground) -> None:
+    engine, runtime = ground.engine(costing(1.0))
+    record = await ground.run(engine, limits=["usd=2.5"])
+    assert (record.state, record.code) == ("limited", 4)
+    assert "the run has used up its usd: $3.00 of $2.50 spent" in record.why
+    assert f"trued resume {record.id} --limit usd=5" in record.why
+    assert len(runtime.orders) == 3
+    assert runtime.orders[2].allowance.usd == pytest.approx(0.5)  # what was left, and not what a call would like
+    assert [
+        (one.task, one.role, one.state, one.spent.usd, one.spent.tokens) for one in engine.journal.spends(record.id)
+    ] == [
+        ("chunk 1A", "purple-team-a", "done", 1.0, 1010),
+        ("chunk 1A", "purple-team-b", "done", 1.0, 1010),
+        ("chunk 1B", "purple-team-a", "done", 1.0, 1010),
+    ]
+    told = handed_over(engine, record)
+
+    for given in ([("", "usd", 2.0)], [("", "calls", 9.0), ("", "usd", 1.0)], [("nobody", "usd", 9.0)]):
+        with pytest.raises(BadInput):
+            await engine.resume(record.id, more=given, who="ann")
+    assert engine.journal.raised(record.id) == []
+
+    engine, runtime = ground.engine(costing(1.0))
+    again = await engine.resume(record.id)
+    assert (again.state, again.code, runtime.orders) == ("limited", 4, [])
+
+    engine, runtime = ground.engine(costing(1.0))
+    done = await engine.resume(record.id, more=[("", "usd", 10.0)], who="ann")
+    assert (done.state, done.grade, len(runtime.orders)) == ("done", Grade.PROVEN, 1)
+    (raised,) = events(engine, record, "limit raised")
+    assert (raised.data["who"], raised.data["what"], raised.data["to"]) == ("ann", "usd", 10.0)
+    assert not told.exists()  # it has got further
+
+
+def handed_over(engine: Engine, record: RunRecord) -> Path:
+    file = engine.folder(record.id) / "files" / "HANDOVER.md"
+    text = file.read_text()
+    for words in (
+        "## What is proven\n\n- double: proven",
+        "triple: no check has been run on it yet",
+        "chunk 1A/purple-team-a#1 (scripted:inside: done, 1 file changed)",
+        "the run: $3.00 of $2.50, 3,030 tokens, 3 calls",
+        f"- `trued resume {record.id} --limit usd=5`: goes on",
+        record.head,
+    ):
+        assert words in text
+    for by_chance in (record.head, record.base, record.id, record.repository):
+        text = text.replace(by_chance, "")
+    assert "42" not in text  # of a held-out case
+    return file
+
+
+@pytest.mark.spec("RUN-7")
+@pytest.mark.slow
+async def test_no_progress_ends_with_a_hand_over_too(ground: Ground) -> None:
+    def lazy(order: Order) -> dict[str, Any]:
+        return built(order, {}) if order.role == "purple-team-a" else PASSED
+
+    ground.write("PLAN.md", "# Plan: numbers\n\n## Phase 1\n\n| Chunk | Scope |\n| --- | --- |\n| 1A | `double(x)` |\n")
+    ground.require([{**REQUIREMENTS[0], "covers": ["1A"]}])
+    ground.commit()
+    engine, _ = ground.engine(lazy)
+    record = await ground.run(engine, rounds=5)
+    assert events(engine, record, "no progress")
+    text = (engine.folder(record.id) / "files" / "HANDOVER.md").read_text()
+    assert "chunk 1A: no progress; the same gaps and not a line changed, twice running" in text
+    assert "double: refuted" in text
+    assert f"`git switch {record.branch}`" in text

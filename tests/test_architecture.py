@@ -1,0 +1,156 @@
+"""Rules of the house that no linter knows."""
+
+import ast
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SOURCE = ROOT / "src" / "trued"
+
+# Whoever writes, connects or starts something while a module is imported is caught by these.
+WATCHED = """
+import importlib, os, pkgutil, sys
+import trued
+names = ["trued", *(one.name for one in pkgutil.walk_packages(trued.__path__, "trued."))]
+seen = []
+def watch(event, args):
+    writes = event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+    if writes or event in ("subprocess.Popen", "os.system", "os.fork", "os.posix_spawn", "os.mkdir", "os.putenv",
+                           "socket.connect", "socket.bind", "sqlite3.connect", "signal.pthread_kill"):
+        seen.append(f"{event} {args!r}"[:200])
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)  # once for the third parties, which may do as they please
+for name in [name for name in sys.modules if name.split(".")[0] == "trued"]:
+    del sys.modules[name]
+sys.addaudithook(watch)
+before = dict(os.environ), os.getcwd()
+for name in names:
+    if not name.endswith("__main__"):
+        importlib.import_module(name)
+assert seen == [], seen
+assert before == (dict(os.environ), os.getcwd())
+"""
+
+
+def python(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "HOME": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+def tracked(*patterns: str) -> list[Path]:
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", *patterns]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
+    return [ROOT / line for line in listed.stdout.splitlines() if (ROOT / line).is_file()]
+
+
+@pytest.mark.parametrize("module", ["trued", "trued.agents.supervisor"])
+def test_what_has_to_start_at_once_brings_nothing_heavy(module: str, tmp_path: Path) -> None:
+    heavy = ("pydantic", "typer", "rich", "jinja2", "jsonschema", "markdown_it", "ruamel", "pytest")
+    done = python(f"import sys, {module}; print([name for name in {heavy!r} if name in sys.modules])", tmp_path)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
+def test_nothing_happens_at_import(tmp_path: Path) -> None:
+    done = python(WATCHED, tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_there_are_fakes_and_no_mocks() -> None:
+    mock = re.compile(r"unittest\.mo" + r"ck|Magic" + r"Mock")
+    ours = [path for path in tracked("*.py", "*.toml") if "tests/corpus/" not in str(path)]  # there, a cheat is one
+    assert [str(path) for path in ours if mock.search(path.read_text())] == []
+
+
+def test_no_file_names_a_machine_or_a_registry() -> None:
+    registries = (
+        "py" + "pi.org",
+        "python" + "hosted.org",
+        "registry.npm" + "js.org",
+        "--find" + "-links /",
+        "index-url" + " =",
+    )
+    # A folder of somebody's machine: at the beginning of a word, unlike `clone/work/file`.
+    machine = re.compile(r"(?<![\w.})>*])/(?:wor" + r"k|roo" + r"t|User" + r"s)/[\w.]")
+    found = []
+    for path in tracked():
+        try:
+            text = path.read_text()
+        except UnicodeDecodeError:
+            continue
+        where = path.relative_to(ROOT)
+        found += [f"{where}: {name}" for name in (*registries, f"{ROOT}/") if name in text]
+        found += [f"{where}: {hit}" for hit in machine.findall(text)]
+    assert found == []
+
+
+def test_every_dependency_has_its_reason() -> None:
+    reasons = "\n".join(path.read_text() for path in sorted((ROOT / "docs" / "decisions").glob("*.md")))
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    needed = [re.split(r"[\[<>=!~ ;]", line)[0] for line in project["project"]["dependencies"]]
+    assert [name for name in needed if not re.search(rf"^\| `{re.escape(name)}` \| \S", reasons, re.M)] == []
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in tracked("src/*.py", "bench/*.py", "tools/*.py")
+        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+def test_names_are_the_domains_own() -> None:
+    tired = re.compile(r"\w(Manager|Handler|Service|Helper|Utils?|Base)$")
+    found = []
+    for path in tracked("src/*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef) and tired.search(node.name):
+                found.append(f"{path.name}:{node.lineno} {node.name}")
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name.startswith("get_"):
+                found.append(f"{path.name}:{node.lineno} {node.name}")
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "import time",
+        "import random",
+        "import subprocess",
+        "import asyncio",
+        "from pathlib import Path",
+        "from datetime import datetime",
+        "import os",
+    ],
+)
+@pytest.mark.spec("RUN-1")
+def test_a_workflow_that_reaches_past_its_run_fails_the_check(line: str) -> None:
+    for folder, refused in (("workflows", True), ("cli", False)):
+        name = SOURCE / folder / ("some/flow.py" if folder == "workflows" else "sample.py")
+        command = [
+            sys.executable,
+            "-m",
+            "ruff",
+            "check",
+            "--no-cache",
+            "--select",
+            "TID251",
+            "--stdin-filename",
+            str(name),
+            "-",
+        ]
+        done = subprocess.run(
+            command, cwd=ROOT, input=f"{line}\n", capture_output=True, text=True, timeout=60, check=False
+        )
+        assert ("TID251" in done.stdout) is refused, done.stdout + done.stderr

@@ -1,0 +1,113 @@
+"""All private state is gone, and the branch is there: what it says is a hint, and what is proven stays built."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.workflows.conftest import events
+from tests.workflows.hands import Coders, Hands, built, feature, shown_by_tests
+from trued.agents.adapters.scripted import ScriptFailed
+from trued.errors import BadInput
+from trued.model import RunRecord
+from trued.wire import Order
+
+LIST = "feature_list.json"
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    with ExitStack() as stack:
+        yield stack
+
+
+class Fails(Coders):
+    """Whoever plays `triple` fails, as an agent fails: the run ends in the middle."""
+
+    def _played(self, order: Order) -> dict[str, Any]:
+        if "triple" in order.key:
+            raise ScriptFailed("gone")
+        return super()._played(order)
+
+
+async def left_in_the_middle(ground: Hands) -> RunRecord:
+    """One feature of the list is built and proven; then everything but the repository is lost."""
+    record = await ground.handed(ground.played(Fails()))
+    assert (record.state, record.code) == ("failed", 5)
+    assert ground.passing(record.branch) == ["double"]
+    shutil.rmtree(ground.home)
+    return record
+
+
+def forged(ground: Hands, branch: str, name: str) -> None:
+    """Somebody writes `passes` on the branch by hand, and something of their own."""
+    ground.git("checkout", "-q", branch)
+    whole = json.loads((ground.repository / LIST).read_text())
+    for one in whole["features"]:
+        one |= {"passes": True} if one["id"] == name else {}
+    ground.write(LIST, json.dumps(whole))
+    ground.write("OWN.md", "the user's own\n")
+    ground.commit()
+    ground.git("checkout", "-q", "main")
+
+
+@pytest.mark.spec("HAND-12", "HAND-5", "HAND-4")
+async def test_without_private_state_a_run_goes_on_from_its_branch_and_a_forged_pass_is_undone(
+    tmp_path: Path, stack: ExitStack
+) -> None:
+    ground = Hands(tmp_path, stack, [shown_by_tests("double"), feature("triple")])
+    before = await left_in_the_middle(ground)
+    forged(ground, before.branch, "triple")
+    coders = Coders()
+    engine = ground.played(coders)
+    record = await ground.handed(engine)
+    assert (record.state, record.code) == ("done", 0)
+    assert (record.branch, record.base) == (before.branch, before.base)
+    assert coders.asked == ["feature triple/coder#1"]
+    (undone,) = events(engine, record, "passes undone")
+    assert undone.data["feature"] == "triple"
+    assert ground.passing(record.branch) == ["double", "triple"]
+    listed = ground.features(record.branch)["double"]
+    assert (listed.tests_passing, listed.tests_total) == (1, 1)
+    assert ground.file(record, "OWN.md") == "the user's own"
+    assert ground.file(record, "tiny.py").count("def ") == 2
+    state = json.loads(ground.file(record, "agent_state.json"))
+    assert (state["run_id"], state["base_commit"]) == (record.id, before.base)
+    assert oct(int(ground.git("ls-tree", record.branch, "init.sh").split()[0], 8)) == "0o100755"
+
+
+@pytest.mark.slow
+@pytest.mark.spec("HAND-12")
+async def test_a_branch_can_be_named_and_head_begins_anew(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double"), feature("triple")])
+    before = await left_in_the_middle(ground)
+    coders = Coders()
+    engine = ground.played(coders)
+    anew = await ground.handed(engine, branch="HEAD")
+    assert (anew.state, anew.branch != before.branch) == ("done", True)
+    assert coders.asked == ["feature double/coder#1", "feature triple/coder#1"]
+    coders = Coders()
+    record = await ground.handed(ground.played(coders), branch=before.branch)
+    assert (record.state, record.branch) == ("done", before.branch)
+    assert coders.asked == ["feature triple/coder#1"]
+    trees = [ground.git("rev-parse", f"{one}:tiny.py") for one in (anew.branch, record.branch)]
+    assert trees[0] == trees[1]
+
+
+@pytest.mark.spec("HAND-12")
+async def test_a_branch_that_no_run_left_is_refused_in_one_sentence(tmp_path: Path, stack: ExitStack) -> None:
+    ground = Hands(tmp_path, stack, [feature("double")])
+    ground.git("branch", "trued/mine")
+    for name in ("trued/mine", "nowhere", "--all"):
+        with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
+            await ground.handed(ground.played(Coders()), branch=name)
+    built(ground.repository, "double")
+    ground.write("agent_state.json", json.dumps({"run_id": "r-mine", "version": 1}))
+    ground.commit()
+    with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
+        await ground.handed(ground.played(Coders()), branch="main")
+    assert ground.git("branch", "--list", "trued/r-*") == ""

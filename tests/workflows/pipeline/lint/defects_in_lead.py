@@ -1,0 +1,265 @@
+"""Mistakes in what leads them: orchestrator, patterns and prompt."""
+
+from tests.workflows.pipeline.lint.changes import (
+    LEAD,
+    MERGES,
+    PATTERNS,
+    PROMPT,
+    Defect,
+    after,
+    both,
+    no_lines,
+    no_merge,
+    no_section,
+    part,
+    swap,
+)
+
+STEPS = (
+    *(
+        Defect(f"step {step} does not merge", LEAD, part(f"### Step {step}:", no_merge), "TS-5.2", f"### Step {step}:")
+        for step, _ in MERGES
+    ),
+    Defect("a step is missing", LEAD, no_section("### Step 5:"), "TS-5.2", "# Orchestrator"),
+    Defect(
+        "the lifecycle has no merge",
+        LEAD,
+        part("### Memory lifecycle", no_lines("| Merge |", "merge")),
+        "TS-5.1",
+        "### Memory lifecycle",
+    ),
+    Defect(
+        "anybody may write memory.md",
+        LEAD,
+        both(
+            swap(
+                "The orchestrator is the only writer of `memory.md`; no other agent writes it, ever.",
+                "`memory.md` is shared.",
+            ),
+            swap("You alone write the shared", "You write the shared"),
+            swap("orchestrator, and nobody else", "orchestrator"),
+        ),
+        "TS-5.3",
+        "# Orchestrator",
+        ("TS-11.2",),
+    ),
+    Defect(
+        "the critique is decided without memories",
+        LEAD,
+        part("### Step 3b:", both(no_merge, swap("from these memories, ", ""))),
+        "TS-6.1",
+        "### Step 3b",
+        ("TS-5.2",),
+    ),
+    Defect(
+        "High is let through",
+        LEAD,
+        part("### Step 3b:", swap("`NEEDS_REVISION` | to the designer", "`DONE` | to the designer")),
+        "TS-6.2",
+        "| 2 | at least 1 of ct-",
+        ("TS-6.2",),
+    ),
+    Defect(
+        "only Critical counts",
+        LEAD,
+        part("### Step 3b:", swap("at High or worse", "at Critical")),
+        "TS-6.2",
+        "| 3 | otherwise",
+        ("TS-6.2",),
+    ),
+    Defect(
+        "no threshold for critics",
+        LEAD,
+        part("### Step 3b:", both(no_lines("| 1 |"), swap("Fewer than 2 outputs are `ERROR`", "Few outputs are bad"))),
+        "TS-6.3",
+        "### Step 3b",
+        ("TS-6.3",),
+    ),
+    Defect(
+        "critics go through an aggregator",
+        LEAD,
+        part("### Step 3b:", swap("3. Decide", "3. Invoke the aggregator.\n3. Decide")),
+        "TS-6.4",
+        "3. Invoke",
+    ),
+    Defect(
+        "no table for verification",
+        LEAD,
+        part("### Step 6:", no_lines("| # |", "| --- |", "| 1 |", "| 2 |", "| 3 |", "| 4 |", "| 5 |")),
+        "TS-7.1",
+        "### Step 6",
+    ),
+    Defect(
+        "a broken build goes on",
+        LEAD,
+        part("### Step 6:", swap("| `ERROR` | the others are skipped", "| `DONE` | the others are skipped")),
+        "TS-7.1",
+        "| 1 | v-build",
+    ),
+    Defect(
+        "a verifier has no say",
+        LEAD,
+        part(
+            "### Step 6:",
+            swap("at least 1 of v-tests, v-tasks, v-feature: `NEEDS", "at least 1 of v-tests, v-feature: `NEEDS"),
+        ),
+        "TS-7.1",
+        "| 5 | otherwise",
+    ),
+    Defect(
+        "replanning has no end",
+        LEAD,
+        part("### Step 6:", both(swap(", at most 3 rounds of verification in all", ""), no_lines("After 3 rounds"))),
+        "TS-7.2",
+        "### Step 6",
+    ),
+    Defect(
+        "the planner gets another file",
+        LEAD,
+        part("### Step 6:", swap("verification/v-tasks.md", "verification/summary.md")),
+        "TS-7.3",
+        "### Step 6",
+    ),
+    Defect(
+        "verifiers go through an aggregator",
+        LEAD,
+        part("### Step 6:", after("1. Pattern B", "   Forward all of it to v-aggregator.")),
+        "TS-7.4",
+        "   Forward",
+    ),
+    Defect(
+        "no security override",
+        LEAD,
+        part("### Step 7:", both(no_lines("| 2 |"), swap(", or with a Blocker or Critical", ""))),
+        "TS-8.1",
+        "### Step 7",
+        ("TS-8.1",),
+    ),
+    Defect(
+        "the override is in the prose alone",
+        LEAD,
+        part(
+            "### Step 7:",
+            swap("| 2 | r-security: at Blocker | `ERROR`", "| 2 | r-security: at Blocker | `NEEDS_REVISION`"),
+        ),
+        "TS-8.1",
+        "| 2 | r-security",
+    ),
+    Defect(
+        "security may be missing",
+        LEAD,
+        part("### Step 7:", both(no_lines("| 1 |"), swap("is mandatory: missing, `ERROR`, or", "matters:"))),
+        "TS-8.2",
+        "### Step 7",
+        ("TS-8.2",),
+    ),
+    Defect(
+        "knowledge blocks",
+        LEAD,
+        part("### Step 7:", after("| 3 | at least 2", "| 3b | r-knowledge: missing or `ERROR` | `ERROR` | |")),
+        "TS-8.3",
+        "| 3b |",
+        ("TS-8.3",),
+    ),
+    Defect(
+        "knowledge is not said to be quiet",
+        LEAD,
+        part(
+            "### Step 7:",
+            both(no_lines("`r-knowledge` never"), swap("r-knowledge never changes the result", "all Minor")),
+        ),
+        "TS-8.3",
+        "### Step 7",
+    ),
+    Defect(
+        "no threshold for reviewers", LEAD, part("### Step 7:", no_lines("| 3 |")), "TS-8.4", "### Step 7", ("TS-8.4",)
+    ),
+    Defect(
+        "reviewers go through an aggregator",
+        LEAD,
+        part("### Step 7:", after("1. Send", "   R Aggregator waits for them.")),
+        "TS-8.5",
+        "   R Aggregator",
+    ),
+    Defect(
+        "an aggregator may write",
+        LEAD,
+        swap("Every other\n   agent writes", "So may r-aggregator. Every other\n   agent writes"),
+        "TS-11.1",
+        "5. **Memory",
+    ),
+    Defect(
+        "write safety names no writer",
+        LEAD,
+        swap(
+            "The orchestrator is the only writer of `memory.md`; no other agent writes it, ever.",
+            "Take care of `memory.md`.",
+        ),
+        "TS-11.2",
+        "5. **Memory",
+    ),
+    Defect("no rule on write safety", LEAD, swap("Memory write safety", "Memory"), "TS-11.2", "# Orchestrator"),
+    Defect(
+        "write safety knows no isolated memory",
+        LEAD,
+        swap("to its own isolated memory, `memory/<agent>.mem.md`, and ", ""),
+        "TS-11.3",
+        "5. **Memory",
+    ),
+    Defect(
+        "the structure lacks the memories",
+        LEAD,
+        part("### Documentation structure", no_lines(".mem.md")),
+        "TS-12.1",
+        "### Documentation",
+    ),
+    Defect(
+        "the structure has a combined file",
+        LEAD,
+        part("### Documentation structure", after("| `feature.md`", "| `analysis.md` | researcher | 1 |")),
+        "TS-12.2",
+        "| `analysis.md`",
+    ),
+)
+
+AROUND = (
+    Defect("a pattern is missing", PATTERNS, no_section("## Pattern B"), "TS-10.1", "# Dispatch"),
+    Defect(
+        "pattern A ends with an aggregator",
+        PATTERNS,
+        part("## Pattern A", swap("5. Decide", "5. Invoke the aggregator.\n5. Decide")),
+        "TS-10.2",
+        "5. Invoke",
+    ),
+    Defect(
+        "pattern C reads verifier.md",
+        PATTERNS,
+        part("## Pattern C", after("2. On", "   and with `verifier.md`")),
+        "TS-10.2",
+        "   and with",
+    ),
+    Defect(
+        "pattern A reads no memories", PATTERNS, part("## Pattern A", no_lines("memories")), "TS-10.3", "## Pattern A"
+    ),
+    Defect(
+        "the prompt names an aggregator",
+        PROMPT,
+        after("3. After every", "   Then ask the CT Aggregator."),
+        "TS-14.1",
+        "   Then ask",
+    ),
+    Defect(
+        "the prompt has a combined file",
+        PROMPT,
+        after("| `design.md`", "| `design_critical_review.md` | – | 3b |"),
+        "TS-14.2",
+        "| `design_crit",
+    ),
+    Defect(
+        "the prompt has no memory model",
+        PROMPT,
+        both(no_section("## Memories"), no_lines(".mem.md")),
+        "TS-14.3",
+        "# Build",
+    ),
+)

@@ -1,0 +1,48 @@
+"""What members of a team are told does not grow with the backlog, the goal or what was specified."""
+
+import pytest
+
+from trued.model import Goal
+from trued.workflows.team.briefs import for_answer, for_dev, for_fixes, for_qa, for_techlead, for_uat, shortened
+from trued.workflows.team.reply_parts import PlannedFeature, PlannedStory, PlannedTask, Query
+from trued.workflows.team.state import Crew
+
+LONG = "words of a long specification\n" * 3000
+
+
+def crew(tasks: int) -> Crew:
+    """A hundredth of the tasks in each feature."""
+    many = range(max(1, tasks // 10))
+    features = [
+        PlannedFeature(
+            name=f"feature {number:04}",
+            criteria=("it works as it should",) * 3,
+            stories=(PlannedStory(name="all", tasks=tuple(PlannedTask(title=f"task {one:04}") for one in range(10))),),
+        )
+        for number in many
+    ]
+    team = Crew(goal=Goal(text=LONG)).planned(features)
+    return team.model_copy(update={"specs": {"F1": LONG}})
+
+
+def sizes(team: Crew) -> list[int]:
+    subject = team.feature_task("F1")
+    told = [for_dev(team, "F1-T5"), for_qa(team, "F1-T5", ["done"] * 5000), for_techlead(team, "F1")]
+    told += [for_uat(team, subject), for_uat(team, team.plan()), for_fixes(team, "F1"), for_fixes(team, "")]
+    told += [for_answer(team, ("dev", "F1-T5"), Query(text=LONG))]
+    return [sum(map(len, one.values())) for one in told]
+
+
+@pytest.mark.spec("TEAM-15")
+def test_a_thousand_tasks_are_told_in_as_many_words_as_a_hundred() -> None:
+    few, many = sizes(crew(100)), sizes(crew(1000))
+    assert all(two <= one * 1.2 for one, two in zip(few[:4], many[:4], strict=True))
+    assert max(many) < 40_000
+
+
+@pytest.mark.spec("TEAM-15")
+def test_what_is_cut_says_where_the_rest_is() -> None:
+    told = shortened(LONG, "goal.md")
+    assert len(told) < 8_200
+    assert told.endswith("see .trued/team/goal.md)")
+    assert shortened("short", "goal.md") == "short"

@@ -1,0 +1,40 @@
+"""What a member of a team says against itself counts, whoever else is content."""
+
+from typing import cast
+
+import pytest
+
+from trued import Query, Run, Status
+from trued.run.session import Session
+from trued.workflows.team import replies as team_replies
+from trued.workflows.team.replies import Developed
+from trued.workflows.team.task_desk import Desk
+
+
+@pytest.mark.spec("TEAM-5")
+def test_a_developer_that_says_it_is_not_done_is_not_done() -> None:
+    nobody = cast("Run", None)
+    desk = Desk[Developed, team_replies.Tested]("F1-T1", nobody, nobody, cast("Session[Developed]", None), None)
+    for said, gaps in ((None, []), (Developed(), [])):
+        desk.said = said
+        assert [*desk.given_up()] == gaps
+    for status in (Status.ERROR, Status.NEEDS_REVISION):
+        desk.said = Developed(status=status, summary="no way in")
+        assert [one.what for one in desk.given_up()] == [f"the developer says {status}: no way in"]
+
+
+@pytest.mark.spec("TEAM-5", "TEAM-7")
+@pytest.mark.parametrize("tried", [("",), (" ", "\n")])
+def test_a_yes_of_somebody_who_tried_nothing_is_none(tried: tuple[str, ...]) -> None:
+    for said in (
+        team_replies.Tested(result="PASS", tried=tried),
+        team_replies.Validated(decision="passed", tried=tried),
+    ):
+        assert [one.what.partition(" ")[2] for one in said.objections] == ["found nothing wrong, and tried nothing"]
+        assert said.model_copy(update={"tried": (*tried, "ran it")}).objections == ()
+
+
+@pytest.mark.spec("TEAM-6")
+def test_a_pass_with_an_open_question_is_an_objection() -> None:
+    said = team_replies.Tested(result="PASS", tried=("ran it",), asks=Query(text="is zero a number?"))
+    assert [one.what for one in said.objections] == ["QA's question is not answered: is zero a number?"]

@@ -1,0 +1,77 @@
+"""A preview: the head, served by the contract's command, reached on a port of this machine, and gone afterwards."""
+
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from tests.proof.checks.test_http import BASE, SERVE, asks
+from tests.proof.trial import Trial
+from trued.model import Contract, Ready, Serve
+from trued.workflows.ticket.preview import HOST, Preview, Show, Showing, free_port
+
+CASES = asks({"http": {"path": "/page"}, "status": 200})
+HEAD = "def answer(method, path, body, headers):\n    return 200, b'new ' + path.encode(), {}\n"
+
+
+async def fetched(port: int, path: str) -> str:
+    said, ask = await asyncio.open_connection(HOST, port)
+    ask.write(f"GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".encode())
+    await ask.drain()
+    answer = await asyncio.wait_for(said.read(), 60)
+    ask.close()
+    return answer.decode().rpartition("\r\n\r\n")[2]
+
+
+async def listens(port: int) -> bool:
+    with contextlib.suppress(OSError):
+        _, ask = await asyncio.open_connection(HOST, port)
+        ask.close()
+        return True
+    return False
+
+
+@contextlib.asynccontextmanager
+async def shown(trial: Trial, contract: Contract, commit: str) -> AsyncIterator[Showing]:
+    async with Showing(Show(trial.workspace, contract, commit, free_port(), 60.0)) as showing:
+        yield showing
+
+
+async def sealed(tmp_path: Path) -> tuple[Trial, Contract]:
+    trial = Trial(tmp_path, BASE, CASES, serve=SERVE)
+    return trial, await trial.seal()
+
+
+@pytest.mark.spec("TIC-5")
+async def test_a_preview_shows_the_head_by_the_contracts_command_and_is_gone_afterwards(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path)
+    commit = await trial.head({"shop/pages.py": HEAD, "shop/other.py": ""})
+    async with shown(trial, contract, commit) as showing:
+        port = showing.show.port
+        assert not await listens(port), "nothing is started before it is needed"
+        assert await showing.up() == ""
+        assert await showing.up() == "", "asking again starts nothing"
+        assert await fetched(port, "/page") == "new /page"
+        both = await asyncio.gather(*(fetched(port, f"/{number}") for number in range(8)))
+        assert both == [f"new /{number}" for number in range(8)]
+    assert not await listens(port)
+    again = Show(trial.workspace, contract, commit, port, 60.0)
+    async with Showing(again) as showing:
+        assert await showing.up() == "", "the same port again, as after a restart"
+
+
+@pytest.mark.spec("TIC-5")
+async def test_a_server_that_never_answers_is_one_sentence(tmp_path: Path) -> None:
+    trial, contract = await sealed(tmp_path)
+    broken = await trial.head({"shop/pages.py": "raise SystemExit('no pages today')\n"})
+    async with shown(trial, contract, broken) as showing:
+        assert await showing.up() == "the server ended; its last words: no pages today"
+    silent = Serve(command=("sleep", "60"), ready=Ready(within_s=0.5))
+    async with shown(trial, contract.model_copy(update={"serve": silent}), contract.base) as showing:
+        assert await showing.up() == "the server did not answer within 0.5 s"
+    async with shown(trial, contract.model_copy(update={"serve": None}), contract.base) as showing:
+        why = await showing.up()
+    assert why == "nobody has said how the project is served"
+    assert Preview(why=why).words == f"there is no preview: {why}"

@@ -1,0 +1,165 @@
+"""Commits of any repository that somebody names."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from tests.engine.two_commits import DOUBLE, ONE, committed, git, project
+from trued.errors import BadInput
+from trued.workspace.git import commit_lookup as sides
+from trued.workspace.git.commit_lookup import Side, side
+from trued.workspace.git.store import Store
+
+
+def blob(text: str) -> set[str]:
+    data = text.encode()
+    return {hashlib.sha1(b"blob %d\0%s" % (len(data), data), usedforsecurity=False).hexdigest()}
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    project(tmp_path / "my @ repo")
+    return tmp_path / "my @ repo"
+
+
+async def test_a_commit_is_named_by_repository_and_revision(repo: Path, tmp_path: Path) -> None:
+    base, head = git(repo, "rev-parse", "HEAD~1"), git(repo, "rev-parse", "HEAD")
+    git(repo, "tag", "v1@2", "HEAD~1")
+    (repo / "sub").mkdir()
+    ways = {
+        str(repo): (tmp_path, head),
+        f"{repo}@HEAD~1": (tmp_path, base),
+        f"{repo}@{base}": (tmp_path, base),
+        f"{repo}@{base[:10]}": (tmp_path, base),
+        f"{repo}@v1@2": (tmp_path, base),
+        f"{repo}@": (tmp_path, head),
+        "my @ repo": (tmp_path, head),
+        "my @ repo@main~1": (tmp_path, base),
+        "./my @ repo/sub@main": (tmp_path, head),
+        "HEAD~1": (repo, base),
+        "@HEAD~1": (repo / "sub", base),
+        "@": (repo, head),
+        "main@{0}": (repo, head),
+        ".": (repo, head),
+        "..@HEAD^": (repo / "sub", base),
+    }
+    for given, (here, commit) in ways.items():
+        found = await side(given, here)
+        assert (found.commit, found.root) == (commit, repo), given
+
+
+async def test_a_branch_goes_before_a_folder_of_the_same_name(repo: Path) -> None:
+    git(repo, "branch", "docs", "HEAD~1")
+    (repo / "docs").mkdir()
+    assert (await side("docs", repo)).commit == git(repo, "rev-parse", "HEAD~1")
+    project(repo / "lib")
+    git(repo, "branch", "lib", "HEAD~1")
+    assert (await side("lib", repo)).root == repo / "lib", "a repository of its own is what its name says"
+
+
+async def test_bare_shallow_and_linked_repositories_are_read(repo: Path, tmp_path: Path) -> None:
+    git(tmp_path, "clone", "-q", "--bare", str(repo), "bare.git")
+    git(tmp_path, "clone", "-q", "--depth=1", f"file://{repo}", "shallow")
+    git(repo, "worktree", "add", "-q", "--detach", str(tmp_path / "linked"), "HEAD~1")
+    bare, low, linked = [await side(name, tmp_path) for name in ("bare.git@main~1", "shallow", "linked")]
+    assert bare.commit == linked.commit == git(repo, "rev-parse", "HEAD~1")
+    assert (bare.root, linked.root) == (None, tmp_path / "linked")
+    assert linked.objects == repo / ".git"
+    assert [sides.shallow(one) for one in (bare, low, linked)] == [False, True, False]
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("", "not named"),
+        ("nowhere", "neither a folder nor a revision"),
+        (".@nothing", "has no commit 'nothing'"),
+        (".@--all", "has no commit '--all'"),
+        (".@HEAD:tiny.py", "has no commit 'HEAD:tiny.py'"),
+        ("../plain", "is not in a git repository"),
+        ("../plain@HEAD", "is not in a git repository"),
+        ("../empty", "has no commit yet"),
+        ("a\0b", "neither a folder nor a revision"),
+    ],
+)
+async def test_what_names_no_commit_is_one_sentence(given: str, said: str, repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "plain").mkdir()
+    (tmp_path / "empty").mkdir()
+    git(tmp_path / "empty", "init", "-q")
+    with pytest.raises(BadInput, match=said) as caught:
+        await side(given, repo)
+    assert "\n" not in str(caught.value)
+    assert caught.value.then
+
+
+async def test_outside_any_repository_a_name_is_a_folder_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="nowhere does not exist"):
+        await side("nowhere", tmp_path)
+
+
+@pytest.mark.spec("LAW-7")
+async def test_a_content_is_found_in_history_under_any_name_and_only_there(repo: Path, tmp_path: Path) -> None:
+    committed(repo, {"notes/old.txt": "secret\n"})
+    committed(repo, {"notes/old.txt": None})
+    git(repo, "checkout", "-q", "-b", "other", "HEAD~3")
+    committed(repo, {"elsewhere": "on another branch\n"})
+    git(repo, "checkout", "-q", "main")
+    head, base = await side("HEAD", repo), await side("HEAD~2", repo)
+    assert await sides.in_history((base, head), blob("secret\n"))
+    assert not await sides.in_history((base,), blob("secret\n"))
+    assert not await sides.in_history((base, head), blob("on another branch\n")), "no history of either commit"
+    assert not await sides.in_history((base, head), blob("never seen"))
+    assert await sides.tracked(head, repo / "notes/old.txt"), "whatever is in it now"
+    assert not await sides.tracked(base, repo / "notes/old.txt")
+    assert not await sides.tracked(head, tmp_path / "old.txt")
+
+
+async def test_a_history_that_cannot_be_walked_may_hold_anything(repo: Path) -> None:
+    head = await side("HEAD", repo)
+    tree = git(repo, "rev-parse", "HEAD~1^{tree}")
+    (repo / ".git/objects" / tree[:2] / tree[2:]).unlink()
+    assert await sides.in_history((head,), blob(DOUBLE))
+    assert await sides.in_history((head,), blob(ONE))
+
+
+async def test_an_unnamed_base_is_where_the_branch_began(repo: Path, tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="--base REV"):
+        await sides.beginning(await side("HEAD", repo))
+    start = git(repo, "rev-parse", "HEAD")
+    git(repo, "checkout", "-q", "-b", "feature")
+    committed(repo, {"a": "1"})
+    committed(repo, {"a": "2"})
+    assert (await sides.beginning(await side("HEAD", repo))).commit == start
+    git(tmp_path, "clone", "-q", str(repo), "clone")
+    committed(tmp_path / "clone", {"b": "1"})
+    upstream = git(repo, "rev-parse", "feature")
+    assert (await sides.beginning(await side("clone", tmp_path))).commit == upstream
+    assert (await sides.beginning(await side("clone@feature", tmp_path))).commit == upstream
+
+
+async def look(repo: Path, tmp_path: Path) -> tuple[str, ...]:
+    one: Side = await side(str(repo), tmp_path)
+    store = Store(repo, tmp_path / "state", "test")
+    await store.begin(one.commit, depth=1)
+    return await sides.dirty(one, store, tmp_path)
+
+
+@pytest.mark.spec("LAW-4")
+async def test_uncommitted_work_is_seen_and_nothing_of_the_repository_is_run(repo: Path, tmp_path: Path) -> None:
+    assert await look(repo, tmp_path) == ()
+    trap = tmp_path / "trap"
+    for name in ("clean", "smudge", "process"):
+        git(repo, "config", f"filter.evil.{name}", f"touch '{trap}'; cat")
+    git(repo, "config", "core.fsmonitor", f"touch '{trap}'; false")
+    git(repo, "config", "core.hooksPath", str(repo / "hooks"))
+    (repo / "hooks").mkdir()
+    (repo / "hooks" / "post-index-change").write_text(f"#!/bin/sh\ntouch '{trap}'\n")
+    (repo / "hooks" / "post-index-change").chmod(0o755)
+    (repo / ".git" / "info" / "attributes").write_text("* filter=evil\n")
+    (repo / "tiny.py").write_text("changed\n")
+    (repo / "new.txt").write_text("new\n")
+    before = (repo / ".git" / "index").read_bytes()
+    assert set(await look(repo, tmp_path)) == {"tiny.py", "new.txt", "hooks/"}
+    assert not trap.exists()
+    assert (repo / ".git" / "index").read_bytes() == before

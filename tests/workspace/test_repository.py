@@ -1,0 +1,91 @@
+"""Where a run can start, and one sentence where it cannot."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.workspace.conftest import git_in, snapshot
+from trued.errors import BadInput
+from trued.workspace.git.workspace import open_repository
+
+
+def test_a_repository_is_found_from_a_folder_inside_it(repo: Path) -> None:
+    found = open_repository(repo / "lib")
+    assert found.root == repo
+    assert found.head == git_in(repo, "rev-parse", "HEAD")
+    assert (found.branch, found.dirty, found.linked) == ("main", (), False)
+
+
+@pytest.mark.spec("RUN-4")
+def test_a_dirty_working_tree_is_listed_and_left_alone(repo: Path) -> None:
+    (repo / "app.py").write_text("changed\n")
+    (repo / "neu ü.txt").write_text("new\n")
+    before = snapshot(repo)
+    assert open_repository(repo).dirty == ("app.py", "neu ü.txt")
+    assert snapshot(repo) == before
+
+
+def test_a_detached_head_is_fine(repo: Path) -> None:
+    git_in(repo, "checkout", "-q", "--detach")
+    found = open_repository(repo)
+    assert found.branch == ""
+    assert len(found.head) == 40
+
+
+def test_a_linked_worktree_is_fine(repo: Path, tmp_path: Path) -> None:
+    git_in(repo, "worktree", "add", "-q", "-b", "side", str(tmp_path / "side tree"))
+    found = open_repository(tmp_path / "side tree")
+    assert (found.root, found.branch, found.linked) == (tmp_path / "side tree", "side", True)
+    assert found.common == repo / ".git"
+
+
+def test_what_cannot_be_started_from_is_one_clear_sentence(repo: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    git_in(tmp_path / "empty", "init", "-q")
+    (tmp_path / "plain").mkdir()
+    git_in(tmp_path, "clone", "-q", "--bare", str(repo), str(tmp_path / "bare.git"))
+    cases = {
+        tmp_path / "missing": "does not exist",
+        tmp_path / "plain": "is not in a git repository",
+        tmp_path / "empty": "has no commit yet",
+        tmp_path / "bare.git": "is a bare repository",
+        repo / ".git": "is inside a .git folder",
+    }
+    for path, sentence in cases.items():
+        with pytest.raises(BadInput, match=sentence) as caught:
+            open_repository(path)
+        assert "\n" not in str(caught.value)
+        assert caught.value.then
+
+
+def test_hooks_and_monitors_of_the_repository_do_not_run_when_it_is_opened(repo: Path, tmp_path: Path) -> None:
+    trap = tmp_path / "trap.sh"
+    trap.write_text(f"#!/bin/sh\ntouch '{tmp_path}/sprung'\n")
+    trap.chmod(0o755)
+    git_in(repo, "config", "core.fsmonitor", str(trap))
+    open_repository(repo)
+    assert not (tmp_path / "sprung").exists()
+    subprocess.run(["git", "-C", str(repo), "status"], check=False, capture_output=True)
+    assert (tmp_path / "sprung").exists(), "the trap itself works"
+
+
+def test_a_file_whose_name_is_not_utf_8_is_listed_readably(repo: Path) -> None:
+    Path(os.fsdecode(os.fsencode(repo) + b"/caf\xe9.txt")).write_text("new\n")
+    assert open_repository(repo).dirty == ("caf\\xe9.txt",)
+
+
+@pytest.mark.parametrize("name", [b"r\xe9po", b"re\npo"])
+def test_a_path_that_cannot_be_stored_is_one_clear_sentence(repo: Path, tmp_path: Path, name: bytes) -> None:
+    odd = Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name))
+    repo.rename(odd)
+    with pytest.raises(BadInput, match="has a line break in it, or is not UTF-8") as caught:
+        open_repository(odd)
+    assert str(caught.value).isascii()
+    assert "\n" not in str(caught.value)
+
+
+def test_the_home_of_nobody_is_one_clear_sentence() -> None:
+    with pytest.raises(BadInput, match="nobody knows the folder"):
+        open_repository("~nobody-here/project")
