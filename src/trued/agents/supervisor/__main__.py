@@ -1,4 +1,4 @@
-"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK: an open file that already holds the call's lock.
+"""`python -m trued.agents.supervisor [--patience S] FOLDER [LOCK]`. LOCK: an open file that holds the call's lock.
 
 Says "ready", then waits for one line from the engine. Without it nothing is started: whoever ordered is gone.
 """
