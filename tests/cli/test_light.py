@@ -7,8 +7,15 @@ from pathlib import Path
 import pytest
 
 WORKING = (
-    *("trued.run", "trued.session", "trued.kit", "trued.proof.prove", "trued.proof.room.cleanroom", "trued.runtimes"),
-    *("trued.sealing.examine", "trued.workspaces.git", "trued.documents.markdown"),
+    *(
+        "trued.run.run",
+        "trued.run.session",
+        "trued.run.context",
+        "trued.proof.prove",
+        "trued.proof.room.clean_room",
+        "trued.agents.adapters",
+    ),
+    *("trued.run.examination.examiner", "trued.workspace.git.workspace", "trued.support.markdown"),
     *("jinja2", "markdown_it", "jsonschema", "ruamel", "asyncio"),
 )
 SAY = """

@@ -30,7 +30,7 @@ PLAYS = {"turn 1": {**LATER, "writes": {"half.txt": "half\n"}}, "turn 2": ASKS, 
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder = tmp_path / "programs"
     folder.mkdir()
-    shutil.copy(ROOT / "tests" / "runtimes" / "fake_claude.py", folder / "claude")
+    shutil.copy(ROOT / "tests" / "agents" / "adapters" / "fake_claude.py", folder / "claude")
     (folder / "claude").chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("PYTHONPATH", f"{ROOT}:{ROOT / 'src'}")  # the dying supervisor is a module of the tests

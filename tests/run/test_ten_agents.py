@@ -155,8 +155,8 @@ import asyncio, sys
 from pathlib import Path
 from trued.budget import Budget, Wanted
 from trued.errors import LimitReached
-from trued.journals.sqlite import SqliteJournal
-from trued.types import Settings, Spending
+from trued.engine.journals.sqlite import SqliteJournal
+from trued.model import Settings, Spending
 
 async def main(path, name):
     budget = Budget(SqliteJournal(Path(path)).of("r-ten"), Settings(limits=Spending(usd=10.0, call_usd=1.0)))

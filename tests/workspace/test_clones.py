@@ -389,7 +389,7 @@ CRASH = """
 import asyncio, os, sys
 from pathlib import Path
 from trued.wire import Confinement
-from trued.workspaces.git import GitWorkspace, open_repository
+from trued.workspace.git.workspace import GitWorkspace, open_repository
 async def main(repo, home, base, ask):
     w = GitWorkspace(Path(repo), Path(home), "r1", "trued/r1", base, Confinement())
     await w.begin()

@@ -170,7 +170,7 @@ import asyncio, sys
 from pathlib import Path
 from trued.protocols import Command
 from trued.wire import Confinement
-from trued.workspaces.git import GitWorkspace
+from trued.workspace.git.workspace import GitWorkspace
 async def main(repo, home, base, level, marker):
     w = GitWorkspace(Path(repo), Path(home), "r1", "trued/r1", base, Confinement(level=level))
     await w.begin()

@@ -241,7 +241,7 @@ def test_nothing_falls_back_silently() -> None:
 NO_SANDBOX = """
 import sys
 from trued.errors import BadInput
-from trued.workspaces import sandbox
+from trued.workspace import sandbox
 for wanted in ("bubblewrap", "auto"):
     try: print(sandbox.best(wanted, False))
     except BadInput as error: print(error)
@@ -315,7 +315,7 @@ def test_a_confinement_crosses_the_process_border_whole() -> None:
 
 
 def test_the_sandbox_starts_without_pydantic() -> None:
-    code = "import sys, trued.workspaces.sandbox; print('pydantic' in sys.modules)"
+    code = "import sys, trued.workspace.sandbox; print('pydantic' in sys.modules)"
     source = str(Path(__file__).parents[2] / "src")
     ran = subprocess.run(
         [sys.executable, "-c", code], env={"PYTHONPATH": source}, capture_output=True, text=True, check=True, timeout=60

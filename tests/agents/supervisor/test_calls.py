@@ -163,7 +163,7 @@ def test_a_supervisor_is_ready_in_a_blink(tmp_path: Path) -> None:
 
 
 def test_a_supervisor_loads_nothing_heavy_before_it_is_ready() -> None:
-    names = "import sys, trued.supervise.__main__; print('\\n'.join(sys.modules))"
+    names = "import sys, trued.agents.supervisor.__main__; print('\\n'.join(sys.modules))"
     loaded = subprocess.run([sys.executable, "-c", names], capture_output=True, text=True, check=True).stdout.split()
     assert not {"pydantic", "jsonschema", "typer", "rich"} & set(loaded)
 

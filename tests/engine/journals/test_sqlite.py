@@ -87,7 +87,7 @@ def test_two_processes_never_drive_one_run(journal: SqliteJournal) -> None:
 @pytest.mark.spec("RUN-2", "RUN-3")
 def test_a_killed_driver_gives_its_claim_back(journal: SqliteJournal) -> None:
     code = (
-        "import os, signal, sys; from pathlib import Path; from trued.journals.sqlite import SqliteJournal\n"
+        "import os, signal, sys; from pathlib import Path; from trued.engine.journals.sqlite import SqliteJournal\n"
         "with SqliteJournal(Path(sys.argv[1])).claim('r-one'): os.kill(os.getpid(), signal.SIGKILL)"
     )
     ended = subprocess.run([sys.executable, "-c", code, str(journal.path)], check=False)

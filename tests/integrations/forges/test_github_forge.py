@@ -244,10 +244,10 @@ def test_a_repository_with_a_new_name_says_so(github: GitHub) -> None:
 ALONE = """
 import sys
 from trued.errors import BadInput
-from trued.forges.github import GitHubForge
-from trued.tickets.jira import JiraTracker
-from trued.reach.places import Place
-from trued.types import Settings, TicketSettings
+from trued.integrations.forges.github import GitHubForge
+from trued.integrations.trackers.jira import JiraTracker
+from trued.integrations.http import Place
+from trued.model import Settings, TicketSettings
 assert not {"github", "jira", "requests"} & set(sys.modules)
 sys.modules["github"] = sys.modules["jira"] = None
 settings = Settings(tickets=TicketSettings(url="http://127.0.0.1:9"))

@@ -50,7 +50,7 @@ HELD_BACK = "(held out until the run has ended)"
 
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'trued.views' has no attribute {name!r}")
+        raise AttributeError(f"module 'trued.reporting.views' has no attribute {name!r}")
     return getattr(import_module(_HOME_OF[name]), name)
 
 

@@ -41,5 +41,5 @@ __all__ = [
 
 def __getattr__(name: str) -> object:
     if name not in _HOME_OF:
-        raise AttributeError(f"module 'trued.sealing' has no attribute {name!r}")
+        raise AttributeError(f"module 'trued.run.examination' has no attribute {name!r}")
     return getattr(import_module(f".{_HOME_OF[name]}", __name__), name)
