@@ -25,7 +25,7 @@ from bench.show import ROOT, Target, show
 from bench.stage import repository
 from trued.engine.engine import Engine, Request
 from trued.model import Event
-from trued.run.context import Kit
+from trued.run.context import RunContext
 
 SCHEDULES, CAP, SLACK = 20, 4, 1.10
 SHORTEST, LONGEST = 10.0, 30.0  # seconds of an agent: real ones take minutes, and make the engine's share smaller
@@ -151,9 +151,9 @@ class Timed:
 class Watched(Engine):
     """The engine as it is, with its own steps timed."""
 
-    def _kit(self, *given: Any) -> Kit:
+    def _kit(self, *given: Any) -> RunContext:
         self.steps = list[Span]()
-        kit = super()._kit(*given)
+        kit = super()._context(*given)
         return replace(kit, journal=Timed(kit.journal, self.steps))
 
 

@@ -13,7 +13,7 @@ from bench.stage import plan, repository
 from trued.engine.engine import Engine, Inputs, Request
 from trued.model import Goal, Reply, Role, RunRecord
 from trued.run.clusters import Errand
-from trued.run.context import Kit
+from trued.run.context import RunContext
 from trued.run.run import Run
 
 
@@ -22,8 +22,8 @@ class Side(Engine):
 
     agents = 1
 
-    def _kit(self, *given: Any) -> Kit:
-        kit = super()._kit(*given)
+    def _kit(self, *given: Any) -> RunContext:
+        kit = super()._context(*given)
         roles = {name: Role(name=name, prompt="Wait.", tools=("read", "edit")) for name in self._names()}
         return replace(kit, roles={**kit.roles, **roles})
 
@@ -34,9 +34,9 @@ class Side(Engine):
         with self.journal.claim(record.id):
             spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
             await workspace.begin()
-            run = Run(self._kit(record, inputs, spool, workspace))
+            run = Run(self._context(record, inputs, spool, workspace))
             errands = [Errand(name, name, Reply, Goal(text="wait")) for name in self._names()]
-            returned = await run.cluster(errands)
+            returned = await run.clusters.send_all(errands)
             await workspace.tidy()
         return record.model_copy(update={"state": f"{sum(one.good for one in returned.values())} answered"})
 

@@ -15,7 +15,7 @@ from typing import Any
 from bench.stage import plan, repository
 from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.engine.engine import Engine, Request
-from trued.run.context import Kit
+from trued.run.context import RunContext
 from trued.wire import Order
 
 
@@ -31,9 +31,9 @@ def play(order: Order) -> dict[str, Any]:
 class InProcess(Engine):
     """The engine as it is, without supervisors."""
 
-    def _kit(self, *given: Any) -> Kit:
+    def _kit(self, *given: Any) -> RunContext:
         scripted = ScriptedRuntime(play)
-        return replace(super()._kit(*given), runtime=scripted, capabilities=lambda _: scripted.capabilities)
+        return replace(super()._context(*given), runtime=scripted, capabilities=lambda _: scripted.capabilities)
 
 
 def cpu() -> float:

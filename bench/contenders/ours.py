@@ -4,7 +4,7 @@ import asyncio
 
 from bench.contenders.measure import PAYLOAD, arguments, measure
 from trued.engine.journals.sqlite import SqliteJournal
-from trued.run.context import digest
+from trued.support.hashing import digest
 
 
 async def step() -> str:

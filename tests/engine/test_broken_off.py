@@ -192,7 +192,9 @@ async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Pl
     flags: dict[str, Any] = {"workflow": "solo", "plan_only": True}
     record = await place.ground.run(engine, GOAL, **flags)
     inputs = engine.inputs(record.id)
-    run = Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+    run = Run(engine._context(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
     with pytest.raises(Waiting):
-        await run.cluster(Errand(role, role, Reply, Task(id="1A", title="double")) for role in ("solo", "planner"))
+        await run.clusters.send_all(
+            Errand(role, role, Reply, Task(id="1A", title="double")) for role in ("solo", "planner")
+        )
     assert ended == ["planner"]

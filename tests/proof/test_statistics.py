@@ -1,15 +1,14 @@
 """How many tests pass and how much they reach: figures for people, which raise no verdict."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.proof.trial import Trial
-from trued.model import CommandCheck, Evidence, Grade, Outcomes, TestsCheck, Tried
+from trued.model import CommandCheck, Evidence, Figures, Grade, Outcomes, TestsCheck, Tried
 from trued.proof.room.bench import check_hash
-from trued.proof.statistics import Figures, counted, figures
+from trued.proof.statistics import counted, figures
 
 BASE: dict[str, str | None] = {
     "shop.py": "def price():\n    return 1\n",
@@ -61,7 +60,7 @@ async def test_counts_come_from_evidence_where_there_is_some_and_the_verdict_sta
     assert verdict.grade is Grade.SELF_TESTED, verdict.requirements[0].why
     assert len(counted(verdict.evidence, CHECK, commit)) == 4
     found = await figures(one.workspace, contract, CHECK, commit, verdict.evidence)
-    assert replace(found, said="") == Figures(3, 4, 83.3, "")
+    assert found.model_copy(update={"said": ""}) == Figures(passing=3, total=4, coverage=83.3)
     assert found.said.startswith("tests/test_shop.py::test_points[3] failed: ")  # and nothing of the canaries
     assert found.said.count("failed: ") == 1
     lying = "import os\nos._exit(0)\n"
@@ -76,7 +75,7 @@ async def test_unittest_and_node_are_measured_too_and_what_is_not_says_why(tmp_p
     one = trial(tmp_path / "units", units)
     contract = await one.seal()
     commit = await one.head({"shop.py": SHOP, "tests/test_shop.py": UNITS})
-    assert await figures(one.workspace, contract, units, commit) == Figures(1, 1, 83.3, "")
+    assert await figures(one.workspace, contract, units, commit) == Figures(passing=1, total=1, coverage=83.3)
     other = await figures(one.workspace, contract, CommandCheck(command="make"), commit)
     assert (other.coverage, other.why) == (None, "a command check has no tests to count")
     if shutil.which("node"):

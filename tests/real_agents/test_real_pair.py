@@ -19,7 +19,7 @@ from trued.cli.demo import agents as demo
 from trued.cli.demo.place import Place, made
 from trued.engine.engine import Engine
 from trued.model import Event, Grade
-from trued.run.context import folder_name
+from trued.support.hashing import folder_name
 
 PROGRAMS = Path(__file__).parents[2] / ".cache" / "agents" / "bin"
 FILES = {"1A": "textkit/slug.py", "1B": "textkit/count.py", "2A": "textkit/__main__.py"}

@@ -12,7 +12,7 @@ import pytest
 from tests.workflows.pipeline.pipeline_agents import Crew, Line, agent_of, crashes
 from trued.errors import Waiting
 from trued.model import Reply, Task
-from trued.run.clusters import Errand, Returned
+from trued.run.clusters import Clusters, Errand, Returned
 from trued.run.run import Run
 from trued.wire import Order
 
@@ -37,7 +37,7 @@ class Stage:
         )
         engine.runtime = crew
         inputs = engine.inputs(record.id)
-        run = Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+        run = Run(engine._context(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
         return run.scope("here")
 
 
@@ -63,7 +63,7 @@ async def test_all_go_at_once_and_who_fails_is_followed_by_a_fresh_one_and_then_
     crew = Crew(b=[failing, {**NOTE, "summary": "second"}], c=failing, d=crashes)
     crew.acts["ct-security"] = works
     run = await stage.run(crew)
-    returned = await run.cluster(errand(name) for name in "fabcde")
+    returned = await run.clusters.send_all(errand(name) for name in "fabcde")
     assert list(returned) == [*"fabcde"]
     assert {name: one.tries for name, one in returned.items()} == {"f": 1, "a": 1, "b": 2, "c": 2, "d": 2, "e": 1}
     assert [name for name, one in returned.items() if not one.good] == ["c", "d"]
@@ -84,10 +84,10 @@ async def test_what_an_agent_leaves_in_its_own_file_is_there_though_it_says_noth
 
     crew = Crew(a=[leaves, NOTE])
     run = await stage.run(crew)
-    before = run.head
-    (one,) = (await run.cluster([errand("a", only=("mine.md",))])).values()
-    assert run.head == before
-    assert await run.read("mine.md", at=one.written_at("mine.md")) == "found"
+    before = run.branch.head
+    (one,) = (await run.clusters.send_all([errand("a", only=("mine.md",))])).values()
+    assert run.branch.head == before
+    assert await run.branch.read("mine.md", at=one.written_at("mine.md")) == "found"
     assert one.undone == {"yours.md": "forged"}
     assert "yours.md" not in crew.orders[0].brief
     assert "yours.md" in crew.orders[1].brief  # whoever comes next is told
@@ -101,9 +101,9 @@ async def test_behind_a_gate_that_stays_closed_nobody_is_asked(stage: Stage) -> 
     def opens(first: Returned[Any]) -> bool:
         return first.good
 
-    closed = await run.gated(errand("gate"), [errand("a"), errand("b")], opens=opens)
+    closed = await run.clusters.send_behind_gate(errand("gate"), [errand("a"), errand("b")], opens=opens)
     assert (list(closed), crew.asked) == (["gate"], ["gate", "gate"])
-    opened = await run.gated(errand("gate"), [errand("a"), errand("b")], opens=opens)
+    opened = await run.clusters.send_behind_gate(errand("gate"), [errand("a"), errand("b")], opens=opens)
     assert list(opened) == ["gate", "a", "b"]
     assert crew.asked[2] == "gate"
 
@@ -136,7 +136,7 @@ async def test_rounds_end_when_nothing_is_left_when_nothing_can_be_done_or_after
         told.append("m")
         return mends
 
-    found = await Run.rounds(None, check, mend)  # type: ignore[arg-type]  # it needs nothing of the run
+    found = await Clusters.repeat(check, mend)
     assert " ".join(told) == story
     assert found.settled == (settled_in <= 3)
 
@@ -146,5 +146,5 @@ async def test_who_asks_a_person_keeps_the_others_waiting_for_nothing(stage: Sta
     crew = Crew(a={"question": "which one?"}, b=NOTE)
     run = await stage.run(crew)
     with pytest.raises(Waiting):
-        await run.cluster([errand("a"), errand("b")])
+        await run.clusters.send_all([errand("a"), errand("b")])
     assert sorted(crew.asked) == ["a", "b"]

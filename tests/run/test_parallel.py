@@ -39,7 +39,7 @@ async def engine_and_run(ground: Ground, act: Act) -> tuple[Engine, str, Callabl
     inputs = engine.inputs(record.id)
 
     def run() -> Run:
-        return Run(engine._kit(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+        return Run(engine._context(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
 
     return engine, record.id, run
 
@@ -69,20 +69,20 @@ async def test_the_same_lines_edited_twice_go_back_to_the_later_one_with_both_si
     engine, name, again = await engine_and_run(ground, act)
     for run in (again(), again()):  # the second time all is remembered, and comes out the same
         async with asked(run, "a") as (one, first, a), asked(run, "b") as (two, second, b):
-            await run.together({"a": first.ask(a), "b": second.ask(b)})
-            assert await run.join(one) is None
-            conflict = await run.join(two)
+            await run.parallel.gather({"a": first.ask(a), "b": second.ask(b)})
+            assert await run.parallel.merge(one.branch) is None
+            conflict = await run.parallel.merge(two.branch)
             assert conflict
             assert [(both.path, both.ours, both.theirs) for both in conflict.files] == [
                 ("words.txt", "red\n", "blue\n")
             ]
-            assert await run.read("words.txt") == "red\n"
+            assert await run.branch.read("words.txt") == "red\n"
             await second.ask(b, conflict=conflict.files)
-            still = await run.join(two)
+            still = await run.parallel.merge(two.branch)
             assert still
             await second.ask(b, conflict=still.files)
-            assert await run.join(two) is None
-        assert await run.read("words.txt") == "red\nblue\n"
+            assert await run.parallel.merge(two.branch) is None
+        assert await run.branch.read("words.txt") == "red\nblue\n"
     record = engine.journal.run(name)
     assert [len(events(engine, record, kind)) for kind in ("conflict", "merged")] == [2, 2]
 
@@ -148,24 +148,24 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
     engine, name, again = await engine_and_run(ground, act)
     run = again()
     async with asked(run, "a") as (one, first, a), asked(run, "b") as (two, second, b):
-        await run.together({"a": first.ask(a), "b": second.ask(b)})
-        assert await run.join(one) is None
-        conflict = await run.join(two)
+        await run.parallel.gather({"a": first.ask(a), "b": second.ask(b)})
+        assert await run.parallel.merge(one.branch) is None
+        conflict = await run.parallel.merge(two.branch)
         assert conflict
         beside = next(both for both in conflict.files if both.path.startswith("place~"))
         assert (beside.ours, beside.theirs) == (None, "blue\n")
         rest = [(both.path, both.ours, both.theirs) for both in conflict.files if both != beside]
         assert rest == [(shown, "red\n", "blue\n"), ("logo.bin", "(not a text)", "(not a text)")]
         await second.ask(b, conflict=conflict.files)
-        still = await run.join(two)
+        still = await run.parallel.merge(two.branch)
         assert still
         assert {both.path for both in still.files} == {shown, beside.path}
         await second.ask(b, conflict=still.files)
-        assert await run.join(two) is None
-    assert await run.read(shown) == "red\nblue\n"
+        assert await run.parallel.merge(two.branch) is None
+    assert await run.branch.read(shown) == "red\nblue\n"
     merged = events(engine, engine.journal.run(name), "merged")[-1]
     assert merged.data["given_up"] == ["logo.bin", "red.txt"]
-    assert [said for each in run.line.unsure.values() for said in each] == [
+    assert [said for each in run.steps.state.proof.unverified.values() for said in each] == [
         f"{path}: of two versions that contradict each other one stands as it was, and the other was given up (task b)"
         for path in ("logo.bin", "red.txt")
     ]
@@ -181,13 +181,13 @@ async def test_work_on_different_files_is_merged_whoever_was_first(ground: Groun
 
     _, _, again = await engine_and_run(ground, act)
     run = again()
-    before = run.head
+    before = run.branch.head
     parts = {name: run.part(f"task {name}") for name in "abc"}
     task = Task(id="x", title="x")
-    await run.together({name: part.ask("solo", task, Reply) for name, part in parts.items()})
+    await run.parallel.gather({name: part.ask("solo", task, Reply) for name, part in parts.items()})
     for part in parts.values():
-        assert await run.join(part) is None
-    assert set(await run.kit.workspace.changed(before, run.head)) == {"a.txt", "b.txt", "c.txt"}
+        assert await run.parallel.merge(part.branch) is None
+    assert set(await run.context.workspace.changed(before, run.branch.head)) == {"a.txt", "b.txt", "c.txt"}
 
 
 @pytest.mark.spec("TEAM-3")
@@ -198,24 +198,24 @@ async def test_a_persons_edit_is_heard_once_and_never_written_over(ground: Groun
     engine, name, again = await engine_and_run(ground, act)
     path, files = ".trued/team/backlog.md", engine.folder(name) / "files"
     run = again()
-    run.own(".trued/team/")
-    assert await run.edited(path) is None
-    await run.write({path: "one\n"}, "docs: one", editable=(path,))
+    run.branch.own(".trued/team/")
+    assert await run.branch.read_edit(path) is None
+    await run.branch.write({path: "one\n"}, "docs: one", editable=(path,))
     assert (files / "backlog.md").read_text() == "one\n"
-    assert await run.edited(path) is None
+    assert await run.branch.read_edit(path) is None
     (files / "backlog.md").write_text("one, and more\n")
 
     run = again()  # killed, and called again: nobody has heard it yet
-    run.own(".trued/team/")
-    assert await run.edited(path) is None
-    await run.write({path: "one\n"}, "docs: one", editable=(path,))
-    assert await run.edited(path) is None
+    run.branch.own(".trued/team/")
+    assert await run.branch.read_edit(path) is None
+    await run.branch.write({path: "one\n"}, "docs: one", editable=(path,))
+    assert await run.branch.read_edit(path) is None
     assert (files / "backlog.md").read_text() == "one, and more\n"
-    edit = await run.edited(path)
+    edit = await run.branch.read_edit(path)
     assert isinstance(edit, Edit)
     assert (edit.before, edit.after) == ("one\n", "one, and more\n")
-    assert await run.edited(path) is None
-    await run.write({path: "two\n"}, "docs: two", editable=(path,))
+    assert await run.branch.read_edit(path) is None
+    await run.branch.write({path: "two\n"}, "docs: two", editable=(path,))
     assert (files / "backlog.md").read_text() == "two\n"
 
 
@@ -226,17 +226,17 @@ async def test_an_edit_with_half_a_private_key_in_it_is_heard_without_it_and_a_h
 
     engine, name, again = await engine_and_run(ground, act)
     path, run = ".trued/team/backlog.md", again()
-    run.own(".trued/team/")
-    await run.write({path: "one\n"}, "docs: one", editable=(path,))
+    run.branch.own(".trued/team/")
+    await run.branch.write({path: "one\n"}, "docs: one", editable=(path,))
     pasted = "one\n-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n"
     (engine.folder(name) / "files" / "backlog.md").write_text(pasted)
-    edit = await run.edited(path)
+    edit = await run.branch.read_edit(path)
     assert edit
     assert edit.after.startswith("one\n")
     assert "MIIE" not in edit.after
     place = engine.folder(name) / "files" / "backlog.md"
     place.write_text("x" * (EDIT_LIMIT + 1))
-    assert await run.edited(path) is None
+    assert await run.branch.read_edit(path) is None
     assert any(one.kind == "edit not understood" for one in engine.journal.events(name))
-    await run.write({path: "two\n"}, "docs: two", editable=(path,))
+    await run.branch.write({path: "two\n"}, "docs: two", editable=(path,))
     assert place.stat().st_size > EDIT_LIMIT, "a person's words are not written over"

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from trued import Reply
 from trued.agents.roles import load_roles
-from trued.run.run import Planned as Chunks
+from trued.run.run import ProposedPlan as Chunks
 from trued.workflows.handoff import flow as handoff
 from trued.workflows.pipeline import replies as pipeline_replies
 from trued.workflows.purple import flow as purple

@@ -19,8 +19,8 @@ from trued.proof.room.bench import check_hash
 from trued.proof.seal import seal
 from trued.protocols import Tell
 from trued.run import examination as sealing
-from trued.run.context import digest
-from trued.run.steps import LOGGED
+from trued.support.hashing import digest
+from trued.workflows.owned_files import LOGGED
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:

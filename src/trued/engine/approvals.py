@@ -10,9 +10,10 @@ from trued.engine.records import End
 from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
 from trued.run import approvals as people
-from trued.run.approvals import WHOLE, WRITING, Since, asked_of
+from trued.run.approvals import WHOLE, Since, asked_of
 from trued.support.path_sets import without
 from trued.support.redaction import Redactor
+from trued.workflows.owned_files import RECORDS_APPROVALS
 
 if TYPE_CHECKING:
     from trued.engine.engine import Engine
@@ -75,13 +76,13 @@ def heard(engine: "Engine", run_id: str) -> list[Heard]:
 def untaken(engine: "Engine", run_id: str) -> list[Approval]:
     """Words that the run's workflow still has to hear."""
     words = engine.journal.approvals(run_id)
-    every = engine.journal.run(run_id).workflow in WRITING
+    every = engine.journal.run(run_id).workflow in RECORDS_APPROVALS
     return people.untaken(words, heard(engine, run_id), every=every) if words else []
 
 
 def settled(engine: "Engine", record: RunRecord) -> bool:
     """Is nothing left to be done but to write down what people said? Then going on calls no agent."""
-    news = untaken(engine, record.id) if record.state == "waiting" and record.workflow in WRITING else []
+    news = untaken(engine, record.id) if record.state == "waiting" and record.workflow in RECORDS_APPROVALS else []
     over = engine.final(record.id) is not None and not engine.journal.driver(record.id)
     return bool(news) and over and not any(one.rejected for one in news)
 

@@ -37,8 +37,8 @@ async def driven(run: "Run", cancelled: Path, *, alone: bool = True) -> End:
     states = {**STATES, PlanOnly: "planned"}
     try:
         with told_to_stop(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
-            await run.kit.workspace.begin()
-            outcome = await workflow(run.settings.workflow)(run, run.kit.goal)
+            await run.context.workspace.begin()
+            outcome = await workflow(run.settings.workflow)(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
         return End(states[type(end)], end.code, str(end))
     return End(outcome.state, outcome=outcome)

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from trued.engine.landing.land import Landing, Wanted
     from trued.engine.resume_from_branch import Known
     from trued.protocols import Capabilities, Runtime
-    from trued.run.context import Kit, Person
+    from trued.run.context import Person, RunContext
     from trued.workspace.git.workspace import GitWorkspace, Repository
     from trued.workspace.sandbox import LevelState
 
@@ -214,11 +214,11 @@ class Engine:
                 spool.retire_failed()
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
             self.journal.update(record)
-            run = Run(self._kit(record, inputs, spool, workspace))
+            run = Run(self._context(record, inputs, spool, workspace))
             end = await driven(run, self._cancelled(record), alone=self.shared is None)
-            record = record.model_copy(update={"head": run.line.head})
-            if end.outcome and run.line.unpublished:  # proven or not, it has not been handed over
-                return self._ended(record, End("waiting", Waiting.code, run.line.unpublished))
+            record = record.model_copy(update={"head": run.branch.head})
+            if end.outcome and run.steps.state.position.unpublished:  # proven or not, it has not been handed over
+                return self._ended(record, End("waiting", Waiting.code, run.steps.state.position.unpublished))
             if end.outcome or end.state == "cancelled":
                 await workspace.tidy()
             return self._concluded(record, end.outcome) if end.outcome else self._ended(record, end)
@@ -258,18 +258,19 @@ class Engine:
 
     # -- what a run is made of -----------------------------------------------------------------------------------------
 
-    def _kit(self, record: RunRecord, inputs: Inputs, spool: "Spool", workspace: "GitWorkspace") -> "Kit":
+    def _context(self, record: RunRecord, inputs: Inputs, spool: "Spool", workspace: "GitWorkspace") -> "RunContext":
         from trued.engine import limits
         from trued.engine.amendments import amendments
         from trued.engine.pull_request import offered_run
         from trued.run.budget import Budget
-        from trued.run.context import Kit
+        from trued.run.context import RunContext
+        from trued.workflows.owned_files import RECORDS_APPROVALS, REPAIRING_ROLES, REVIEWING_ROLES
 
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal = self._of(record)
         budget = Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings))
         budget.know(limits.windows(self, record.id))
-        return Kit(
+        return RunContext(
             run=record.id,
             folder=self.folder(record.id),
             journal=journal,
@@ -291,8 +292,11 @@ class Engine:
             turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
             branch=record.branch,
-            lifted=lambda verdict: proof.approved(verdict, self.approvals(record.id)),
+            with_approvals=lambda verdict: proof.approved(verdict, self.approvals(record.id)),
             offer=lambda draft: offered_run(self, record, workspace, draft=draft),
+            records_approvals=inputs.settings.workflow in RECORDS_APPROVALS,
+            repairing_roles=REPAIRING_ROLES,
+            reviewing_roles=REVIEWING_ROLES,
         )
 
     async def _heard(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
@@ -395,10 +399,10 @@ class Engine:
 
     def owned(self, run_id: str) -> tuple[str, ...]:
         """Files that are no part of the run's work: as it was last judged, else as its kind has them."""
-        from trued.run.steps import owned_by
+        from trued.workflows.owned_files import owned_files
 
         final, inputs = self.final(run_id), self.inputs(run_id)
-        return (final.owned if final else ()) or owned_by(inputs.settings, inputs.goal.source.file)
+        return (final.owned if final else ()) or owned_files(inputs.settings, inputs.goal.source.file)
 
     def verdicts(self, run_id: str) -> list[Verdict]:
         """On the tasks, oldest first."""

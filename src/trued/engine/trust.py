@@ -11,17 +11,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 from trued.support import atomic_files as durable
 
 FILE = "trust.json"
 TABLE = "pyproject.toml [tool.trued]"  # the one name of `files` that is not a path
 REMEMBERED = 50  # contents of one repository: branches differ, and going back should not ask again
-OTHERS = {  # role files of other tools; one that no run plays needs no trust
-    "claude": ((".claude/agents", "**/*.md"),),
-    "github": ((".github/agents", "**/*.md"), (".github/chatmodes", "*.chatmode.md")),
-    "opencode": ((".opencode/agent", "**/*.md"), (".opencode/agents", "**/*.md")),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +85,7 @@ def _parts(repo: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _others(repo: Path) -> Iterator[Path]:
-    for folder, pattern in (place for places in OTHERS.values() for place in places):
+    for folder, pattern in (place for places in TOOL_FOLDERS.values() for place in places):
         if (repo / folder).is_dir():
             yield from (repo / folder).glob(pattern)
 

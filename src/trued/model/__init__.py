@@ -15,7 +15,7 @@ from trued.model.checks import (
     TestsCheck,
     is_node,
 )
-from trued.model.evidence import Author, Contract, Evidence, Judged, Outcome, Picture, Shot, Tried, Verdict
+from trued.model.evidence import Author, Contract, Evidence, Figures, Judged, Outcome, Picture, Shot, Tried, Verdict
 from trued.model.grades import Answer, Grade, Outcomes, Severity, Status, Value
 from trued.model.replies import Finding, Reply, Spoken
 from trued.model.requests import (
@@ -66,6 +66,7 @@ __all__ = [
     "Event",
     "Evidence",
     "ExamplesCheck",
+    "Figures",
     "Finding",
     "ForgeSettings",
     "Goal",

@@ -192,3 +192,27 @@ class Outcome(Value):
     verdict: Verdict | None = None
     why: tuple[str, ...] = ()
     lacking: tuple[str, ...] = ()  # requirements that only wait for a person
+
+
+class Figures(Value):
+    """What the engine counted when it ran a test command: information for people and agents, never evidence."""
+
+    passing: int = 0
+    total: int = 0
+    coverage: float | None = None  # per cent
+    why: str = ""  # why something could not be counted or measured
+    said: str = ""  # what the command printed, where it failed
+    skipped: tuple[str, ...] = ()  # tests that were there and not run
+
+    @property
+    def good(self) -> bool:
+        return self.total > 0 and self.passing == self.total
+
+    def good_beside(self, base: "Figures") -> bool:
+        """All pass but those that are skipped on the base, too."""
+        own = {*self.skipped} & {*base.skipped}
+        return self.passing > 0 and self.passing + len(own) == self.total
+
+    def __str__(self) -> str:
+        share = f", {self.coverage:.0f} % of lines" if self.coverage is not None else ""
+        return f"{self.passing}/{self.total} tests{share}"

@@ -14,13 +14,11 @@ if TYPE_CHECKING:
     from trued.proof.judge import Facts, Objected
     from trued.proof.objections import Ration
     from trued.proof.seal import Sealing
-    from trued.proof.statistics import Figures
 
 _HOMES = {
     "build": ("Building", "built"),
     "checks.examples": ("said",),
     "contract": ("approved", "canonical", "concluded", "contract_hash", "exit_code", "success"),
-    "statistics": ("Figures",),
     "judge": ("Facts", "Objected"),
     "objections": ("Ration",),
     "seal": ("Sealing",),
@@ -30,7 +28,6 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 __all__ = [
     "Building",
     "Facts",
-    "Figures",
     "Objected",
     "Ration",
     "Sealing",

@@ -6,11 +6,11 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from trued.errors import CannotJudge
-from trued.model import Check, Contract, Evidence, Outcomes, TestsCheck, Tried
+from trued.model import Check, Contract, Evidence, Figures, Outcomes, TestsCheck, Tried
 from trued.proof.checks.tests import scripts_of
 from trued.proof.disclosure import Scanner, nobody
 from trued.proof.prove import same_interpreter
@@ -32,22 +32,6 @@ OLDEST = (3, 10)  # that the engine's own coverage.py runs on
 ASIDE = ("setup.py", "noxfile.py", "tasks.py")  # Python that is no part of the product
 NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
 _LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """Tests that pass, of how many; the share of lines that they reach, in per cent; and why it is not known."""
-
-    passing: int = 0
-    total: int = 0
-    coverage: float | None = None
-    why: str = ""
-    said: str = ""  # what those that do not pass say
-    skipped: tuple[str, ...] = ()  # their ids
-
-    def __str__(self) -> str:
-        share = f", {self.coverage:.0f} % of lines" if self.coverage is not None else ""
-        return f"{self.passing}/{self.total} tests{share}"
 
 
 async def figures(
@@ -77,18 +61,21 @@ async def figures(
     passing = sum(one.outcome is Outcomes.PASSED for one in tried.values())
     said = _failing(tried.values()) or (fact.void if fact and not tried else "")
     skipped = tuple(one.id for one in tried.values() if one.outcome is Outcomes.SKIPPED)[:MOST_FILES]
-    found = Figures(passing, len(tried), share, why if share is None else "", said, skipped)
+    found = Figures(
+        passing=passing, total=len(tried), coverage=share, why=why if share is None else "", said=said, skipped=skipped
+    )
     return await _unquoted(found, Scanner(workspace, contract, commit, tell), asked.command)
 
 
 async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
     """The words in it are the head's, and agents read them."""
     names = "\n".join(found.skipped)
-    return replace(
-        found,
-        why=await scan(found.why, f"why nothing was measured by {command}"),
-        said=await scan(found.said, f"what tests of {command} said"),
-        skipped=found.skipped if await scan(names, f"what {command} skipped") == names else (),
+    return found.model_copy(
+        update={
+            "why": await scan(found.why, f"why nothing was measured by {command}"),
+            "said": await scan(found.said, f"what tests of {command} said"),
+            "skipped": found.skipped if await scan(names, f"what {command} skipped") == names else (),
+        }
     )
 
 

@@ -10,10 +10,12 @@ from trued.agents.roles import size_of
 from trued.errors import AgentFailed, LimitReached
 from trued.model import Role, Value
 from trued.protocols import Taken
-from trued.run.approvals import told
+from trued.run.approvals import answer_for_agent
 from trued.run.backoff import GiveUp, Waited, got_further, patience
 from trued.run.budget import Reserved, Wanted
-from trued.run.context import Kit, Line, folder_name
+from trued.run.context import RunContext
+from trued.run.state import Position
+from trued.support.hashing import folder_name
 from trued.support.redaction import inert
 from trued.wire import Limits, Order, Report, Usage, total
 
@@ -105,24 +107,24 @@ class Exchange:
         self.name, self.brief, self.interrupted = name, brief, interrupted and self.resume
 
 
-async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
+async def answered(context: RunContext, here: Position, ask: Ask) -> Answered:
     """Let the agent work, however often its process dies or its provider says no, and take what it left."""
-    brief, who = kit.redact(ask.brief), {"role": ask.role.name, "agent": ask.agent}
-    kit.journal.tell("asked", ask.key, **who, brief=brief, chars=len(brief), resume=ask.resume)
-    report, clone, exchange = await _exchanged(kit, line, ask)
-    report = replace(report, reply=kit.redact(report.reply), why=kit.redact(report.why), usage=exchange.spent)
+    brief, who = context.redact(ask.brief), {"role": ask.role.name, "agent": ask.agent}
+    context.journal.tell("asked", ask.key, **who, brief=brief, chars=len(brief), resume=ask.resume)
+    report, clone, exchange = await _exchanged(context, here, ask)
+    report = replace(report, reply=context.redact(report.reply), why=context.redact(report.why), usage=exchange.spent)
     report = replace(report, attempt=exchange.died + 1)
-    taken = await _taken(kit, line, ask, report, clone)
-    _tell_answer(kit, ask, report, taken)
+    taken = await _taken(context, here, ask, report, clone)
+    _tell_answer(context, ask, report, taken)
     failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"
     return Answered(
         reply=report.reply if report.state == "done" else None,
         failure=failure,
         kind=report.kind,
         head=taken.commit,
-        when=max(line.when, report.ended),
+        when=max(here.when, report.ended),
         changed=taken.changed,
-        undone=kit.redact({path: _readable(content) for path, content in taken.undone.items()}),
+        undone=context.redact({path: _readable(content) for path, content in taken.undone.items()}),
         commands=report.commands,
         resumed=report.resumed,
         clone=clone,
@@ -132,52 +134,54 @@ async def answered(kit: Kit, line: Line, ask: Ask) -> Answered:
     )
 
 
-async def _exchanged(kit: Kit, line: Line, ask: Ask) -> tuple[Report, str, Exchange]:
+async def _exchanged(context: RunContext, here: Position, ask: Ask) -> tuple[Report, str, Exchange]:
     call = folder_name(ask.key)
     exchange = Exchange(call, ask.brief, ask.resume, ask.native, thread=ask.before)
     while True:
-        report, clone = await _reported(kit, line, ask, exchange)
+        report, clone = await _reported(context, here, ask, exchange)
         exchange.count(report)
         if question := report.question or str((report.reply or {}).get("question") or ""):
             exchange.questions += 1
             if exchange.questions > QUESTIONS and not exchange.found:  # who resumes wants to answer
                 return replace(report, state="failed", why=f"it asked more than {QUESTIONS} questions"), clone, exchange
-            answer = await told(kit, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {kit.redact(question)}")
+            answer = await answer_for_agent(
+                context, f"{ask.key}?{exchange.questions}", f"{ask.role.name} asks: {context.redact(question)}"
+            )
             exchange.answers.append(answer)
             exchange.goes_on(report, f"{call}.q{exchange.questions}", answer, interrupted=False)
         elif report.state == "failed" and report.kind in LATER:
-            await _later(kit, ask, report, exchange)
+            await _later(context, ask, report, exchange)
             exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         elif report.state == "failed" and report.kind == "budget":
             exchange.refusals += 1
             # An agent's own budget is nothing that we can raise; but who resumes has done something about it.
-            if not kit.budget.raised(exchange.name) and not exchange.found:
-                raise LimitReached(f"{ask.key}: {report.why}; `trued resume {kit.run} --limit …` goes on with more")
+            if not context.budget.raised(exchange.name) and not exchange.found:
+                raise LimitReached(f"{ask.key}: {report.why}; `trued resume {context.run} --limit …` goes on with more")
             exchange.goes_on(report, f"{call}.w{exchange.refusals}", exchange.brief, interrupted=True)
         else:
             return report, clone, exchange
 
 
-async def _later(kit: Kit, ask: Ask, report: Report, exchange: Exchange) -> None:
+async def _later(context: RunContext, ask: Ask, report: Report, exchange: Exchange) -> None:
     """Wait as long as the provider says, or as is sensible where it does not; nobody is charged for it."""
     exchange.refusals += 1
     if got_further(report):
         exchange.row, exchange.waits = 0, []
     exchange.row += 1
-    decided = patience(report, exchange.row, exchange.waits, wait=kit.settings.wait, now=time.time())
+    decided = patience(report, exchange.row, exchange.waits, wait=context.settings.wait, now=time.time())
     if isinstance(decided, GiveUp):
-        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {kit.run}` goes on")
+        raise LimitReached(f"{ask.key}: {decided.why}; `trued resume {context.run}` goes on")
     left = decided.until - time.time()
     if left <= 0:  # it was waited for before we came back
         return
-    kit.journal.tell("waits", ask.key, until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
+    context.journal.tell("waits", ask.key, until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
     while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited, too)
         await asyncio.sleep(min(still, PIECE_S))
     exchange.waits.append(Waited(left, told=bool(report.until)))
-    kit.journal.tell("waited", ask.key, seconds=round(left, 1))
+    context.journal.tell("waited", ask.key, seconds=round(left, 1))
 
 
-async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
+async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
     deaths = unread = 0
 
     def tell(kind: str, /, **data: object) -> None:
@@ -185,19 +189,19 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
         exchange.found = kind == "report found"
         deaths += kind == "died"  # attempts of earlier resumes that ended badly do not count again
         unread += kind == "corrupted"
-        kit.journal.tell(kind, ask.key, **data)
+        context.journal.tell(kind, ask.key, **data)
 
     for attempt in count(1):
         clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
         wanted = Wanted(exchange.name, attempt, ask.key, ask.role.name, ask.agent, ask.model)
-        async with kit.budget.reserved(wanted) as reserved:
+        async with context.budget.reserved(wanted) as reserved:
             # One token for all orders of the call: what the agent left when it was refused is what it goes on with.
-            work, home = await kit.workspace.clone(
-                clone, line.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
+            work, home = await context.workspace.clone(
+                clone, here.head, token=f"{folder_name(ask.key)}.{exchange.died + 1}"
             )
-            order = _order(kit, ask, exchange, reserved)
+            order = _order(context, ask, exchange, reserved)
             order = replace(order, folder=str(work), home=str(home))
-            report = reserved.settled(await kit.runtime.work(order, tell))
+            report = reserved.settled(await context.runtime.work(order, tell))
             if report.quota:
                 tell("quota", agent=ask.agent, **report.quota)
         if report.state != "died":
@@ -209,15 +213,15 @@ async def _reported(kit: Kit, line: Line, ask: Ask, exchange: Exchange) -> tuple
         if unread >= UNREAD:
             why = "the disk, or a supervisor of another version, writes what cannot be read"
             raise AgentFailed(f"{ask.key}: {unread} reports could not be read: {why}")
-        await kit.workspace.drop(clone, f"attempt {attempt} died")
+        await context.workspace.drop(clone, f"attempt {attempt} died")
         tell("run again", attempt=attempt + 1, why=report.why)
     raise AssertionError("there is always a next attempt")
 
 
-def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
-    settings = kit.settings
+def _order(context: RunContext, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
+    settings = context.settings
     return Order(
-        run=kit.run,
+        run=context.run,
         key=ask.key,
         call=exchange.name,
         attempt=reserved.wanted.attempt,
@@ -241,30 +245,30 @@ def _order(kit: Kit, ask: Ask, exchange: Exchange, reserved: Reserved) -> Order:
         allowance=reserved.allowance,
         price=reserved.price,
         limits=Limits(idle_s=settings.idle_s, wall_s=reserved.wall_s(settings.wall_s)),
-        confinement=kit.workspace.confinement(),
+        confinement=context.workspace.confinement(),
     )
 
 
-async def _taken(kit: Kit, line: Line, ask: Ask, report: Report, clone: str) -> Taken:
+async def _taken(context: RunContext, here: Position, ask: Ask, report: Report, clone: str) -> Taken:
     """A role that may not write, and a call that failed, leave nothing on the line: a rescue ref keeps it. An agent's
     own documents are taken whatever it said in the end: they are for reading, and decide nothing."""
     if not ask.role.writes or (report.state != "done" and not ask.only):
-        return Taken(line.head, ())
-    return await kit.workspace.take(
+        return Taken(here.head, ())
+    return await context.workspace.take(
         clone,
-        line.head,
+        here.head,
         author=ask.role.name,
-        message=_message(kit, ask),
+        message=_message(context, ask),
         when=report.ended,
         fixed=ask.fixed,
         only=ask.only,
     )
 
 
-def _message(kit: Kit, ask: Ask) -> str:
+def _message(context: RunContext, ask: Ask) -> str:
     """What it is about, to those who read the history later; then who it was."""
-    who, ticket = f"{ask.role.name}: {ask.key}", kit.ticket
-    first = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})" if ticket else kit.redact(ask.about)
+    who, ticket = f"{ask.role.name}: {ask.key}", context.ticket
+    first = f"{ticket.kind}: {inert(ticket.summary[:SUBJECT])} ({ticket.key})" if ticket else context.redact(ask.about)
     return f"{first}\n\n{who}" if first else who
 
 
@@ -272,9 +276,9 @@ def _readable(content: bytes | None) -> str | None:
     return None if content is None else content[:UNDONE_BYTES].decode(errors="replace")
 
 
-def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:
+def _tell_answer(context: RunContext, ask: Ask, report: Report, taken: Taken) -> None:
     usage = report.usage
-    kit.journal.tell(
+    context.journal.tell(
         "answered",
         ask.key,
         role=ask.role.name,
@@ -288,7 +292,7 @@ def _tell_answer(kit: Kit, ask: Ask, report: Report, taken: Taken) -> None:
         resumed=report.resumed,
         reaped=report.reaped,
         commit=taken.commit,
-        changed=kit.redact(list(taken.changed)),
+        changed=context.redact(list(taken.changed)),
         tokens={
             "in": usage.tokens_in,
             "out": usage.tokens_out,

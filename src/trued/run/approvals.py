@@ -1,49 +1,50 @@
-"""What only a person can say: asked in the journal, so that the wait survives a restart, and how long it stands."""
+"""Questions to people, and which of their approvals still apply to the work as it is now."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from trued.errors import Waiting
 from trued.model import Approval, Heard, ManualCheck, Question, Requirement
-
-if TYPE_CHECKING:
-    from trued.run.context import Kit
+from trued.run.context import RunContext
+from trued.support.hashing import digest
 
 FILES = 5  # that are named; the others are counted
 WHOLE = "*"  # instead of a requirement: the contract
-WRITING = ("handoff",)  # workflows whose files on the branch say what people said
 
 
-async def said(kit: "Kit", key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
-    """Answer, comment and name. Nobody there: the question stays, and the run waits for whoever answers it."""
-    journal = kit.journal
+async def ask_person(context: RunContext, key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
+    """A person's answer, comment and name. The question is in the journal, so it survives a restart.
+
+    Raises `Waiting` if nobody is there: the question stays open until somebody answers it.
+    """
+    journal = context.journal
     answer = journal.question(key, text, options)
     if answer is None:
         journal.tell("question", key, text=text, options=list(options))
-        answer = await kit.person(Question(key=key, text=text, options=tuple(options)))
+        answer = await context.person(Question(key=key, text=text, options=tuple(options)))
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
-        answer = (str(kit.redact(answer[0])), str(kit.redact(answer[1])), answer[2])
-        if not journal.answer(key, *answer):  # somebody answered from elsewhere meanwhile
+        answer = (str(context.redact(answer[0])), str(context.redact(answer[1])), answer[2])
+        if not journal.answer(key, *answer):  # somebody else answered meanwhile
             answer = journal.question(key, text, options) or answer
         journal.tell("said", key, answer=answer[0], comment=answer[1], who=answer[2])
     return answer
 
 
-async def told(kit: "Kit", key: str, text: str) -> str:
-    """An agent's question, answered in a person's own words, as the agent's next turn."""
-    answer, comment, who = await said(kit, key, text)
+async def answer_for_agent(context: RunContext, key: str, text: str) -> str:
+    """A person's answer to an agent's question, as the agent's next brief."""
+    answer, comment, who = await ask_person(context, key, text)
     words = f"{answer}: {comment}" if comment else answer
     said_by = who or "The person in charge"
     return f"You asked: {text}\n\n{said_by} answers: {words}\n\nGo on, and answer as you were asked at first."
 
 
-# -- a person's word belongs to the work that they saw -----------------------------------------------------------------
+# -- an approval applies to the work that its author saw ---------------------------------------------------------------
 
 
 def steps_of(requirement: Requirement) -> tuple[str, ...]:
-    """What a person is to do before they decide; the requirement's own words where nobody wrote steps."""
+    """What a person has to do before they decide; the requirement's own text if it names no steps."""
     steps = tuple(step for check in requirement.checks if isinstance(check, ManualCheck) for step in check.steps)
     return steps or (requirement.text,)
 
@@ -53,19 +54,17 @@ def is_manual(requirement: Requirement) -> bool:
 
 
 def asked_of(requirement: Requirement) -> str:
-    """What a word is given on: amended, it is another requirement, and nothing was said of it."""
-    from trued.run.context import digest
-
+    """A hash of what was approved: an amended requirement is another one, which nobody has approved yet."""
     return digest(requirement.text, list(steps_of(requirement)))
 
 
 @dataclass(frozen=True, slots=True)
 class Since:
-    """What became of the work between two commits, without the engine's own files."""
+    """What changed between two commits, without the engine's own files."""
 
     files: tuple[str, ...] = ()
     commits: int = 0
-    known: bool = True  # else a commit is not there any more
+    known: bool = True  # False: one of the commits is gone
 
     @property
     def same(self) -> bool:
@@ -80,7 +79,7 @@ class Since:
 
 
 Compare: TypeAlias = Callable[[str, str], Since]
-Taken: TypeAlias = Mapping[tuple[str, float], str]  # a word, by requirement and time → where a workflow took it up
+Taken: TypeAlias = Mapping[tuple[str, float], str]  # an approval, by requirement and time → the head that took it up
 
 
 def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
@@ -88,16 +87,16 @@ def taken(heard: Iterable[Heard]) -> dict[tuple[str, float], str]:
 
 
 def untaken(words: Iterable[Approval], heard: Sequence[Heard], *, every: bool = False) -> list[Approval]:
-    """Words that a workflow still has to hear: what was rejected, and what it went on without; `every` word where it
-    writes down what people say."""
+    """Approvals that the workflow has not taken up yet: rejections, and those of parked requirements. `every`: all of
+    them, for a workflow that records approvals in its files."""
     known, parked = taken(heard), {name for one in heard for name in one.parked}
     news = [one for one in words if (every or one.requirement != WHOLE) and (one.requirement, one.at) not in known]
-    newest = {one.requirement: one for one in news}  # said twice, the later one stands instead
+    newest = {one.requirement: one for one in news}  # the later one replaces the earlier one
     return [one for one in newest.values() if every or one.rejected or one.requirement in parked]
 
 
 def compared(words: Iterable[Approval], at: Mapping[str, str], heard: Taken) -> Iterator[tuple[str, str]]:
-    """The pairs of commits that have to be compared to know which words stand."""
+    """The pairs of commits to compare in order to know which approvals still apply."""
     for one in words:
         now = at.get(one.requirement, "")
         for before in (one.commit, heard.get((one.requirement, one.at), "")):
@@ -108,8 +107,8 @@ def compared(words: Iterable[Approval], at: Mapping[str, str], heard: Taken) -> 
 def standing(
     words: Sequence[Approval], at: Mapping[str, str], heard: Taken, compare: Compare, asked: Mapping[str, str]
 ) -> list[Approval]:
-    """The word that stands on each requirement, by the commit at which it was judged; where none does, the last one,
-    and why it does not. `asked` is what each requirement asks for now."""
+    """The approval that applies to each requirement at the commit in `at`; if none does, the last one, with the reason
+    why it is stale. `asked`: the hash of what each requirement asks for now."""
     found: dict[str, Approval] = {}
     for one in words:
         now, said_of = at.get(one.requirement, ""), asked.get(one.requirement, "")
@@ -131,7 +130,7 @@ def _stale(word: Approval, now: str, heard: Taken, compare: Compare) -> str:
         return str(since)
     there = heard.get((word.requirement, word.at), "")
     if not there or there == now or compare(there, now).same:
-        return ""  # nobody has been told of it yet, or nobody has done anything about it
+        return ""  # no agent has been told of the rejection yet, or none has changed anything since
     return "and it has been worked on since"
 
 

@@ -1,8 +1,8 @@
-"""Patterns: how several agents work on one step, and what becomes of those who fail.
+"""Clusters: how several agents take one step, and what happens when one of them fails.
 
-A  `cluster`: all at once. Who fails, or says ERROR, gets one retry by a fresh session; who fails again is missing.
-B  `gated`: one goes first; only where it opens the gate, the others go as in A.
-C  `rounds`: check, mend, check again, three times at most; what is left then is for the caller to put on record.
+A  `send_all`: all at once. An agent that fails, or says ERROR, is followed by a fresh one, once; then it is missing.
+B  `send_behind_gate`: one goes first; the others follow, as in A, only if it opens the gate.
+C  `repeat`: check, repair, check again, three times at most; the caller records what is left then.
 """
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
@@ -13,15 +13,16 @@ from trued.model import Status, Value
 from trued.run.agent_call import Answered
 from trued.run.parallel import Parallel
 from trued.run.session import Context, R, Session, Subject
+from trued.run.steps import Steps
 
 TRIES = 2  # of one errand: the second goes to a fresh session
-ROUNDS = 3  # of checking: what two rounds of mending leave is for people to see
-NAMED = 20  # files that whoever tries again is told of
+ROUNDS = 3  # of checking: what two repairs leave open is for people to see
+NAMED = 20  # files that a second agent is told of
 
 
 @dataclass(frozen=True)
 class Errand(Generic[R]):
-    """What one agent is sent for: who goes, with which words, and which files it may leave."""
+    """What one agent is sent to do: who goes, with which brief, and which files it may write."""
 
     name: str  # of the instance: researcher-impact
     role: str
@@ -33,18 +34,18 @@ class Errand(Generic[R]):
 
 @dataclass(frozen=True)
 class Returned(Generic[R]):
-    """What came of an errand. `reply` is None where nobody gave one: missing, whatever was left."""
+    """The result of an errand. `reply` is None if no agent gave one, whatever files it left."""
 
     name: str
     role: str
     reply: R | None
     lefts: tuple[Answered, ...] = ()  # try by try
     tries: int = 1
-    before: tuple[R, ...] = ()  # what was said in tries that failed, where the last one gave a reply, too
+    before: tuple[R, ...] = ()  # replies of tries that failed, if the last try gave a reply, too
 
     @property
     def replies(self) -> tuple[R, ...]:
-        """All that was said, the last word last: asking again takes nothing back."""
+        """All replies, the last one last: asking again takes nothing back."""
         return (*self.before, self.reply) if self.reply is not None else ()
 
     @property
@@ -53,7 +54,7 @@ class Returned(Generic[R]):
 
     @property
     def undone(self) -> dict[str, str | None]:
-        """What it wrote and was not its to write, in any try."""
+        """Files that it was not allowed to write, with what it wrote, in any try."""
         return {path: text for left in self.lefts for path, text in left.undone.items()}
 
     @property
@@ -61,12 +62,12 @@ class Returned(Generic[R]):
         return tuple(dict.fromkeys(path for left in self.lefts for path in left.changed))
 
     def written_at(self, path: str) -> str:
-        """The commit that holds what it last wrote there; "" where it wrote nothing."""
+        """The commit with its last version of a file; "" if it wrote none."""
         return next((left.head for left in reversed(self.lefts) if path in left.changed), "")
 
 
 class Undone(Value):
-    """For whoever tries again."""
+    """Tells a second agent which of the first one's files were undone."""
 
     files: tuple[str, ...]
     why: str = "not yours to write: it was undone"
@@ -75,60 +76,61 @@ class Undone(Value):
 class Settled(Protocol):
     @property
     def settled(self) -> bool:
-        """Is there nothing left to mend?"""
+        """Whether nothing is left to repair."""
 
 
 S = TypeVar("S", bound=Settled)
 
 
-class Patterns(Parallel):
-    """The three ways of a step with several agents. All of them are asked apart: nobody moves another's head."""
+class Clusters:
+    """The three ways in which several agents take one step. Each works from a position of its own."""
 
-    async def errand(self, errand: Errand[R]) -> Returned[R]:
-        """One agent; where it fails or says ERROR, once more by a fresh one, which is told of what was undone."""
+    def __init__(self, steps: Steps, parallel: Parallel) -> None:
+        self._steps, self._parallel = steps, parallel
+
+    async def send(self, errand: Errand[R]) -> Returned[R]:
+        """One agent. If it fails or says ERROR, a fresh one tries once more, and is told what was undone."""
         returned = Returned[R](errand.name, errand.role, None, tries=0)
         while not returned.good and returned.tries < TRIES:
             session = Session(
-                self.steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
+                self._steps.apart(), errand.role, errand.reply, publishes=False, only=errand.only, name=errand.name
             )
-            told = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
-            reply = await session.tolerant(errand.subject, **{**errand.context, **told})
+            undone = {"undone": Undone(files=tuple(returned.undone)[:NAMED])} if returned.undone else {}
+            reply = await session.tolerant(errand.subject, **{**errand.context, **undone})
             lefts, before = (*returned.lefts, session.left), returned.replies if reply else returned.before
             returned = Returned(errand.name, errand.role, reply or returned.reply, lefts, returned.tries + 1, before)
         return returned
 
-    async def cluster(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
-        """Pattern A: all at once, under the run's one cap; in the order of the errands, whoever was first."""
-        found = await self.together({one.name: self.errand(one) for one in errands})
-        self._later(found)
+    async def send_all(self, errands: Iterable[Errand[R]]) -> dict[str, Returned[R]]:
+        """Pattern A: all at once. The result is in the order of the errands, whoever came back first."""
+        found = await self._parallel.gather({one.name: self.send(one) for one in errands})
+        # The engine's next commit must not be older than the work that it records.
+        here = self._steps.state.position
+        here.when = max([here.when, *(left.when for one in found.values() for left in one.lefts)])
         return found
 
-    async def gated(
+    async def send_behind_gate(
         self,
         gate: Errand[Any],
         errands: Iterable[Errand[Any]],
         *,
         opens: Callable[[Returned[Any]], bool],
     ) -> dict[str, Returned[Any]]:
-        """Pattern B: nobody else is asked where the gate stays closed."""
-        first = await self.cluster((gate,))
-        return {**first, **(await self.cluster(errands) if opens(first[gate.name]) else {})}
+        """Pattern B: the gate first; the others only if `opens` says so."""
+        first = await self.send_all((gate,))
+        return {**first, **(await self.send_all(errands) if opens(first[gate.name]) else {})}
 
-    async def rounds(
-        self,
+    @staticmethod
+    async def repeat(
         check: Callable[[int], Awaitable[S]],
-        mend: Callable[[S], Awaitable[bool]],
+        repair: Callable[[S], Awaitable[bool]],
         *,
         most: int = ROUNDS,
     ) -> S:
-        """Pattern C: the last round is a check; `mend` says whether anything was done that is worth another."""
+        """Pattern C: check, repair, check again; the last round is a check. `repair` says whether it did anything."""
         number = 1
         found = await check(number)
-        while not found.settled and number < most and await mend(found):
+        while not found.settled and number < most and await repair(found):
             number += 1
             found = await check(number)
         return found
-
-    def _later(self, found: Mapping[str, Returned[Any]]) -> None:
-        """The engine's next commit is not older than what it tells of."""
-        self.line.when = max([self.line.when, *(left.when for one in found.values() for left in one.lefts)])

@@ -1,38 +1,29 @@
-"""Run: what a workflow holds in its hand. Every awaited method is one durable step with a name."""
+"""Run: what a workflow holds in its hand. Every awaited method is a durable step with a name."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from pydantic import Field
 
-from trued import proof
 from trued.errors import Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
-from trued.inputs.requirements.coverage import account, commanded, with_visible
-from trued.inputs.tickets.plan import plan_of, servable
-from trued.model import (
-    Answer,
-    Approval,
-    Contract,
-    Finding,
-    Goal,
-    Outcome,
-    Plan,
-    Reply,
-    Requirements,
-    Settings,
-    Task,
-    Verdict,
-)
-from trued.proof.seal import seal
-from trued.run import approvals as people
-from trued.run import examination as sealing
-from trued.run import manual_review as byhand
-from trued.run.context import digest
-from trued.run.judgement import Judging
+from trued.inputs.tickets.plan import plan_of
+from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Value, Verdict
+from trued.proof.contract import approved, concluded
+from trued.run.branch import Branch
+from trued.run.clusters import Clusters
+from trued.run.context import RunContext
+from trued.run.judgement import Judgement
+from trued.run.parallel import Parallel
+from trued.run.people import People, confirmation
+from trued.run.sealing import seal_plan
 from trued.run.session import Before, Context, R, Session, Subject
+from trued.run.state import Position, RunState
+from trued.run.steps import Steps
+from trued.support.hashing import digest
 
 
-class Planned(Reply):
+class ProposedPlan(Reply):
     """The tasks that a planner proposes for a goal, in the order of work."""
 
     tasks: tuple[Task, ...] = Field(min_length=1)
@@ -44,12 +35,65 @@ class PlanOnly(Ended):
     code = 0
 
 
-class Run(Judging):
-    """The run as a workflow sees it. `scope` names a part of it; everything else is a step."""
+class Run:
+    """The run as a workflow sees it, and the parts that it holds:
+
+    - `branch`: files and commits of the run
+    - `judgement`: checks, builds and test counts on the newest commit
+    - `people`: questions to people, and their decisions
+    - `parallel`: work side by side, and merging it
+    - `clusters`: several agents on one step
+
+    `scope` names a part of the run; its steps carry that name.
+    """
+
+    def __init__(self, context: RunContext, steps: Steps | None = None) -> None:
+        start = Position(head=context.workspace.start, when=context.began)
+        self.context = context
+        self.steps = steps or Steps(context, RunState(start))
+        self.branch = Branch(self.steps)
+        self.judgement = Judgement(self.steps)
+        self.people = People(self.steps, self.judgement)
+        self.parallel = Parallel(self.branch)
+        self.clusters = Clusters(self.steps, self.parallel)
+
+    @property
+    def id(self) -> str:
+        return self.context.run
 
     @property
     def settings(self) -> Settings:
-        return self.kit.settings
+        return self.context.settings
+
+    @property
+    def ticket(self) -> Ticket | None:
+        """The ticket that the run was started with, if it was."""
+        return self.context.ticket
+
+    @property
+    def is_live(self) -> bool:
+        """Whether a step has really run in this process; before that, everything came from the journal."""
+        return self.steps.state.position.live
+
+    def scope(self, name: str) -> "Run":
+        """A named part of the run: its steps carry the name, and are counted per name."""
+        return Run(self.context, self.steps.below(name))
+
+    def part(self, name: str) -> "Run":
+        """A scope with a position of its own: its work moves nobody else's head until it is merged. It proves
+        nothing."""
+        return Run(self.context, self.steps.below(name).apart())
+
+    async def record(self, kind: str, data: Value | Mapping[str, object], *, step: str = "") -> None:
+        """Emit an event for people, once, however often the workflow is replayed. `step` names the step if another
+        step has the name of the event."""
+        plain = data.model_dump(mode="json") if isinstance(data, Value) else dict(data)
+
+        async def emit() -> str:
+            self.steps.tell(kind)(kind, **self.context.redact(plain))
+            return ""
+
+        await self.steps.once(self.steps.key(step or kind), digest(plain), emit)
 
     # -- agents --------------------------------------------------------------------------------------------------------
 
@@ -65,14 +109,13 @@ class Run(Judging):
     ) -> Session[R]:
         """An agent that remembers: every ask continues the same conversation, in the same clone.
 
-        What it leaves is published at once, or only when the workflow has accepted it. `before` is awaited whenever
-        it is about to work. `only`: it writes these paths, and whatever else it does is undone. `name`: its own, where
-        several play the role.
+        `publishes`: the run's branch follows its work at once. `before` is awaited whenever it is about to work.
+        `only`: the paths that it may write; its other changes are undone. `name`: its own, if several play the role.
         """
         return Session(self.steps, role, reply, publishes=publishes, before=before, only=only, name=name)
 
     async def ask(self, role: str, subject: Subject, reply: type[R], **context: Context) -> R:
-        """A fresh agent: it knows its role, the subject and this context, nothing else."""
+        """Ask a fresh agent, which knows its role, the subject and this context, nothing else."""
         session = Session(self.steps, role, reply)
         try:
             return await session.ask(subject, **context)
@@ -82,21 +125,21 @@ class Run(Judging):
     # -- plan and contract ---------------------------------------------------------------------------------------------
 
     async def plan(self, goal: Goal, *, planner: str = "planner") -> Plan:
-        """The user's plan as it is written; for plain text one that a planner proposes and a person confirms, or, with
-        no planner, the text as its one task."""
-        if self.kit.ticket:
-            return plan_of(self.kit.ticket)
+        """The user's plan or ticket as a plan. For plain text: what a planner proposes and a person confirms, or,
+        without a planner, the text as its one task."""
+        if self.ticket:
+            return plan_of(self.ticket)
         if goal.source.file:
             return parse_plan(goal.text, goal.source.file)
         title = goal.text.strip().splitlines()[0][:80]
         if not planner:
             return Plan(title=title, tasks=(Task(id="goal", title=title, brief=goal.text),), text=goal.text)
-        session, verdict = self.session(planner, Planned), Verdict.open("plan")
+        session, verdict = self.session(planner, ProposedPlan), Verdict.open("plan")
         while True:
-            planned = await session.ask(goal, gaps=verdict.gaps)
-            plan = Plan(title=title, tasks=planned.tasks, context=goal.text, text=goal.text)
+            proposed = await session.ask(goal, gaps=verdict.gaps)
+            plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
             listed = "\n".join(f"  {task.id}: {task.title}" for task in plan.tasks)
-            answer = await self._answer("confirm plan", f"Go on with this plan?\n{listed}")
+            answer = await self.people.answer("confirm plan", f"Go on with this plan?\n{listed}")
             if answer is Answer.GO_ON:
                 return plan
             if answer is Answer.STOP:
@@ -104,105 +147,48 @@ class Run(Judging):
             verdict = self.open(plan)
 
     async def seal(self, plan: Plan) -> Plan:
-        """Fix requirements and checks, take red on base, and hide what must stay hidden. Only a person amends it."""
-        kit, tell = self.kit, self.steps.tell("seal")
-        known = plan if plan.source.file or plan.requirements else None
-        requirements = account(known, kit.goal, kit.requirements)
-        given = kit.requirements or Requirements(requirements=())
-        environment = given.environment.over(self.settings.environment)
-        served = {"environment": environment, "serve": given.serve or self.settings.serve}
-        asked = given.model_copy(update={"requirements": requirements, **served})
-        examination = await sealing.examined(self.steps.below("seal"), asked)
-        brought, unserved = servable(plan.requirements, examination.asked.serve)
-        own = {one.id for one in given.requirements}
-        named = commanded(one for one in requirements if one.id not in own) if not plan.author else ()
-        asked = with_visible(examination.asked, (*named, *brought))
-        authors = {**examination.authors, **sealing.written(plan.requirements, plan.author)}
-        inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
+        """Fix requirements and checks before any work: run them on the base, and hide what must stay hidden.
 
-        async def step() -> str:
-            made, guards = await sealing.guarded(kit.workspace, asked)
-            hidden, why = await sealing.held_out(kit, examination.hides, examined=bool(examination.authors))
-            terms = proof.Sealing(
-                hidden,
-                why,
-                authors=authors,
-                guards=guards,
-                caps=examination.caps,
-                undecided=(*examination.undecided, *unserved, *plan.undecided),
-            )
-            async with kit.turn():
-                contract = await seal(kit.workspace, made, terms, tell=tell)
-            number, name = len(contract.requirements), proof.contract_hash(contract)
-            tell("contract sealed", contract=name, requirements=number, held_out=hidden, why=why)
-            return contract.model_dump_json()
-
-        contract = Contract.model_validate_json(await self.steps.once(self.steps.key("seal"), inputs, step))
-        await examination.close()
-        self._in_force(contract)
+        Only a person can amend the contract afterwards. Raises `PlanOnly` if the user asked for the plan only.
+        """
+        self.judgement.enforce(await seal_plan(self.steps, plan))
         if self.settings.plan_only:
             raise PlanOnly("the contract is sealed")
-        return plan.model_copy(update={"contract": self.line.contract_hash})
+        return plan.model_copy(update={"contract": self.steps.state.proof.contract_hash})
 
-    # -- the end -------------------------------------------------------------------------------------------------------
+    # -- verdicts ------------------------------------------------------------------------------------------------------
+
+    def open(self, subject: Task | Plan) -> Verdict:
+        """The verdict to start from: nothing is known yet but what a person said about a redo or a rejection."""
+        return self.judgement.open(subject)
+
+    async def prove(
+        self,
+        subject: Task | Plan,
+        objections: Sequence[Finding] = (),
+        *,
+        by: Session[Any] | None = None,
+        disputes: Sequence[Finding] = (),
+        also: Sequence[Task] = (),
+    ) -> Verdict:
+        """Run the subject's checks on the newest commit. The only way to a verdict; see `Judgement.prove`."""
+        return await self.judgement.prove(subject, objections, by=by, disputes=disputes, also=also)
 
     async def finish(self, plan: Plan) -> Outcome:
-        """The only way to be done: every check once more, on the final commit, and every objection still open."""
-        objections = tuple(finding for findings in self.line.unsettled.values() for finding in findings)
-        verdict = await self._proven("finish", plan, objections)
-        self.line.live = True
+        """The only way to be done: every check once more, on the last commit, with every objection still open."""
+        verdict = await self.judgement.prove_finally(plan)
+        self.steps.state.position.live = True
         await self.steps.publish()
-        self.line.finished = verdict
-        words = await byhand.words(self.steps, self._contract())
-        return proof.concluded(proof.approved(verdict, words), self.settings.accept)
+        self.steps.state.proof.final = verdict
+        return concluded(approved(verdict, await self.people.final_approvals()), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
+        """The outcome of a run that a person stopped at this verdict."""
         why = tuple(gap.what for gap in verdict.gaps)
-        return Outcome(state="stopped", grade=verdict.grade, head=self.line.head, verdict=verdict, why=why)
-
-    # -- people --------------------------------------------------------------------------------------------------------
+        return Outcome(state="stopped", grade=verdict.grade, head=self.branch.head, verdict=verdict, why=why)
 
     async def confirm(self, subject: Task, verdict: Verdict) -> Answer:
-        """Ask whether to go on. The wait survives a restart; a redo's comment is the next round's first gap."""
-        gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
-        state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
-        answer = await self._answer("confirm", f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?")
+        """Ask a person whether to go on after a task, and close the scope's sessions."""
+        answer = await self.people.answer("confirm", confirmation(subject, verdict))
         await self.steps.close_sessions()
         return answer
-
-    async def by_hand(self, subject: Task | str) -> Approval | None:
-        """What a person decides of a task, or of one requirement, at this head: the first rejection, else the word
-        that accepts all of it. None: nobody is there, so it is parked, and the run goes on with what does not need it.
-        """
-        name = subject if isinstance(subject, str) else subject.id
-        key = self.steps.key(f"by hand {name}")
-        contract = self._contract(key)
-        got = await byhand.heard(self.steps, key, contract, byhand.due(contract, subject))
-        rejected = next((one for one in got.words if one.rejected), None)
-        return rejected or (got.words[-1] if got.words and not got.parked else None)
-
-    async def decided(self) -> tuple[Approval, ...]:
-        """After `finish`: rejections, and words on what was parked, that no step has heard yet. Empty is no step, so
-        that a resumed run hears what was said meanwhile; whoever gets words works by them and finishes again."""
-        await byhand.last_words(self.steps, self._contract(), self.line.finished)
-        return await byhand.news(self.steps, every=self.settings.workflow in people.WRITING)
-
-    async def rejected(self, plan: Plan) -> tuple[Task, ...] | None:
-        """The same, as tasks to be done again: `open` tells each of them what was said. None: nobody said anything."""
-        words = await self.decided()
-        return byhand.again(self.line, self._contract(), plan, words) if words else None
-
-    async def _answer(self, name: str, text: str) -> Answer:
-        key = self.steps.key(name)
-        inputs = digest(text)
-
-        async def step() -> str:
-            if self.settings.yes:
-                return f"{Answer.GO_ON}\n--yes\n"
-            answer, comment, who = await people.said(self.kit, key, text, [str(one) for one in Answer])
-            return "\n".join((answer, who, comment))
-
-        answer, who, comment = (await self.steps.once(key, inputs, step)).split("\n", 2)
-        if answer == Answer.REDO and comment:
-            self.line.comments[self.steps.path] = Finding(what=comment, where=f"{who}'s word")
-        return Answer(answer)

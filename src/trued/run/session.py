@@ -11,8 +11,9 @@ from trued.errors import AgentFailed, BadInput
 from trued.model import Goal, Plan, Reply, Role, Task, Value
 from trued.run.agent_call import Answered, Ask, answered
 from trued.run.briefs import brief
-from trued.run.context import Kit, digest, folder_name
+from trued.run.context import RunContext
 from trued.run.steps import Steps
+from trued.support.hashing import digest, folder_name
 from trued.support.path_sets import owns, without
 from trued.support.redaction import subject_line
 from trued.wire import Usage, total
@@ -44,11 +45,11 @@ class Session(Generic[R]):
         """`before` is awaited whenever the agent is really about to work: what it needs is there then. `only` are the
         paths that it may write, where that is not the whole work. `name` tells it from others of the same role."""
         self.steps, self.reply, self.publishes, self.before = steps, reply, publishes, before
-        self.role, self.agent = _played(steps.kit, role, agent)
+        self.role, self.agent = _played(steps.context, role, agent)
         self.only, self.name = tuple(only), name or role
         name = steps.key(f"{self.name} session")
         self.clone = folder_name(name)
-        self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.kit.run}/{name}"))
+        self.id = str(uuid.uuid5(uuid.NAMESPACE_URL, f"trued:{steps.context.run}/{name}"))
         self.turns, self.native, self.used = 0, "", Usage()
         self.last: Answered | None = None  # all that is known of the last ask, beside what was said
 
@@ -75,14 +76,14 @@ class Session(Generic[R]):
         return self.reply.model_validate(got.reply) if not got.failure else None
 
     async def close(self) -> None:
-        if self.steps.line.clones.pop(self.clone, None) is not None:
-            await self.steps.kit.workspace.drop(self.clone, "the session has ended")
+        if self.steps.state.clones.pop(self.clone, None) is not None:
+            await self.steps.context.workspace.drop(self.clone, "the session has ended")
 
     def _ask(self, subject: Subject, context: Mapping[str, Context], *, resumed: bool) -> Ask:
-        steps, line, schema = self.steps, self.steps.line, _schema(self.reply)
-        if line.contract and line.contract.interface:  # names and shapes that both sides must know
-            context = {"interface": "\n".join(line.contract.interface), **context}
-        told = partial(brief, self.role, subject, context, instructions=steps.kit.instructions, schema=schema)
+        steps, contract, schema = self.steps, self.steps.state.proof.contract, _schema(self.reply)
+        if contract and contract.interface:  # names and shapes that both sides must know
+            context = {"interface": "\n".join(contract.interface), **context}
+        told = partial(brief, self.role, subject, context, instructions=steps.context.instructions, schema=schema)
         return Ask(
             key=steps.key(self.name),
             role=self.role,
@@ -101,32 +102,32 @@ class Session(Generic[R]):
         )
 
     async def _asked(self, subject: Subject, context: Mapping[str, Context], *, keep_failure: bool = False) -> Answered:
-        steps, kit, line = self.steps, self.steps.kit, self.steps.line
-        can_resume = kit.capabilities(self.agent).resume
+        steps, run, here = self.steps, self.steps.context, self.steps.state.position
+        can_resume = run.capabilities(self.agent).resume
         ask = self._ask(subject, context, resumed=self.turns > 0 and can_resume)
         fresh: list[Answered] = []
 
         async def step() -> str:
             if self.turns and not can_resume:
-                kit.journal.tell(
+                run.journal.tell(
                     "fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again"
                 )
             if self.before:
                 await self.before()
-            got = await answered(kit, line, ask)
+            got = await answered(run, here, ask)
             got = got.model_copy(update={"failure": got.failure or self._broken(got.reply)})
             if got.failure and (got.kind in NOBODY_WORKS or not keep_failure):
                 raise AgentFailed(got.failure)
             fresh.append(got)
             return got.model_dump_json()
 
-        inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, line.head)
+        inputs = digest(self.role.name, self.agent, ask.brief, ask.reply_schema, self.id, ask.resume, here.head)
         got = Answered.model_validate_json(await steps.once(ask.key, inputs, step))
         self.turns, self.native, self.last = self.turns + 1, got.native or self.native, got
         self.used = total(self.used, got.usage) if got.thread is None else got.thread
         if got.changed and not self.only:  # a document is no code
-            line.changed.add((self.role.name, self.agent))
-        line.head, line.when, line.changes = got.head, got.when, line.changes + bool(got.changed)
+            steps.state.implementers.add((self.role.name, self.agent))
+        here.head, here.when, here.changes = got.head, got.when, here.changes + bool(got.changed)
         await self._settled(got, live=bool(fresh))
         return got
 
@@ -148,16 +149,16 @@ class Session(Generic[R]):
 
     async def _settled(self, got: Answered, *, live: bool) -> None:
         """After the record: the branch follows, and a clone that is not the session's own goes."""
-        steps, kit = self.steps, self.steps.kit
-        steps.line.clones[self.clone] = steps.path
+        steps, run = self.steps, self.steps.context
+        steps.state.clones[self.clone] = steps.path
         if not live:
             return
         if got.clone != self.clone:
-            await kit.workspace.drop(got.clone, "the call has ended")
-        sealed = steps.not_theirs
+            await run.workspace.drop(got.clone, "the call has ended")
+        sealed = steps.sealed_files
         touched = without({*got.changed, *got.undone}, self.only)  # its own documents are its to write
         if edited := sorted(path for path in touched if owns(sealed, path)):
-            kit.journal.tell("sealed file edited", role=self.name, files=edited[:MOST_NAMED])
+            run.journal.tell("sealed file edited", role=self.name, files=edited[:MOST_NAMED])
         if self.publishes:
             await steps.publish()
 
@@ -167,14 +168,14 @@ def _schema(reply: type[Reply]) -> dict[str, Any]:
     return reply.model_json_schema()
 
 
-def _played(kit: Kit, name: str, agent: str = "") -> tuple[Role, str]:
+def _played(context: RunContext, name: str, agent: str = "") -> tuple[Role, str]:
     """The role of this name, and the agent that plays it."""
-    if name not in kit.roles:
-        raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(kit.roles))}")
-    agent = agent or kit.settings.agents.get(name) or kit.settings.agents.get("*", "")
+    if name not in context.roles:
+        raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(context.roles))}")
+    agent = agent or context.settings.agents.get(name) or context.settings.agents.get("*", "")
     if not agent:
         raise BadInput(f"no agent plays the role {name}", then="name one: --agent 'command:PROGRAM ARGS'")
-    return kit.roles[name], agent
+    return context.roles[name], agent
 
 
 def _first(error: ValidationError) -> str:

@@ -1,101 +1,81 @@
-"""Named steps of one part of a run: counted per name, recorded once, and told to whoever reads the journal."""
+"""Steps: named durable steps below one path of a run, each computed once and kept in the journal."""
 
 from collections.abc import Awaitable, Callable
-from copy import copy
-from pathlib import PurePosixPath
 
-from trued.model import Settings
-from trued.run.context import Kit, Line
-from trued.workflows.handoff import agent_state, e2e_example, feature_list
-from trued.workflows.handoff.progress_file import PROGRESS
-from trued.workflows.handoff.project import SCRIPT
-
-TEAM = ".trued/team/"
-LOGGED = ("purple", "solo")  # workflows that keep MEMORY.md beside their plan
+from trued.run.context import RunContext
+from trued.run.state import RunState
 
 
 class Steps:
-    """The steps below one path. All parts of a run share its line, and with it the count of every name."""
+    """The steps of one scope. All scopes of a run share its state, and with it the count of every name."""
 
-    def __init__(self, kit: Kit, line: Line, path: str = "") -> None:
-        self.kit, self.line, self.path = kit, line, path
+    def __init__(self, context: RunContext, state: RunState, path: str = "") -> None:
+        self.context, self.state, self.path = context, state, path
 
     def below(self, name: str) -> "Steps":
-        return Steps(self.kit, self.line, f"{self.path}{name}/")
+        return Steps(self.context, self.state, f"{self.path}{name}/")
 
     def apart(self) -> "Steps":
-        """The same part on a line of its own: what is accepted there moves nobody else's head."""
-        return Steps(self.kit, copy(self.line), self.path)
+        """The same scope with a position of its own: what is accepted there moves nobody else's head."""
+        return Steps(self.context, self.state.apart(), self.path)
 
     def key(self, name: str) -> str:
+        """The next key of this name: names are counted for the whole run, so a scope that is entered again goes on."""
         key = f"{self.path}{name}"
-        self.line.seen[key] += 1  # shared by all parts: coming back to one continues its numbers
-        return f"{key}#{self.line.seen[key]}"
+        self.state.counts[key] += 1
+        return f"{key}#{self.state.counts[key]}"
 
     async def once(self, key: str, inputs: str, step: Callable[[], Awaitable[str]]) -> str:
-        async def happening() -> str:
-            self.line.live = True
+        """The result of a step: from the journal if it is there, else computed and recorded.
+
+        Raises `Diverged` if the journal has the key with other inputs.
+        """
+
+        async def run_step() -> str:
+            self.state.position.live = True
             return await step()
 
-        return await self.kit.journal.once(key, inputs, happening)
+        return await self.context.journal.once(key, inputs, run_step)
 
     def tell(self, name: str) -> Callable[..., None]:
+        """A function that emits events under this name."""
         key = f"{self.path}{name}"
 
         def tell(kind: str, /, **data: object) -> None:
-            self.kit.journal.tell(kind, key, **data)
+            self.context.journal.tell(kind, key, **data)
 
         return tell
 
     async def publish(self) -> None:
-        """The run's branch follows every accepted step; whoever else moved it is told of, not overrun."""
-        line = self.line
-        replayed = not line.live  # what is only remembered was published when it happened, or will be with the next
-        if replayed or line.published == line.head or line.head == self.kit.workspace.base:
+        """Move the run's branch to the newest commit. If somebody else moved it, say so and leave it alone."""
+        here = self.state.position
+        # What only comes from the journal was published when it happened, or will be with the next real step.
+        replayed = not here.live
+        if replayed or here.published == here.head or here.head == self.context.workspace.base:
             return
-        line.unpublished = await self.kit.workspace.publish(line.head)
-        if line.unpublished:
-            self.kit.journal.tell("branch not moved", why=line.unpublished)
-        line.published = line.head
+        here.unpublished = await self.context.workspace.publish(here.head)
+        if here.unpublished:
+            self.context.journal.tell("branch not moved", why=here.unpublished)
+        here.published = here.head
 
     async def close_sessions(self) -> None:
-        for clone in [clone for clone, path in self.line.clones.items() if path == self.path]:
-            del self.line.clones[clone]
-            await self.kit.workspace.drop(clone, "the session has ended")
-
-    # -- files that are not the agents' --------------------------------------------------------------------------------
-
-    @property
-    def memory(self) -> str:
-        """MEMORY.md lies beside the plan; a plan from outside the repository has none there."""
-        return next(iter(self._beside), "")
+        """Drop the clones of all sessions that were opened in this scope."""
+        for clone in [clone for clone, path in self.state.clones.items() if path == self.path]:
+            del self.state.clones[clone]
+            await self.context.workspace.drop(clone, "the session has ended")
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """The engine's own files: no part of the work."""
-        return (*self._beside, *self.line.owned)
+        """Files that the engine writes: never part of the agents' work."""
+        return self.state.files.owned
 
     @property
-    def _beside(self) -> tuple[str, ...]:
-        return owned_beside(self.kit.goal.source.file) if self.kit.settings.workflow in LOGGED else ()
+    def not_part_of_work(self) -> tuple[str, ...]:
+        return (*self.owned, *self.state.files.background)
 
     @property
-    def not_theirs(self) -> set[str]:
-        """What an agent may change in its clone to no effect: the plan, frozen files, the engine's own."""
-        frozen = self.line.contract.frozen if self.line.contract else {}
-        return {*self.owned, self.kit.goal.source.file, *(path for path, blob in frozen.items() if blob)}
-
-
-def owned_by(settings: Settings, goal: str) -> tuple[str, ...]:
-    """All that is no part of the work in a run of this kind, for whoever judges it when the run is over."""
-    if settings.workflow == "handoff":
-        return feature_list.NAME, agent_state.NAME, *PROGRESS, settings.progress, SCRIPT, e2e_example.PATH
-    if settings.workflow == "team":
-        return (TEAM,)
-    return owned_beside(goal) if settings.workflow in LOGGED else ()
-
-
-def owned_beside(plan: str) -> tuple[str, ...]:
-    """The files that the engine writes beside a plan of the repository."""
-    outside = not plan or PurePosixPath(plan).is_absolute() or plan.startswith("..")
-    return () if outside else (str(PurePosixPath(plan).with_name("MEMORY.md")),)
+    def sealed_files(self) -> set[str]:
+        """Files that an agent may change in its clone without effect: the plan, frozen files, the engine's own."""
+        contract = self.state.proof.contract
+        frozen = contract.frozen if contract else {}
+        return {*self.owned, self.context.goal.source.file, *(path for path, blob in frozen.items() if blob)}

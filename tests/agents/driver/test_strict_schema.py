@@ -9,7 +9,7 @@ from jsonschema import Draft202012Validator
 from pydantic import BaseModel, ConfigDict, Field
 
 from trued.agents.driver.strict_schema import FORMATS, KEPT, loose, strict
-from trued.run.run import Planned
+from trued.run.run import ProposedPlan
 
 KNOWN = {*KEPT, "type", "format", "pattern", "properties", "required", "additionalProperties"}
 KNOWN |= {"items", "anyOf", "$ref", "$defs"}
@@ -46,7 +46,7 @@ def nodes(schema: dict[str, Any]) -> list[dict[str, Any]]:
     return [schema, *(node for one in below for node in nodes(one))]
 
 
-@pytest.mark.parametrize("kind", [Drawing, Planned])
+@pytest.mark.parametrize("kind", [Drawing, ProposedPlan])
 def test_every_object_is_closed_every_property_required_and_every_keyword_known(kind: type[BaseModel]) -> None:
     told = strict(kind.model_json_schema())
     assert told is not None

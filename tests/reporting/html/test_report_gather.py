@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from trued.reporting.html.gather import spooled
-from trued.run.context import folder_name
+from trued.support.hashing import folder_name
 
 KEY = "chunk 1A/purple-team-a#1"
 

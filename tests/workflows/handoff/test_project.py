@@ -2,9 +2,9 @@
 
 import pytest
 
-from trued.model import Finding
+from trued.model import Figures, Finding
 from trued.workflows.handoff.feature_list import Feature, FeatureList
-from trued.workflows.handoff.project import Figures, Project
+from trued.workflows.handoff.project import Project
 
 
 @pytest.mark.spec("HAND-9")

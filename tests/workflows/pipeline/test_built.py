@@ -47,18 +47,18 @@ async def test_a_build_that_was_taken_away_has_failed_and_what_shows_less_is_sai
         line.commit()
         run = await Stage(line).run(Crew())
         desk = await set_up(run, Goal(text="Name two colours."))
-        run.line.contract = Contract(base=run.base, requirements=())
+        run.judgement.enforce(Contract(base=run.branch.base, requirements=()))
         here = await built(desk)
         assert here is not None
         assert (here.outcome, here.command, here.unsure) == (Outcomes.PASSED, "make build", ())
-        await run.write({"Makefile": "build:\n\t@true\n"}, "feat: another build")
+        await run.branch.write({"Makefile": "build:\n\t@true\n"}, "feat: another build")
         there = await built(desk)
         assert there is not None
         assert there.ok
         (said,) = there.unsure
         assert "`make build` is driven by Makefile, which is not the base's" in said
         assert said in (await run.prove(Plan())).undecided
-        await run.write({"Makefile": "all:\n\t@true\n"}, "feat: no build")
+        await run.branch.write({"Makefile": "all:\n\t@true\n"}, "feat: no build")
         gone = await built(desk)
         assert gone is not None
         assert (gone.outcome, gone.command) == (Outcomes.FAILED, "make build")
@@ -73,10 +73,10 @@ async def test_what_cannot_be_built_here_or_by_anybody_is_said_in_the_verdict(tm
         line.commit()
         run = await Stage(line).run(Crew())
         desk = await set_up(run, Goal(text="Name two colours."))
-        run.line.contract = Contract(base=run.base, requirements=())
+        run.judgement.enforce(Contract(base=run.branch.base, requirements=()))
         assert await built(desk) is None
         assert UNBUILT in (await run.prove(Plan())).undecided
-        found = await run.build("echo no route to 10.0.0.1; exit 1")
+        found = await run.judgement.build("echo no route to 10.0.0.1; exit 1")
         assert found is not None
         assert found.outcome is Outcomes.UNJUDGED
         (said,) = found.unsure

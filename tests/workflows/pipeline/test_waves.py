@@ -48,12 +48,12 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     desk = await set_up(run, Goal(text="Name two colours."))
     desk.works = tuple(Work(id=name, title=name) for name in ("T01", "T02", "T03"))
     await implemented(desk, desk.works, Implemented)
-    assert await run.read("words.txt") == "red\nblue\n"
+    assert await run.branch.read("words.txt") == "red\nblue\n"
     engine, _ = stage.line.engine()
     refuted = "says that it changed ghost.py: that is as it was on the base, or is not there"
     claims = [one.data["what"] for one in engine.journal.events(run.id) if one.kind == "claim refuted"]
     assert claims == [f"implementer-T01 {refuted}"]
-    assert f"it {refuted}" in (await run.read(desk.folder.path("memory/implementer-T01.mem.md")) or "")
+    assert f"it {refuted}" in (await run.branch.read(desk.folder.path("memory/implementer-T01.mem.md")) or "")
     told = [one for one in engine.journal.events(run.id) if one.kind in ("merged", "conflict")]
     assert [(one.kind, str(one.data["part"])[-3:]) for one in told] == [
         ("merged", "T01"),

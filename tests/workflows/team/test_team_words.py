@@ -4,10 +4,11 @@ from typing import cast
 
 import pytest
 
-from trued import Query, Run, Status
+from trued import Run, Status
 from trued.run.session import Session
 from trued.workflows.team import replies as team_replies
 from trued.workflows.team.replies import Developed
+from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.task_desk import Desk
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.agents.roles.other_tools import FORMS, Form
-from trued.engine.trust import OTHERS
+from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
 FOLDERS = ("shared", "purple", "ticket", "handoff", "pipeline", "team")  # of this package: by workflow
@@ -29,7 +29,7 @@ def packaged_files() -> list[Path]:
 
 def others_in(root: Path) -> Iterator[File]:
     """Those of a project, tool by tool and by name."""
-    for name, places in OTHERS.items():
+    for name, places in TOOL_FOLDERS.items():
         for folder, pattern in places:
             yield from _below(root / folder, FORMS[name], pattern)
 

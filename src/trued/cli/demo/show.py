@@ -18,7 +18,7 @@ from trued.cli.demo.place import Place, made
 from trued.engine.engine import Engine
 from trued.errors import TruedError
 from trued.model import Event, Grade, Verdict
-from trued.run.context import folder_name
+from trued.support.hashing import folder_name
 
 LOOK_S = 0.05
 PATIENCE_S = 900.0  # far beyond what a slow machine takes, busy with other things: the demo never hangs

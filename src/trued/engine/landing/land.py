@@ -13,10 +13,10 @@ from trued.engine.landing.reproof import Again, Proof, carried, needed
 from trued.engine.sensitive_files import Entrusted, entrusted
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord
-from trued.run.context import digest
-from trued.run.steps import TEAM
+from trued.support.hashing import digest
 from trued.support.plurals import counted
 from trued.support.redaction import inert
+from trued.workflows.owned_files import TEAM
 from trued.workspace.git import rebase as replaying
 from trued.workspace.git.landing import Landing as Home
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 from trued.engine.records import Inputs
 from trued.model import Approval, Contract, RunRecord, Value, Verdict
-from trued.run.context import digest
+from trued.support.hashing import digest
 from trued.workspace.git.landing import Landing as Home
 from trued.workspace.git.workspace import GitWorkspace
 

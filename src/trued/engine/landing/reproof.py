@@ -12,7 +12,7 @@ from trued.proof.room.bench import check_hash
 from trued.proof.seal import seal as sealed_again
 from trued.protocols import Tell
 from trued.run import examination as sealing
-from trued.run.context import digest
+from trued.support.hashing import digest
 from trued.support.redaction import Redactor, in_json
 from trued.workspace.git.workspace import GitWorkspace
 

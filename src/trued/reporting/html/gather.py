@@ -15,7 +15,7 @@ from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
 from trued.reporting.views import comparison, state_of
-from trued.run.context import folder_name
+from trued.support.hashing import folder_name
 
 DOCUMENTS = 12
 READ = 256 * 1024  # bytes of the end of one event file: more is not shown anyway

@@ -11,7 +11,7 @@ from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.reporting.views import OVER, ledger, state_of
 from trued.reporting.views.progress import LANDING, Progress
 from trued.reporting.views.rows import Call
-from trued.run.context import digest
+from trued.support.hashing import digest
 
 if TYPE_CHECKING:
     from trued.engine.compare import Comparison

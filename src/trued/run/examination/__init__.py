@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from trued.run.examination.base_guards import guarded, suites_of
     from trued.run.examination.examiner import Examination, examined
     from trued.run.examination.held_out import held_out
-    from trued.run.examination.independence import MENDERS, weakened, written
+    from trued.run.examination.independence import weakened, written
     from trued.run.examination.replacement import disputed, failing, replaced, signature, written_by_agents
 
 _HOMES = {
@@ -18,12 +18,11 @@ _HOMES = {
     "examiner": ("Examination", "examined"),
     "base_guards": ("guarded", "suites_of"),
     "held_out": ("held_out",),
-    "independence": ("MENDERS", "weakened", "written"),
+    "independence": ("weakened", "written"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "MENDERS",
     "Examination",
     "disputed",
     "examined",

@@ -20,13 +20,14 @@ from trued.model import (
 )
 from trued.proof.room.bench import check_hash
 from trued.protocols import Workspace
-from trued.run.context import Kit, digest
+from trued.run.context import RunContext
 from trued.run.examination.admissibility import Scale, Weighed, is_open, said_of, settled_rests
 from trued.run.examination.independence import EXAMINERS, implementers, independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
 from trued.run.examination.second_examiner import STATUS, Doubt, heard, proving, questions, shown_by
 from trued.run.session import Session
 from trued.run.steps import Steps
+from trued.support.hashing import digest
 
 EXAMINER, SECOND = EXAMINERS
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file of the base, and of all that are looked at for names
@@ -67,8 +68,8 @@ async def examined(steps: Steps, asked: Requirements) -> Examination:
     """The requirements with an examiner's cases where they have none; as they are, and said, where nobody is one."""
     if not any(is_open(one) and not one.parts for one in asked.requirements):
         return Examination(asked)
-    agents, kit = steps.kit.settings.agents, steps.kit
-    if EXAMINER not in kit.roles or not (agents.get(EXAMINER) or agents.get("*")):
+    agents, context = steps.context.settings.agents, steps.context
+    if EXAMINER not in context.roles or not (agents.get(EXAMINER) or agents.get("*")):
         return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
     return await Examining(steps.apart(), asked).done()
 
@@ -79,8 +80,8 @@ class Examining:
     def __init__(
         self, steps: Steps, asked: Requirements, *, before: Examined | None = None, always_second: bool = False
     ) -> None:
-        self.steps, self.asked, self.kit = steps, asked, steps.kit
-        steps.line.head = self.kit.workspace.base
+        self.steps, self.asked, self.context = steps, asked, steps.context
+        steps.state.position.head = self.context.workspace.base
         self.first = Session(steps, EXAMINER, Examined, publishes=False)
         self.second = _second(steps, self.first.agent, always=always_second)
         self.replies = [before] if before else []
@@ -111,7 +112,7 @@ class Examining:
         left = [one for one in self.asked.requirements if is_open(one)]
         wanted = [Wanted(id=one.id, words=one.text, where=str(one.source)) for one in left]
         fixed = "\n".join(self.asked.interface)
-        reply = await self.first.attempt(self.kit.goal, requirements=wanted, interface=fixed, gaps=gaps)
+        reply = await self.first.attempt(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
         if reply is None:
             self.said.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
@@ -122,8 +123,8 @@ class Examining:
         data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
 
         async def step() -> str:
-            base = await base_texts(self.kit.workspace)
-            return Scale(self.asked, self.kit.goal.text, base).weigh(self.replies, doubts).model_dump_json()
+            base = await base_texts(self.context.workspace)
+            return Scale(self.asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
 
         return Weighed.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
 
@@ -151,7 +152,7 @@ class Examining:
         if not fresh:
             return []
         inputs = questions([run for _, run in fresh])
-        reply = await self.second.attempt(self.kit.goal, inputs=inputs, interface="\n".join(weighed.interface))
+        reply = await self.second.attempt(self.context.goal, inputs=inputs, interface="\n".join(weighed.interface))
         if reply is None:
             self.said.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
@@ -223,9 +224,9 @@ class Examining:
 
     def _author(self, *, agreed: bool) -> Author:
         first, second = self.first.agent, [self.second.agent] if self.second and agreed else []
-        vendor = self.kit.capabilities(first).vendor
+        vendor = self.context.capabilities(first).vendor
         author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
-        return author.model_copy(update={"independent": independent(self.kit, author, implementers(self.kit))})
+        return author.model_copy(update={"independent": independent(self.context, author, implementers(self.context))})
 
     def _undecided(self, weighed: Weighed) -> tuple[str, ...]:
         words = [f"{one.requirement}: {one.what}" if one.requirement else one.what for one in weighed.faults]
@@ -245,7 +246,7 @@ class Examining:
             "supersedes": " ".join(f"--supersedes {shlex.quote(f'{one.requirement}={name}')}" for name in one.tests),
         }[one.what]
         why = f" ({one.why})" if one.why else ""
-        command = f"trued amend {self.kit.run} {given}"
+        command = f"trued amend {self.context.run} {given}"
         return f"{one.requirement}: the examiner proposes {one.what}{why}; if you agree: {command}"
 
 
@@ -262,15 +263,19 @@ def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Ans
 
     Where a case is disputed it is always answered: by the examiner's own agent, in a session that knows nothing.
     """
-    kit = steps.kit
-    agent = kit.settings.agents.get(SECOND, "") or _of_another_vendor(kit, examiner) or (examiner if always else "")
-    return Session(steps, SECOND, Answers, publishes=False, agent=agent) if agent and SECOND in kit.roles else None
+    context = steps.context
+    agent = (
+        context.settings.agents.get(SECOND, "") or _of_another_vendor(context, examiner) or (examiner if always else "")
+    )
+    return Session(steps, SECOND, Answers, publishes=False, agent=agent) if agent and SECOND in context.roles else None
 
 
-def _of_another_vendor(kit: Kit, examiner: str) -> str:
-    own = kit.capabilities(examiner).vendor
+def _of_another_vendor(context: RunContext, examiner: str) -> str:
+    own = context.capabilities(examiner).vendor
     others = [
-        one for one in dict.fromkeys(kit.settings.agents.values()) if kit.capabilities(one).vendor not in ("", own)
+        one
+        for one in dict.fromkeys(context.settings.agents.values())
+        if context.capabilities(one).vendor not in ("", own)
     ]
     return others[0] if own and others else ""
 

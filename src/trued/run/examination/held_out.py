@@ -5,28 +5,29 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from trued.run.context import Kit, folder_name
+from trued.run.context import RunContext
+from trued.support.hashing import folder_name
 
 
-async def held_out(kit: Kit, examiners: Iterable[tuple[str, str]], *, examined: bool) -> tuple[bool, str]:
+async def held_out(context: RunContext, examiners: Iterable[tuple[str, str]], *, examined: bool) -> tuple[bool, str]:
     """Whether nobody but the engine can read the cases, and how that is known.
 
     `examiners`: the clone and the calls' key of each session that saw them.
     """
-    if kit.requirements is None and not examined:
+    if context.requirements is None and not examined:
         return False, "there is no requirements file"
-    workspace = kit.workspace
+    workspace = context.workspace
     blobs = await workspace.blobs(workspace.base)
-    if copies := [path for path, blob in blobs.items() if blob in kit.secret_blobs]:
+    if copies := [path for path, blob in blobs.items() if blob in context.secret_blobs]:
         return False, f"{copies[0]} in the repository is a copy of the requirements file: its cases count as visible"
-    for path in kit.secrets:
+    for path in context.secrets:
         if await workspace.readable_by_agents(path):
             return False, f"agents can read {path.name}: its cases count as visible"
-    for folder in {place: None for clone, key in examiners for place in _places(kit.folder, clone, key)}:
-        if await _canary_read(kit, folder):
-            what = folder.relative_to(kit.folder).parts[0]
+    for folder in {place: None for clone, key in examiners for place in _places(context.folder, clone, key)}:
+        if await _canary_read(context, folder):
+            what = folder.relative_to(context.folder).parts[0]
             return False, f"agents can read the examiner's {what}: its cases count as visible"
-    whose = "the examiner's cases" if kit.requirements is None else "the requirements file"
+    whose = "the examiner's cases" if context.requirements is None else "the requirements file"
     return True, f"agents cannot read {whose}: tried in their sandbox"
 
 
@@ -37,11 +38,11 @@ def _places(run: Path, clone: str, key: str) -> Iterator[Path]:
     yield from run.glob(f"spool/{folder_name(key)[:40]}*")
 
 
-async def _canary_read(kit: Kit, folder: Path) -> bool:
+async def _canary_read(context: RunContext, folder: Path) -> bool:
     canary = folder / f".canary-{secrets.token_hex(8)}"
     with suppress(OSError):
         canary.write_text("nobody may read this")
     try:
-        return canary.exists() and await kit.workspace.readable_by_agents(canary)
+        return canary.exists() and await context.workspace.readable_by_agents(canary)
     finally:
         canary.unlink(missing_ok=True)

@@ -4,24 +4,15 @@ from collections.abc import Iterable, Set
 
 from trued.model import Author, Contract, ManualCheck, Requirement
 from trued.proof.room.bench import check_hash
-from trued.run.context import Kit
+from trued.run.context import RunContext
 
 EXAMINERS = ("examiner", "second-examiner")
-# They check or tell; one that has changed something is an implementer from then on.
-MENDERS = frozenset({"purple-team-b", "verify-agent", "pr-agent", "qa", "uat"})
-# They look, and write down what they see: their one document is no code.
-CRITICS = frozenset(
-    {
-        *("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"),
-        *("v-build", "v-tests", "v-tasks", "v-feature", "r-quality", "r-security", "r-testing", "r-knowledge"),
-    }
-)
 
 
-def implementers(kit: Kit) -> set[str]:
+def implementers(context: RunContext) -> set[str]:
     """The vendors of all who plan and build."""
-    agents = kit.settings.agents.items()
-    return {kit.capabilities(agent).vendor for role, agent in agents if role not in (*EXAMINERS, *MENDERS, *CRITICS)}
+    others = {*EXAMINERS, *context.repairing_roles, *context.reviewing_roles}
+    return {context.capabilities(agent).vendor for role, agent in context.settings.agents.items() if role not in others}
 
 
 def written(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
@@ -30,19 +21,19 @@ def written(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
     return {check_hash(check): Author(role=role) for check in checks}
 
 
-def independent(kit: Kit, author: Author, others: Set[str]) -> bool:
+def independent(context: RunContext, author: Author, others: Set[str]) -> bool:
     """One of those who wrote or answered the cases is of another vendor; whose vendor nobody knows is no other."""
-    vendors = {kit.capabilities(agent).vendor for agent in (author.agent, *author.agreed)} - {""}
+    vendors = {context.capabilities(agent).vendor for agent in (author.agent, *author.agreed)} - {""}
     return bool(others) and "" not in others and bool(vendors - others)
 
 
-def weakened(kit: Kit, contract: Contract, mended: Set[str]) -> Contract:
+def weakened(context: RunContext, contract: Contract, mended: Set[str]) -> Contract:
     """The contract when agents of these vendors have written code, too. Nobody becomes independent by it."""
-    others = implementers(kit) | mended
+    others = implementers(context) | mended
     fallen = {
         name: one.model_copy(update={"independent": False})
         for name, one in contract.authors.items()
-        if one.independent and not independent(kit, one, others)
+        if one.independent and not independent(context, one, others)
     }
     if not fallen:
         return contract

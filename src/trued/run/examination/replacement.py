@@ -7,11 +7,11 @@ from trued import proof
 from trued.model import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import seal
-from trued.run.context import digest
 from trued.run.examination.examiner import Examination, Examining
 from trued.run.examination.replies import Examined, Proposed
 from trued.run.examination.second_examiner import as_setup
 from trued.run.steps import Steps
+from trued.support.hashing import digest
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             undecided=undecided,
             known=contract.base_facts,
         )
-        sealed = await seal(steps.kit.workspace, asked, terms, tell=steps.tell("sealed anew"))
+        sealed = await seal(steps.context.workspace, asked, terms, tell=steps.tell("sealed anew"))
         return sealed.model_dump_json()
 
     inputs = digest(proof.contract_hash(contract), [each.model_dump(mode="json") for each in requirements])

@@ -34,7 +34,6 @@ RANKS = {"critical": 0.0, "high": 1.0, "medium": 2.0, "low": 3.0}
 UNKNOWN = RANKS["medium"]  # a word that nobody knows moves a feature neither forward nor back
 SAID = ("description", "passes")  # of all else null says as much as leaving it out
 NULLS = ("coverage", "assigned_to", "started_at", "last_tested")  # written as null where there is nothing to say
-TEST_FILES = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".tsx", ".jsx", ".go", ".rb")
 ID_LIMIT = 80
 NOTE_LIMIT = 4000  # of what a failed check printed: the coder reads it at the start of a turn
 _ID = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?")

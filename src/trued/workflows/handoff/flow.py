@@ -2,24 +2,11 @@
 
 from pydantic import Field
 
-from trued import (
-    Attempt,
-    Feature,
-    Finding,
-    Goal,
-    Outcome,
-    Plan,
-    Project,
-    Reply,
-    Run,
-    Session,
-    SetUp,
-    Stopped,
-    Value,
-    message_of,
-    task_of,
-)
+from trued import Finding, Goal, Outcome, Plan, Reply, Run, Session, SetUp, Stopped, Value
 from trued.workflows.handoff import steps as handing
+from trued.workflows.handoff.feature_list import Feature
+from trued.workflows.handoff.project import Project, message_of, task_of
+from trued.workflows.handoff.steps import Attempt
 
 SCRIPT = handing.SCRIPT
 
@@ -68,7 +55,7 @@ async def handoff(run: Run, goal: Goal) -> Outcome:
     project = await begun(run, goal)
     plan = await run.seal(project.plan(goal))
     project, outcome = await finished(run, plan, await built(run, await looked_at(run, project)))
-    while (refused := await run.rejected(plan)) is not None:
+    while (refused := await run.people.rejected_tasks(plan)) is not None:
         project = await built(run, project.reopened(task.id for task in refused))
         project, outcome = await finished(run, plan, project)
     return outcome
@@ -98,15 +85,15 @@ async def begun(run: Run, goal: Goal) -> Project:
 async def looked_at(run: Run, project: Project) -> Project:
     """What the files call passed is a hint: it is proven again, and what does not hold is open again."""
     claimed, awaited, project = project.claimed, project.awaited, project.unproven
-    if not claimed and not run.goes_on:
+    if not claimed and not run.branch.is_continued:
         return project
     first, *rest = project.tasks
-    verdict = await run.prove(first, beside=rest)
+    verdict = await run.prove(first, also=rest)
     for feature in project.features.features:
         project, there = await handing.there(run, project, feature, verdict, awaited=feature.id in awaited)
         if feature.id in claimed and not there:
-            await run.note("passes undone", feature=feature.id, why=project.features[feature.id].agent_notes)
-    await run.write(project.files, "docs: what holds was looked at again", told=project.told())
+            await run.record("passes undone", {"feature": feature.id, "why": project.features[feature.id].agent_notes})
+    await run.branch.write(project.files, "docs: what holds was looked at again", event=project.told())
     return project
 
 
@@ -124,51 +111,51 @@ async def built(run: Run, project: Project) -> Project:
 
 async def turn(run: Run, project: Project, feature: Feature) -> Project:
     """One feature: coder after coder, each with fresh eyes, until it holds or the attempts are used up."""
-    task, before, work = task_of(feature), run.head, ""
-    gaps, project = run.open(task).gaps, project.begun(feature, run.when)
+    task, before, work = task_of(feature), run.branch.head, ""
+    gaps, project = run.open(task).gaps, project.begun(feature, run.branch.when)
     for number in range(run.settings.rounds):
         coder = run.session("coder", Coded, publishes=False)
         set_up = await handing.set_up(run, project, coder, attempt=number + 1)
         if number == 0 and not set_up.works:
             before, set_up = await mended(run, project, coder, set_up)
         coded = await coder.ask(task, handoff=project.handoff_note, gaps=(*gaps, *handing.fails(set_up)))
-        await run.commit(message_of(feature, run.id), onto=before, author="coder")
-        work = run.head
-        verdict = await run.prove(task, disputes=coded.disputes, beside=project.others(feature))
+        await run.branch.squash(message_of(feature, run.id), onto=before, author="coder")
+        work = run.branch.head
+        verdict = await run.prove(task, disputes=coded.disputes, also=project.others(feature))
         attempt = Attempt(feature, coded, coder.left, verdict, await handing.figures(run, feature))
         bent = await handing.bent(run, project, before)
         gaps = (*handing.gaps_of(run, project, attempt), *bent)
         project = await handing.recorded(run, project, attempt, gaps)
         await coder.close()
         if verdict.holds and not gaps:
-            word = await run.by_hand(task) if feature.verification_method == "manual" else None
+            word = await run.people.review(task) if feature.verification_method == "manual" else None
             if not (word and word.rejected):
-                return project.judged(feature, verdict, attested=handing.accepted(run, word))
+                return project.judged(feature, verdict, attested=run.people.approved_now(word))
             gaps = (word.gap,)
         if bent or handing.broken(run, project, verdict):
-            run.back_to(before)  # what breaks a finished feature is not built upon
-        if run.stuck(verdict.model_copy(update={"remarks": gaps})):
+            run.branch.reset(before)  # what breaks a finished feature is not built upon
+        if run.judgement.is_stuck(verdict.model_copy(update={"remarks": gaps})):
             break
-    await run.set_aside(feature.id, back_to=before, work=work)
+    await run.branch.set_aside(feature.id, back_to=before, work=work)
     return project.given_up(feature)
 
 
 async def mended(run: Run, project: Project, coder: Session[Coded], set_up: SetUp) -> tuple[str, SetUp]:
     """`init.sh` works before any feature is begun: a coder mends it, and what was finished must still hold."""
-    before, work, gaps = run.head, "", handing.fails(set_up)
+    before, work, gaps = run.branch.head, "", handing.fails(set_up)
     for _ in range(run.settings.rounds):
-        await run.note("set-up fails", said=set_up.said)
+        await run.record("set-up fails", {"said": set_up.said})
         mender = run.session("coder", Coded, publishes=False)
         await mender.ask(handing.MENDING, gaps=gaps)
         await mender.close()
-        await run.commit(f"fix: mend {SCRIPT}", onto=before, author="coder")
-        work = run.head
+        await run.branch.squash(f"fix: mend {SCRIPT}", onto=before, author="coder")
+        work = run.branch.head
         hurt = await handing.hurt(run, project)
         if hurt:
-            run.back_to(before)
+            run.branch.reset(before)
         set_up = await handing.set_up(run, project, coder)
         if set_up.works and not hurt:
-            return run.head, set_up
+            return run.branch.head, set_up
         gaps = (*handing.fails(set_up), *hurt)
-    await run.set_aside(SCRIPT, back_to=before, work=work)
+    await run.branch.set_aside(SCRIPT, back_to=before, work=work)
     raise Stopped(f"{SCRIPT} still fails after {run.settings.rounds} attempts to mend it: {handing.last_line(set_up)}")

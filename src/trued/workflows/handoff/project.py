@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import UTC, datetime
 
 from trued.inputs.sentences import sentences
-from trued.model import Criterion, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
+from trued.model import Criterion, Figures, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
 from trued.workflows.handoff.agent_state import AgentState
@@ -24,26 +24,6 @@ MET = (Grade.PROVEN, Grade.ATTESTED)  # `passes` means one of these; held alread
 SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
 HOLDS = "holds; a person's word is missing"
 TITLE_LIMIT = 80
-
-
-class Figures(Value):
-    """What the engine counted when it ran a feature's own command; information, and never evidence of more."""
-
-    passing: int = 0
-    total: int = 0
-    coverage: float | None = None  # per cent
-    why: str = ""  # why something could not be counted or measured
-    said: str = ""  # what the command printed, where it failed
-    skipped: tuple[str, ...] = ()  # tests that were there and not run
-
-    @property
-    def good(self) -> bool:
-        return self.total > 0 and self.passing == self.total
-
-    def good_beside(self, base: "Figures") -> bool:
-        """All pass but those that are skipped on the base, too."""
-        own = {*self.skipped} & {*base.skipped}
-        return self.passing > 0 and self.passing + len(own) == self.total
 
 
 class Project(Value):

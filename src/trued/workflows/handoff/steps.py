@@ -8,7 +8,8 @@ from typing import Any
 
 from trued.errors import AgentFailed, BadInput
 from trued.inputs.project.manifests import is_read
-from trued.model import Approval, Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
+from trued.inputs.project.test_files import TEST_FILES
+from trued.model import Figures, Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
 from trued.run.agent_call import Answered
 from trued.run.branch import SetUp
 from trued.run.run import Run
@@ -27,7 +28,6 @@ from trued.workflows.handoff.failure_modes import (
 )
 from trued.workflows.handoff.feature_list import (
     STATUS,
-    TEST_FILES,
     Feature,
     FeatureList,
     is_feature_list,
@@ -36,7 +36,7 @@ from trued.workflows.handoff.feature_list import (
 )
 from trued.workflows.handoff.init_script import init_script, untouched
 from trued.workflows.handoff.progress_file import PROGRESS, notes_below
-from trued.workflows.handoff.project import MET, SCRIPT, SHOWN, Figures, Project
+from trued.workflows.handoff.project import MET, SCRIPT, SHOWN, Project
 
 __all__ = ["SCRIPT", "Attempt"]
 
@@ -65,26 +65,26 @@ async def found(run: Run, goal: Goal) -> Project | None:
     await _room_for_files(run)
     text, file, author = goal.text, goal.source.file or feature_list.NAME, ""
     if not is_feature_list(text):
-        landed = agent_state.parse_agent_state(await run.read(agent_state.NAME, run.base) or "").digest
-        if landed and landed != _about(run, goal)["digest"] and not run.goes_on:
+        landed = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME, run.branch.base) or "").digest
+        if landed and landed != _about(run, goal)["digest"] and not run.branch.is_continued:
             return None  # an earlier run's list, for other words
-        theirs = await run.read(feature_list.NAME, run.base) if not landed else None
+        theirs = await run.branch.read(feature_list.NAME, run.branch.base) if not landed else None
         # The user's own list is read as the user wrote it, and not as it may have become on the branch since.
-        text, file = theirs or await run.read(feature_list.NAME) or "", feature_list.NAME
+        text, file = theirs or await run.branch.read(feature_list.NAME) or "", feature_list.NAME
         author = "" if theirs else "initializer"
     if not text:
         return None
     features = parse_feature_list(text, file)
-    if run.goes_on and not author:
-        features = _hinted(features, await run.read(feature_list.NAME) or "")
+    if run.branch.is_continued and not author:
+        features = _hinted(features, await run.branch.read(feature_list.NAME) or "")
     return await _as_left(run, goal, Project(features=features, author=author, file=file))
 
 
 async def _room_for_files(run: Run) -> None:
     """A folder of the user's that has a file's name would be lost."""
     names = (feature_list.NAME, agent_state.NAME, SCRIPT, run.settings.progress)
-    for name in names if not run.goes_on else ():
-        if any(path.startswith(f"{name}/") for path in await run.paths()):
+    for name in names if not run.branch.is_continued else ():
+        if any(path.startswith(f"{name}/") for path in await run.branch.paths()):
             raise BadInput(f"{name} is a folder here, and a handoff writes a file of that name", then="rename it")
 
 
@@ -103,7 +103,7 @@ def _hinted(features: FeatureList, left: str) -> FeatureList:
 
 async def _as_left(run: Run, goal: Goal, project: Project) -> Project:
     """With what the files on the branch say beside the list."""
-    before = agent_state.parse_agent_state(await run.read(agent_state.NAME) or "")
+    before = agent_state.parse_agent_state(await run.branch.read(agent_state.NAME) or "")
     state = before.model_copy(update=_about(run, goal))
     project = await with_notes(run, project)
     return project.model_copy(update={"state": state, "target": run.settings.coverage_target})
@@ -111,14 +111,14 @@ async def _as_left(run: Run, goal: Goal, project: Project) -> Project:
 
 async def with_notes(run: Run, project: Project) -> Project:
     """What somebody wrote into the progress file before stays below the line."""
-    there = [name for name in (run.settings.progress, *PROGRESS) if await run.read(name) is not None]
+    there = [name for name in (run.settings.progress, *PROGRESS) if await run.branch.read(name) is not None]
     note = there[0] if there else run.settings.progress
-    return project.model_copy(update={"note": note, "below": notes_below(await run.read(note) or "")})
+    return project.model_copy(update={"note": note, "below": notes_below(await run.branch.read(note) or "")})
 
 
 def _about(run: Run, goal: Goal) -> dict[str, str]:
     sha256 = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
-    return {"run": run.id, "specification": goal.source.file, "digest": sha256, "base": run.base}
+    return {"run": run.id, "specification": goal.source.file, "digest": sha256, "base": run.branch.base}
 
 
 def initialized(run: Run, goal: Goal, reply: Reply, *, again: bool) -> tuple[Project | None, tuple[Finding, ...]]:
@@ -150,23 +150,23 @@ def initialized(run: Run, goal: Goal, reply: Reply, *, again: bool) -> tuple[Pro
 
 async def laid_down(run: Run, project: Project) -> None:
     """The four files on top of the user's commit, which stays the base; an example where a browser is to be driven."""
-    run.own(*project.owned)
+    run.branch.own(*project.owned)
     example, text = e2e_example(project.start) if project.start else e2e_example()
-    run.lay(SCRIPT, example)
+    run.branch.set_background(SCRIPT, example)
     files = {**project.unproven.files, **await _script(run, project)}  # nothing passes before it was looked at
     if any(one.verification_method == "e2e" for one in project.features.features):
-        tests = [path for path in await run.paths() if path.startswith(example.rpartition("/")[0])]
+        tests = [path for path in await run.branch.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}
-    await run.write(files, "docs: what is to be built, and how to set up", told=project.told())
+    await run.branch.write(files, "docs: what is to be built, and how to set up", event=project.told())
 
 
 async def _script(run: Run, project: Project) -> dict[str, str]:
     """`init.sh` for the project as it is now; one that somebody wrote or changed is theirs."""
-    before = await run.read(SCRIPT)
+    before = await run.branch.read(SCRIPT)
     if before is not None and not untouched(before):
         return {}
-    paths = await run.paths()
-    texts = {path: await run.read(path) for path in paths if is_read(path)}
+    paths = await run.branch.paths()
+    texts = {path: await run.branch.read(path) for path in paths if is_read(path)}
     script = init_script(paths, texts.get, start=project.start, test=project.test, more=project.set_up)
     return {SCRIPT: script} if script != before else {}
 
@@ -186,8 +186,8 @@ async def set_up(run: Run, project: Project, coder: Session[Any], attempt: int =
     """The files as they stand and a script for the project as it has become; then that script, in the coder's clone."""
     files = {**project.files, **await _script(run, project)}
     told = project.told(attempt, run.settings.rounds)
-    await run.write(files, "docs: where things stand", accepted=False, told=told)
-    return await run.set_up(coder, SCRIPT)
+    await run.branch.write(files, "docs: where things stand", accepted=False, event=told)
+    return await run.branch.set_up(coder, SCRIPT)
 
 
 def fails(found: SetUp) -> tuple[Finding, ...]:
@@ -201,13 +201,13 @@ def last_line(found: SetUp) -> str:
 async def hurt(run: Run, project: Project) -> tuple[Finding, ...]:
     """Finished features that do not hold on the newest commit."""
     finished = [task for task in project.tasks if task.id in project.finished]
-    return broken(run, project, await run.prove(finished[0], beside=finished[1:])) if finished else ()
+    return broken(run, project, await run.prove(finished[0], also=finished[1:])) if finished else ()
 
 
 async def noted(run: Run, project: Project, feature: Feature) -> None:
     """The engine's commit after a feature: results, note, and a set-up for the project as it has become."""
     files = {**project.files, **await _script(run, project)}
-    await run.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}", told=project.told())
+    await run.branch.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}", event=project.told())
 
 
 # -- after an attempt --------------------------------------------------------------------------------------------------
@@ -218,10 +218,10 @@ async def figures(run: Run, feature: Feature) -> Figures | None:
     checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
     if not checks:
         return None
-    found = await run.figures(checks[0])
+    found = await run.judgement.count_tests(checks[0])
     if found.total:
         return found
-    there = {*await run.paths()}
+    there = {*await run.branch.paths()}
     named = [word for word in checks[0].command.split() if word.endswith(TEST_FILES) and word not in there]
     why = f"{', '.join(named)} is not there" if named else found.why or "no test was collected"
     return found.model_copy(update={"why": why})
@@ -238,19 +238,14 @@ async def there(
 ) -> tuple[Project, bool]:
     """A feature that nobody works on, held against a verdict: does it hold as if somebody had just built it? What a
     person has to judge, and is said to be built, is for that person to look at, not for a coder."""
-    own = run.about(verdict, feature.id)
+    own = run.judgement.verdict_on(feature.id, verdict)
     holds = own.holds and (shown(own) or awaited)
     found = await figures(run, feature) if holds else None
     gaps = (*own.gaps, *_counted(feature, found))
-    project = project.tested(feature, found, gaps, run.when)
+    project = project.tested(feature, found, gaps, run.branch.when)
     if not holds or gaps:
         return project, False
     return project.judged(feature, own), True
-
-
-def accepted(run: Run, word: Approval | None) -> tuple[str, ...]:
-    """The requirements that a person has just accepted; what stands beside them needs a proof of its own."""
-    return tuple(one.requirement for one in run.line.heard[-1].words) if word else ()
 
 
 def gaps_of(run: Run, project: Project, attempt: Attempt) -> tuple[Finding, ...]:
@@ -268,7 +263,7 @@ def _counted(feature: Feature, found: Figures | None) -> tuple[Finding, ...]:
 
 def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
     """What was finished and does not hold on this commit."""
-    finished = {name: run.about(verdict, name).requirements for name in project.finished}
+    finished = {name: run.judgement.verdict_on(name, verdict).requirements for name in project.finished}
     return tuple(
         Finding(what=f"{name} was finished, and this work breaks it: {one.reason}", requirement=one.id)
         for name, judged in finished.items()
@@ -279,7 +274,7 @@ def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
 
 async def bent(run: Run, project: Project, since: str) -> tuple[Finding, ...]:
     """Finished features whose own tests were changed since, and do not pass any more."""
-    changed, found = await run.kit.workspace.changed(since, run.head), list[Finding]()
+    changed, found = await run.context.workspace.changed(since, run.branch.head), list[Finding]()
     for feature in map(project.features.__getitem__, project.finished):
         words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
         if any(path == word or path.startswith(f"{word}/") for path in changed for word in words if word):
@@ -292,7 +287,7 @@ def turned_green(run: Run, project: Project, attempt: Attempt) -> tuple[str, ...
     """Other features, not begun yet, that this commit shows to be there."""
     known = {*project.finished, *project.green, attempt.feature.id}
     others = [one.id for one in project.features.features if one.id not in known]
-    return tuple(name for name in others if shown(run.about(attempt.verdict, name)))
+    return tuple(name for name in others if shown(run.judgement.verdict_on(name, attempt.verdict)))
 
 
 async def recorded(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Finding]) -> Project:
@@ -300,9 +295,9 @@ async def recorded(run: Run, project: Project, attempt: Attempt, gaps: Sequence[
     green = turned_green(run, project, attempt)
     modes = [*await _modes(run, project, attempt, gaps), *one_shot(attempt.feature.id, green)]
     for mode in modes:
-        await run.note(mode.name, feature=mode.feature or attempt.feature.id, evidence=mode.evidence)
+        await run.record(mode.name, {"feature": mode.feature or attempt.feature.id, "evidence": mode.evidence})
     for proposed in attempt.told("proposed"):
-        await run.note("feature proposed", feature=attempt.feature.id, proposed=str(proposed))
+        await run.record("feature proposed", {"feature": attempt.feature.id, "proposed": str(proposed)})
     left = attempt.left.undone
     undone = [f"changes to {path} were undone: only the engine writes it" for path in left if path != project.note]
     modes_said = [f"{mode.name}: {mode.evidence}" for mode in modes]
@@ -315,7 +310,7 @@ async def recorded(run: Run, project: Project, attempt: Attempt, gaps: Sequence[
             "green": tuple(sorted({*project.green, *green})),
         }
     )
-    return project.tested(attempt.feature, attempt.figures, gaps, run.when)
+    return project.tested(attempt.feature, attempt.figures, gaps, run.branch.when)
 
 
 async def _modes(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Finding]) -> list[Mode]:
@@ -323,12 +318,12 @@ async def _modes(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Fi
     modes: list[Mode] = []
     if list_file in left.undone:
         modes += meddling(project.files[list_file], left.undone[list_file], list_file, feature)
-    modes += guesswork(left.commands, await run.read(SCRIPT) or "", feature)
+    modes += guesswork(left.commands, await run.branch.read(SCRIPT) or "", feature)
     said = attempt.said.model_dump(mode="json")
     claimed = Claimed.model_validate({name: said[name] for name in CLAIMS if name in said})
-    there = frozenset(await run.paths())
+    there = frozenset(await run.branch.paths())
     named = {test.partition("::")[0].removeprefix("./") for test in claimed.tests}
-    texts = {path: await run.read(path) for path in sorted(named & there)}
+    texts = {path: await run.branch.read(path) for path in sorted(named & there)}
     found = attempt.figures or Figures()
     counted = Counted(passes=not gaps, tests_passing=found.passing, tests_total=found.total, files=there)
     if attempt.figures is None:  # nobody counted: then no count is held against anybody
@@ -341,15 +336,15 @@ async def kept_true(run: Run, project: Project, outcome: Outcome) -> Project:
     meanwhile does."""
     verdict, wrong, true = outcome.verdict, list[str](), project
     for feature in project.features.features if verdict else ():
-        own = run.about(verdict, feature.id) if verdict else Verdict.open(feature.id)
+        own = run.judgement.verdict_on(feature.id, verdict) if verdict else Verdict.open(feature.id)
         met = bool(own.requirements) and all(one.grade in MET for one in own.requirements)
         if feature.passes and not met:
             wrong.append(feature.id)
         elif met and feature.id in project.holding:
             true = true.judged(feature, own)
     if wrong:
-        await run.note("passes undone", features=wrong, why="the proof of the last commit found otherwise")
+        await run.record("passes undone", {"features": wrong, "why": "the proof of the last commit found otherwise"})
         true = true.reopened(wrong).model_copy(update={"green": true.green})  # to be proven again before it is built
     if true != project:
-        await run.write(true.files, "docs: the list says what was found on the last commit", told=true.told())
+        await run.branch.write(true.files, "docs: the list says what was found on the last commit", event=true.told())
     return true

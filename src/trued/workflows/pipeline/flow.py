@@ -38,7 +38,7 @@ async def pipeline(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(desk.plan)
     await piping.implemented(desk, desk.works, Implemented)
     outcome = await checked(desk, plan)
-    while (refused := await run.rejected(plan)) is not None:  # by people who looked: their words are gaps
+    while (refused := await run.people.rejected_tasks(plan)) is not None:  # by people who looked: their words are gaps
         gaps = {task.id: run.open(task).gaps for task in refused}
         await mended(desk, gaps)
         outcome = await checked(desk, plan)
@@ -75,7 +75,7 @@ async def checked(desk: Desk, plan: Plan) -> Outcome:
     async def verify(_: int) -> Checked:
         return await verified(desk, plan)
 
-    verification = await desk.run.rounds(verify, lambda found: replanned(desk, found))
+    verification = await desk.run.clusters.repeat(verify, lambda found: replanned(desk, found))
     review = await reviewed(desk, plan)
     if review.revises:
         await mended(desk, piping.to_mend(desk, review.findings))
@@ -93,7 +93,7 @@ async def verified(desk: Desk, plan: Plan) -> Checked:
     others = [desk.errand(name, Verified, reads, **more) for name in decide.CHECKERS]
     await desk.begins("verification", decide.VERIFIERS)
     sound = build is None or build.ok
-    returned = await desk.run.gated(gate, others, opens=lambda first: first.good and sound)
+    returned = await desk.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and sound)
     gaps = await piping.proven(desk, plan, returned) if len(returned) > 1 else ()
     return await piping.verified(desk, returned, build, gaps)
 
@@ -118,6 +118,6 @@ async def reviewed(desk: Desk, plan: Plan) -> Checked:
     reads = (FEATURE, PLAN, *desk.tasks, *VERIFICATION)
     more = {**await desk.diff(), **desk.about_design}
     errands = [desk.errand(name, Reviewed, reads, **more) for name in decide.REVIEWERS]
-    returned = await desk.run.cluster(errands)
+    returned = await desk.run.clusters.send_all(errands)
     gaps = await piping.proven(desk, plan, returned) if piping.objections(returned) else ()
     return await piping.reviewed(desk, returned, gaps)

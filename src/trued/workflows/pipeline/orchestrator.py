@@ -33,6 +33,7 @@ WORDS = 6_000  # characters of the request in a brief; the rest is in initial-re
 ARTIFACT = 200_000  # characters of one artifact
 TITLE = 80
 FILES = 100  # that are named in a brief
+ONLY_ENGINE = "only the engine writes it"
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
 
 
@@ -109,9 +110,11 @@ class Desk:
 
     async def diff(self) -> dict[str, Context]:
         """What whoever checks has to look at: since which commit, and in which files."""
-        changed = await self.run.changes()
+        changed = await self.run.branch.changes()
         more = [f"… {len(changed) - FILES} more"] if len(changed) > FILES else []
-        return {"the_work": "\n".join([f"all that changed since commit {self.run.base}:", *changed[:FILES], *more])}
+        return {
+            "the_work": "\n".join([f"all that changed since commit {self.run.branch.base}:", *changed[:FILES], *more])
+        }
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -120,13 +123,13 @@ class Desk:
     # -- what it leaves ------------------------------------------------------------------------------------------------
 
     async def begins(self, step: str, agents: Iterable[str]) -> None:
-        await self.run.told("step", Stepped(step=step, agents=tuple(agents)))
+        await self.run.record("step", Stepped(step=step, agents=tuple(agents)))
 
     async def ends(self, step: str, decision: Decision, agents: Iterable[str]) -> Decision:
         told = Decided(cluster=step, result=decision.status, why=decision.why)
-        await self.run.told("decided", told, name="decision")  # `decided` is what people have
+        await self.run.record("decided", told, step="decision")  # `decided` is what people have
         ended = Stepped(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
-        await self.run.told("step", ended)
+        await self.run.record("step", ended)
         return decision
 
     async def filed(
@@ -142,13 +145,13 @@ class Desk:
             written |= await self._artifact(one)
             await self._meddling(one)
             if one.reply is None:  # a warning, and no more: the tables know what to make of it
-                await self.run.note("memory missing", agent=one.name, step=step)
+                await self.run.record("memory missing", {"agent": one.name, "step": step})
         kept = dict(memories) if memories is not None else self.memories(returned)
         written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
         left = {name: self._left_by(name) for name in kept}
         self.shared = merged(self.shared, kept, left)
         written[self.folder.path(SHARED)] = self.shared.render()
-        await self.run.write(written, f"docs: {step}")
+        await self.run.branch.write(written, f"docs: {step}")
         return kept
 
     def memories(self, returned: Mapping[str, Returned[Any]]) -> dict[str, Memory | None]:
@@ -182,14 +185,14 @@ class Desk:
         if not path:
             return {}
         name, commit = path.removeprefix(self.folder.root), one.written_at(path)
-        text = await self.run.read(path, at=commit) if commit else None
+        text = await self.run.branch.read(path, at=commit) if commit else None
         if text is None:
             if one.reply is None or name not in self.there:
                 old = "what is there is of an earlier round: " if name in self.there else ""
                 said = "gave no answer" if one.reply is None else "left no document"
                 self.gone[name] = f"{old}{one.name} {said}"
                 self.there.discard(name)
-                await self.run.note("artifact missing", agent=one.name, path=path, why=self.gone[name])
+                await self.run.record("artifact missing", {"agent": one.name, "path": path, "why": self.gone[name]})
             return {}
         self.there.add(name)
         self.gone.pop(name, None)
@@ -205,12 +208,10 @@ class Desk:
         foreign = self._foreign(one)
         if foreign:
             self.meddled[one.name] = foreign
-            await self.run.note(
-                "memory undone", agent=one.name, files=list(foreign)[:50], why="only the engine writes it"
-            )
+            await self.run.record("memory undone", {"agent": one.name, "files": list(foreign)[:50], "why": ONLY_ENGINE})
         others = sorted({*one.undone} - {*foreign} - {self.folder.path(file_of(one.name))})
         if others and self.folder.artifact(one.name):
-            await self.run.note("left elsewhere", agent=one.name, files=others[:50])
+            await self.run.record("left elsewhere", {"agent": one.name, "files": others[:50]})
 
     async def needed(
         self,
@@ -223,7 +224,7 @@ class Desk:
         names, found = [one.name for one in errands], dict[str, Returned[R]]()
         while True:
             await self.begins(step, names)
-            found |= await self.run.cluster(
+            found |= await self.run.clusters.send_all(
                 [one for one in errands if one.name not in found or not found[one.name].good]
             )
             decision = await self.ends(step, decides(await self.filed(step, found)), names)
@@ -234,16 +235,16 @@ class Desk:
     async def _spent(self, why: str) -> None:
         """What failed for good ends the run: here and now. Where it is only remembered, somebody has resumed the run
         since, and wants it tried again."""
-        if self.run.line.live:
+        if self.run.is_live:
             raise AgentFailed(why)
-        await self.run.note("tried again", why=why)
+        await self.run.record("tried again", {"why": why})
 
     # -- one agent -----------------------------------------------------------------------------------------------------
 
     async def one(self, step: str, errand: Errand[R]) -> R:
         """A step with one agent: without it there is nothing to go on with."""
         await self.begins(step, (errand.name,))
-        returned = await self.run.cluster((errand,))
+        returned = await self.run.clusters.send_all((errand,))
         await self.filed(step, returned)
         one = returned[errand.name]
         await self._ended(step, one)
@@ -256,7 +257,7 @@ class Desk:
         """An answer that cannot be used is as good as none."""
         why = tuple(wrong) if one.good else (_why(one),)
         status = Status.ERROR if why else Status.DONE
-        await self.run.told("step", Stepped(step=step, agents=(one.name,), result=str(status), why=why))
+        await self.run.record("step", Stepped(step=step, agents=(one.name,), result=str(status), why=why))
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -268,12 +269,12 @@ class Desk:
         wrong, one = tuple[Finding, ...](), Returned[R](errand.name, errand.role, None)
         for known in ({each.id for each in self.criteria}, ()):  # a name that nobody knows ends no run
             asked = replace(errand, context={**errand.context, **({"gaps": wrong} if wrong else {})})
-            one = (await self.run.cluster((asked,)))[errand.name]
+            one = (await self.run.clusters.send_all((asked,)))[errand.name]
             works = self._with(getattr(one.reply, "tasks", ()) if one.good else ())
             wrong = wrong_with(works, known) if one.good else ()
             if not one.good or not wrong:
                 break
-            await self.run.note("plan refused", why=[each.what for each in wrong])
+            await self.run.record("plan refused", {"why": [each.what for each in wrong]})
         if one.good and not wrong:
             self.works = works
             await self.filed(step, {one.name: one}, files=self._plan_files())
@@ -328,12 +329,12 @@ class Desk:
 
 async def set_up(run: Run, goal: Goal) -> Desk:
     """Step 0: a folder that is nobody's yet, the request verbatim, and an empty memory."""
-    folder = folder_for(goal, await run.paths())
-    run.own(folder.root)
+    folder = folder_for(goal, await run.branch.paths())
+    run.branch.own(folder.root)
     desk = Desk(run, goal, folder, Shared(slug=folder.slug), {REQUEST})
-    files = {REQUEST: initial_request(goal, run.base), SHARED: desk.shared.render(), "memory/.gitkeep": ""}
-    await run.write({folder.path(name): text for name, text in files.items()}, "docs: the request")
-    await run.told("step", Stepped(step="set-up", result=str(Status.DONE)))
+    files = {REQUEST: initial_request(goal, run.branch.base), SHARED: desk.shared.render(), "memory/.gitkeep": ""}
+    await run.branch.write({folder.path(name): text for name, text in files.items()}, "docs: the request")
+    await run.record("step", Stepped(step="set-up", result=str(Status.DONE)))
     return desk
 
 

@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from trued import Acceptance, Finding, Reply, Severity, Spoken, Status, Value, Work
+from trued import Finding, Reply, Severity, Spoken, Status, Value
+from trued.workflows.pipeline.feature_folder import Acceptance
+from trued.workflows.pipeline.task_plan import Work
 
 
 class Noted(Finding):

@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from trued.inputs.project.kind import detected, to_read
-from trued.model import Finding, Plan, Severity, Status, TestsCheck
+from trued.model import Figures, Finding, Plan, Severity, Status, TestsCheck
 from trued.proof.checks.tests import scripts_in
 from trued.proof.runners.command_parser import recognised
 from trued.run.clusters import Returned
 from trued.run.judgement import Built
 from trued.run.run import Run
-from trued.workflows.handoff.project import Figures
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline.decision_tables import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
 from trued.workflows.pipeline.memory import Memory
@@ -90,12 +89,14 @@ async def built(desk: Desk) -> Built | None:
     user's: what the head makes of it does not take its place."""
     run = desk.run
     own = run.settings.commands.build
-    return await run.build(*([own] if own else to_build(await _build(run, run.base), await _build(run, run.head))))
+    return await run.judgement.build(
+        *([own] if own else to_build(await _build(run, run.branch.base), await _build(run, run.branch.head)))
+    )
 
 
 async def _build(run: Run, at: str) -> str:
-    paths = await run.paths(at)
-    texts = {path: await run.read(path, at=at) or "" for path in to_read(paths)}
+    paths = await run.branch.paths(at)
+    texts = {path: await run.branch.read(path, at=at) or "" for path in to_read(paths)}
     return detected(paths, texts.get).build
 
 
@@ -129,17 +130,19 @@ async def counted(desk: Desk) -> tuple[Finding, ...]:
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
         check = TestsCheck(command=command)
-        figures = await desk.run.figures(check)
-        if figures.good or (figures.skipped and figures.good_beside(await desk.run.figures(check, desk.run.base))):
+        figures = await desk.run.judgement.count_tests(check)
+        if figures.good or (
+            figures.skipped and figures.good_beside(await desk.run.judgement.count_tests(check, desk.run.branch.base))
+        ):
             continue
         found += [Finding(what=f"{one.id}: {_told(command, figures)}", where="run by the engine") for one in works]
-    desk.run.unsure("tests", unsure)
+    desk.run.judgement.set_unverified("tests", unsure)
     return tuple(found)
 
 
 async def _is_counted(run: Run, command: str) -> bool:
     """Does it come to a runner whose tests the engine can count?"""
-    manifest = await run.read("package.json", at=run.base) or ""
+    manifest = await run.branch.read("package.json", at=run.branch.base) or ""
     return recognised(command, scripts_in(manifest.encode())) is not None
 
 
@@ -243,24 +246,24 @@ def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[s
 
 async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
     """What nobody settled stands when the run is finished, by whose word it is; what was settled stands no more."""
-    desk.run.dispute("the engine", verification.beyond)
+    desk.run.judgement.object("the engine", verification.beyond)
     for name in VERIFIERS:
         stands = _standing(name, verification) if not verification.settled else ()
-        desk.run.dispute(name, stands or _said_before(desk, name, verification))
+        desk.run.judgement.object(name, stands or _said_before(desk, name, verification))
     named = {line.partition(":")[0] for line in review.decision.why}
     for name in REVIEWERS:
         heavy = name != decide.KNOWLEDGE and (memory := review.said.get(name)) and memory.severity in GRAVE
         stands = _standing(name, review) if not review.settled and (name in named or heavy) else ()
-        desk.run.dispute(name, stands or _said_before(desk, name, review))
+        desk.run.judgement.object(name, stands or _said_before(desk, name, review))
     again = verification.repeated(desk.critiques) | review.repeated(desk.critiques)
     feature = verification.returned.get("v-feature")
     looked = (feature and feature.good) or review.decision.status is not Status.ERROR
     left = {name: one for name, one in desk.critiques.items() if name in again or not looked}
     for critic in CRITICS:
-        desk.run.dispute(critic, [one for one in left.values() if one.by == critic])
+        desk.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
     closed = sorted(desk.critiques.keys() - left.keys())
     if desk.critiques:
-        await desk.run.note("critique", stands=sorted(left), closed=closed)
+        await desk.run.record("critique", {"stands": sorted(left), "closed": closed})
 
 
 def _standing(name: str, checked: Checked) -> tuple[Finding, ...]:

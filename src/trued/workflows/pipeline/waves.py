@@ -61,10 +61,10 @@ async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: G
     for wave in waves(works):
         desk.wave += 1
         agents = tuple(map(agent_of, wave))
-        await desk.run.told("wave", Wave(number=desk.wave, tasks=tuple(one.id for one in wave)))
+        await desk.run.record("wave", Wave(number=desk.wave, tasks=tuple(one.id for one in wave)))
         await desk.begins("implementation", agents)
         jobs = {one.id: _worked(desk, one, reply, gaps.get(one.id, ())) for one in wave}
-        turns = await desk.run.together(jobs)
+        turns = await desk.run.parallel.gather(jobs)
         for one in wave:
             turns[one.id] = await _merged(desk, turns[one.id])
             desk.failed = desk.failed - {one.id} | (set() if turns[one.id].session else {one.id})
@@ -72,18 +72,18 @@ async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: G
         await desk.filed(f"wave {desk.wave}", returned, await _claimed(desk, returned))
         lost = tuple(f"{one.id} is open" for one in wave if one.id in desk.failed)
         ended = Stepped(step="implementation", agents=agents, result="ERROR" if lost else "DONE", why=lost)
-        await desk.run.told("step", ended)
+        await desk.run.record("step", ended)
 
 
 async def _claimed(desk: Desk, returned: Mapping[str, Returned[Reply]]) -> dict[str, Memory | None]:
     """Their memories, with what git does not bear out: a file that they say they changed, and that is as it was."""
-    memories, changed = desk.memories(returned), {*await desk.run.changes()}
+    memories, changed = desk.memories(returned), {*await desk.run.branch.changes()}
     for name, memory in memories.items():
         said = [str(PurePosixPath(path)) for path in getattr(returned[name].reply, "files", ())]
         wrong = [path for path in dict.fromkeys(said) if path not in changed]
         if memory is not None and wrong:
             what = f"says that it changed {', '.join(wrong[:NAMED])}: that is as it was on the base, or is not there"
-            await desk.run.told("claim refuted", Refuted(what=f"{name} {what}"))
+            await desk.run.record("claim refuted", Refuted(what=f"{name} {what}"))
             memories[name] = Memory.model_validate(
                 {**memory.model_dump(), "findings": (f"it {what}", *memory.findings)}
             )
@@ -94,14 +94,14 @@ async def _worked(desk: Desk, work: Work, reply: type[R], gaps: Sequence[Finding
     """The task in a clone of its own; who fails is followed by somebody with fresh eyes, who begins where it began."""
     part, open_ones = desk.run.part(f"wave {desk.wave} {work.id}"), ", ".join(sorted({*work.depends_on} & desk.failed))
     told = desk.told(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    turn, before = Turn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.head
+    turn, before = Turn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
         session = turn.part.session(role_of(work), reply, publishes=False, name=agent_of(work))
         said = await session.attempt(work.task, **turn.context)
         turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
         if said is not None and said.status is Status.DONE:
             return replace(turn, session=session)
-        turn.part.back_to(before)
+        turn.part.branch.reset(before)
         await session.close()
     return turn
 
@@ -112,12 +112,12 @@ async def _merged(desk: Desk, turn: Turn) -> Turn:
     if session is None:
         return await _aside(turn)
     message = f"merge: {work.id} {inert(' '.join(work.title.split())[:TITLE])}"
-    conflict = await desk.run.join(turn.part, message)
+    conflict = await desk.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
         said = await session.attempt(work.task, **{**turn.context, "conflict": conflict.files})
         turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
         if said is not None and said.status is Status.DONE:  # nobody else says that both sides are in it
-            conflict = await desk.run.join(turn.part, message)
+            conflict = await desk.run.parallel.merge(turn.part.branch, message)
     desk.disputes += getattr(turn.reply, "disputes", ())
     await session.close()
     return turn if conflict is None else await _aside(replace(turn, session=None))
@@ -127,5 +127,5 @@ async def _aside(turn: Turn) -> Turn:
     """What was begun and is no part of the work stays on a branch of its own."""
     begun = next((left.head for left in reversed(turn.lefts) if left.changed), "")
     if begun:
-        await turn.part.set_aside(turn.work.id, back_to=turn.part.base, work=begun)
+        await turn.part.branch.set_aside(turn.work.id, back_to=turn.part.branch.base, work=begun)
     return turn

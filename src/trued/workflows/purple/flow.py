@@ -4,7 +4,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from trued import Answer, Finding, Goal, Iteration, Outcome, Reply, Run, Section, Task, Value, Verdict
+from trued import Answer, Finding, Goal, Outcome, Reply, Run, Task, Value, Verdict
+from trued.workflows.purple.memory import Memory
+from trued.workflows.purple.memory_log import Iteration, Section
 
 
 class Changed(Value):
@@ -53,23 +55,24 @@ class Review(Reply):
 
 
 async def purple(run: Run, goal: Goal) -> Outcome:
+    memory = Memory(run, goal)
     plan = await run.seal(await run.plan(goal))
     for chunk in plan.tasks:
         scope, answer, verdict = run.scope(f"chunk {chunk.id}"), Answer.REDO, Verdict.open(chunk.id)
         while answer is Answer.REDO:
-            verdict = await build(scope, chunk, plan.context)
+            verdict = await build(scope, memory, chunk, plan.context)
             answer = await scope.confirm(chunk, verdict)  # a redo's comment is the next round's first gap
         if answer is Answer.STOP:
             return run.stop(verdict)
     outcome = await run.finish(plan)
-    while (chunks := await run.rejected(plan)) is not None:  # by people who looked: their words are gaps
+    while (chunks := await run.people.rejected_tasks(plan)) is not None:  # by people who looked: their words are gaps
         for chunk in chunks:
-            await build(run.scope(f"chunk {chunk.id}"), chunk, plan.context)
+            await build(run.scope(f"chunk {chunk.id}"), memory, chunk, plan.context)
         outcome = await run.finish(plan)
     return outcome
 
 
-async def build(run: Run, chunk: Task, context: str) -> Verdict:
+async def build(run: Run, memory: Memory, chunk: Task, context: str) -> Verdict:
     """One chunk: the same pair works on it until no gap is left, or the rounds are."""
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)
@@ -79,8 +82,8 @@ async def build(run: Run, chunk: Task, context: str) -> Verdict:
         review = await team_b.ask(chunk, plan=context, built=built, gaps=verdict.gaps)
         verdict = await run.prove(chunk, objections=review.objections, by=team_b, disputes=built.disputes)
         log = log.with_round(iteration(built, review), verdict)
-        await run.remember(log)
-        if verdict.holds or run.stuck(verdict):
+        await memory.add(run, log)
+        if verdict.holds or run.judgement.is_stuck(verdict):
             break
     return verdict
 

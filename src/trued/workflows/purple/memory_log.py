@@ -1,8 +1,9 @@
-"""MEMORY.md's Implementation Log: what each team said, chunk by chunk, written so that no words can pose as the log."""
+"""MEMORY.md: the implementation log, chunk by chunk, written so that no agent's text can pose as part of the log."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
+from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, BeforeValidator
@@ -274,3 +275,9 @@ class _Lines:
 def _file(entry: str) -> tuple[str, str]:
     path, _, rest = entry[1:].partition("`")
     return path, _unescaped(rest.removeprefix(" – "))
+
+
+def memory_files(plan: str) -> tuple[str, ...]:
+    """MEMORY.md beside the plan; none for a plan that is outside the repository."""
+    outside = not plan or PurePosixPath(plan).is_absolute() or plan.startswith("..")
+    return () if outside else (str(PurePosixPath(plan).with_name("MEMORY.md")),)

@@ -2,9 +2,11 @@
 
 from trued import Goal, Outcome, Run
 from trued.workflows.purple.flow import Built
+from trued.workflows.purple.memory_log import memory_files
 
 
 async def solo(run: Run, goal: Goal) -> Outcome:
+    run.branch.own(*memory_files(goal.source.file))
     plan = await run.seal(await run.plan(goal, planner=""))
     alone = run.session("solo", Built)
     built = await alone.ask(plan)
@@ -12,7 +14,7 @@ async def solo(run: Run, goal: Goal) -> Outcome:
     if not verdict.holds:
         await alone.ask(plan, gaps=verdict.gaps)
     outcome = await run.finish(plan)
-    while await run.rejected(plan) is not None:  # by people who looked
+    while await run.people.rejected_tasks(plan) is not None:  # by people who looked
         await alone.ask(plan, gaps=run.open(plan.tasks[0]).gaps)
         outcome = await run.finish(plan)
     return outcome

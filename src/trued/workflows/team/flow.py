@@ -1,8 +1,11 @@
 """Team: a PM, a tech lead, developers, QA and UAT, until the goal is accepted, or it is said what is not."""
 
-from trued import Crew, Desk, Finding, Goal, Outcome, Plan, Query, Run, Task
+from trued import Finding, Goal, Outcome, Plan, Run, Task
 from trued.workflows.team import steps as teaming
 from trued.workflows.team.replies import Breakdown, Clarified, Developed, Fixes, Specified, Tested, Validated
+from trued.workflows.team.reply_parts import Query
+from trued.workflows.team.state import Crew
+from trued.workflows.team.task_desk import Desk
 
 QUESTIONS = 3  # of one attempt: whoever asks more is not working
 
@@ -12,7 +15,7 @@ async def team(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(crew.plan())
     crew = await integrated(run, plan, crew)
     outcome = await teaming.finished(run, plan, crew)
-    while (refused := await run.rejected(plan)) is not None:  # by people who looked: their words are issues
+    while (refused := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are issues
         for name, issues in teaming.refused(run, crew, refused):
             crew = await fixed(run, crew, name, issues)
         crew = await integrated(run, plan, crew)
@@ -79,12 +82,12 @@ async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Cre
 async def developed(run: Run, crew: Crew, desks: list[Desk[Developed, Tested]]) -> Crew:
     """All of them at once. Whoever asks waits for the answer, and goes on with it."""
     crew = await teaming.at_work(run, crew, [desk.task for desk in desks])
-    await run.together({desk.task: desk.works(crew) for desk in desks})
+    await run.parallel.gather({desk.task: desk.works(crew) for desk in desks})
     for _ in range(QUESTIONS):
         asking = [(desk, desk.said.asks) for desk in desks if desk.said and desk.said.asks]
         for desk, query in asking:
             crew, desk.answer = await answered(desk.scope, crew, ("dev", desk.task), query)
-        await run.together({desk.task: desk.works(crew) for desk, _ in asking})
+        await run.parallel.gather({desk.task: desk.works(crew) for desk, _ in asking})
     return crew
 
 

@@ -4,7 +4,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from trued import Failure, Finding, FixTask, NamedTests, Needs, PlannedFeature, Query, Reply, Severity, Status
+from trued import Finding, Reply, Severity, Status
+from trued.workflows.team.reply_parts import Failure, FixTask, NamedTests, Needs, PlannedFeature, Query
 
 MOST = 1_000  # tasks of a goal: nobody reads more
 

@@ -58,7 +58,7 @@ class Told(Value):
 
 async def found(run: Run, goal: Goal) -> Crew:
     """What the project is, before anybody plans."""
-    run.own(FOLDER)
+    run.branch.own(FOLDER)
     kind = await kind_of(run)
     crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
     return await _migrated(run, crew.recorded(crew.records.knowing(kind.name, kind.commands, kind.why)))
@@ -66,15 +66,15 @@ async def found(run: Run, goal: Goal) -> Crew:
 
 async def _settings(run: Run) -> TeamSettings:
     """Those of the run; what they leave open an older tool's configuration may say, once."""
-    given, text = run.settings.team, await run.read(OLD_CONFIG, run.base)
-    if text is None or await run.read(f"{FOLDER}config.toml", run.base) is not None:
+    given, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
+    if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
         return given
     try:
         old, said = team_settings(text)
     except BadInput as error:
-        await run.note("not migrated", file=OLD_CONFIG, why=str(error))
+        await run.record("not migrated", {"file": OLD_CONFIG, "why": str(error)})
         return given
-    await run.note("migrated", file=OLD_CONFIG, said=list(said))
+    await run.record("migrated", {"file": OLD_CONFIG, "said": list(said)})
     default = TeamSettings()
     taken = {name: one for name, one in old.items() if getattr(given, name) == getattr(default, name)}
     return given.model_copy(update=taken)
@@ -82,8 +82,8 @@ async def _settings(run: Run) -> TeamSettings:
 
 async def kind_of(run: Run) -> Kind:
     """What the project is, and how it is built, tested and started, as the user corrects it."""
-    paths = await run.paths()
-    texts = {path: await run.read(path) for path in to_read(paths)}
+    paths = await run.branch.paths()
+    texts = {path: await run.branch.read(path) for path in to_read(paths)}
     return corrected(detected(paths, texts.get), run.settings.commands)
 
 
@@ -91,10 +91,10 @@ async def broken_down(run: Run, crew: Crew, reply: type[R]) -> R:
     """The PM's plan. One who cannot make it ends the run, here and now; where that is only remembered, somebody has
     resumed the run since, and wants it tried again."""
     while doubt := doubt_of(said := await asked(run, "pm", reply, crew.goal, **for_pm(crew))):
-        why = f"the pm says {run.kit.redact(doubt)}"
-        if run.line.live:
+        why = f"the pm says {run.context.redact(doubt)}"
+        if run.is_live:
             raise AgentFailed(why)
-        await run.note("tried again", why=why)
+        await run.record("tried again", {"why": why})
     return said
 
 
@@ -102,7 +102,7 @@ async def laid_down(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew
     """The files as they are before anybody works: on top of the user's commit, which stays the base."""
     sealed = tuple(one.id for feature in crew.backlog.features for one in feature.criteria)
     crew = crew.model_copy(update={"sealed": sealed})
-    crew = crew.recorded(crew.records.planned(crew.backlog, decisions, run.when))
+    crew = crew.recorded(crew.records.planned(crew.backlog, decisions, run.branch.when))
     crew = await noted(run, crew, "docs: what the team has to do")
     features = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
     await told(run, crew, "begun", project=crew.kind.name, commands=crew.kind.commands, found=features)
@@ -113,18 +113,20 @@ async def _migrated(run: Run, crew: Crew) -> Crew:
     """A flat list of tasks from before, read once: the goal itself, or what an older tool left; kept as it was."""
     flat = is_flat_plan(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
-    text = crew.goal.text if flat else await run.read(OLD_PLAN, run.base) or ""
+    text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
     if not is_flat_plan(text):
         return crew
     original = f"{FOLDER}{ORIGINAL}"
-    if await run.read(original, run.base) == text:  # by an earlier run: its backlog says how far things are
+    if (
+        await run.branch.read(original, run.branch.base) == text
+    ):  # by an earlier run: its backlog says how far things are
         try:
-            left = parse_backlog(await run.read(f"{FOLDER}{BACKLOG}", run.base) or "")
+            left = parse_backlog(await run.branch.read(f"{FOLDER}{BACKLOG}", run.branch.base) or "")
             return crew.migrated(left, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
     old = migrated(text, file, crew.attempts)
-    await run.note("migrated", file=file, said=list(old.said))
+    await run.record("migrated", {"file": file, "said": list(old.said)})
     crew = crew.migrated(old.backlog, {original: text}, () if flat else old.criteria)
     crew = crew.model_copy(update={"planned_before": flat})
     notes = (*crew.kind.why, *old.said, *filter(None, old.context.splitlines()))
@@ -139,7 +141,7 @@ async def noted(run: Run, crew: Crew, message: str) -> Crew:
     files = crew.files
     new = changed(crew.written, files)
     if new:
-        await run.write(new, message, editable=(f"{FOLDER}{BACKLOG}",))
+        await run.branch.write(new, message, editable=(f"{FOLDER}{BACKLOG}",))
     return crew.model_copy(update={"written": {**crew.written, **files}})
 
 
@@ -164,22 +166,22 @@ async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str 
         state=one.state if one else backlog.feature(name).status if name else "",
         **more,
     )
-    await run.told("team", value)
+    await run.record("team", value)
 
 
 async def as_edited(run: Run, crew: Crew) -> Crew:
     """What a person made of the backlog since the last task: honoured as far as it can be, and on record."""
     path = f"{FOLDER}{BACKLOG}"
-    edit = await run.edited(path, _unread)
+    edit = await run.branch.read_edit(path, _unread)
     if edit is None:
         return crew
     try:
         before, after = parse_backlog(edit.before, path), parse_backlog(edit.after, path)
     except BadInput as error:
-        await run.note("edit not understood", path=path, why=str(error))
+        await run.record("edit not understood", {"path": path, "why": str(error)})
         return crew
     backlog, said = honoured(before, after, put_away(crew.backlog), crew.sealed)
-    await run.note("edit honoured", path=path, said=list(said))
+    await run.record("edit honoured", {"path": path, "said": list(said)})
     return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
 
 
@@ -197,7 +199,7 @@ async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
     for name in tasks:
         task = crew.backlog.task(name)
         await told(run, crew, "attempt", task=name)
-        records = crew.records.begun(name, task.description, task.attempts, task.limit, run.when)
+        records = crew.records.begun(name, task.description, task.attempts, task.limit, run.branch.when)
         crew = crew.recorded(records)
     return crew
 
@@ -205,8 +207,8 @@ async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
 async def asks(run: Run, crew: Crew, who: tuple[str, str], role: str, query: Query) -> Crew:
     """A question in the inbox of the role that it goes to: it waits there until it is answered."""
     sender = f"{who[0]}, {who[1]}"
-    await run.note("team asks", who=sender, to=role, text=run.kit.redact(query.text))
-    crew = crew.recorded(crew.records.told(role, sender, query.text, run.when, priority=query.priority))
+    await run.record("team asks", {"who": sender, "to": role, "text": run.context.redact(query.text)})
+    crew = crew.recorded(crew.records.told(role, sender, query.text, run.branch.when, priority=query.priority))
     return await noted(run, crew, f"docs: {who[0]} asks the {role} ({who[1]})")
 
 
@@ -214,11 +216,11 @@ async def answers(run: Run, crew: Crew, role: str, who: tuple[str, str], said: R
     """The answer, in the inbox and for whoever asked. Who says ERROR has not answered: the question waits on."""
     about, answer, doubt = who[1], str(getattr(said, "answer", "")), doubt_of(said)
     answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
-    await run.note("team answers", role=role, text=run.kit.redact(answer))
+    await run.record("team answers", {"role": role, "text": run.context.redact(answer)})
     question = f"{who[0]}'s question about {about}"
     crew = crew.doubting(question, about, f"{question} has no answer: the {role} says {doubt}" if doubt else "")
-    records = crew.records if doubt else crew.records.answered(role, answer, run.when)
-    records = records.decided(role, about, getattr(said, "decisions", ()), run.when)
+    records = crew.records if doubt else crew.records.answered(role, answer, run.branch.when)
+    records = records.decided(role, about, getattr(said, "decisions", ()), run.branch.when)
     return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})"), answer
 
 
@@ -228,19 +230,19 @@ async def answers(run: Run, crew: Crew, role: str, who: tuple[str, str], said: R
 async def attempted(run: Run, crew: Crew, desk: Desk[D, Q], gaps: Sequence[Finding]) -> Crew:
     """What the attempt came to: done, to be tried again with what was found, or failed."""
     desk.gaps = tuple(gaps)
-    stuck = bool(gaps) and desk.part.stuck(Verdict.open(desk.task, *gaps))
+    stuck = bool(gaps) and desk.part.judgement.is_stuck(Verdict.open(desk.task, *gaps))
     crew = crew.attempted(desk.task, gaps, stuck=stuck)
     if not gaps:
         desk.done(run)
         crew = crew.holding(desk.judged).with_proven(*desk.due)
     task = crew.backlog.task(desk.task)
-    crew = crew.recorded(_tested(crew, desk, task, run.when))
+    crew = crew.recorded(_tested(crew, desk, task, run.branch.when))
     words = tuple(one.what for one in gaps) + (
         ("no progress: the same gaps, and nothing was changed",) if stuck else ()
     )
     await told(run, crew, "task", task=desk.task, qa=_qa(desk), why=words)
     if task.state == "failed":
-        await run.set_aside(desk.task, back_to=run.head, work=desk.part.head)
+        await run.branch.set_aside(desk.task, back_to=run.branch.head, work=desk.part.branch.head)
     return await noted(run, crew, f"docs: {desk.task} {task.state}")
 
 
@@ -290,7 +292,7 @@ async def specified(run: Run, crew: Crew, name: str, said: Reply) -> Crew:
     crew = _doubted(crew.specified(name, spec, tests, needs), "techlead", name, name, said)
     commands = [f"{one.command}{f' (after {one.task})' if one.task else ''}" for one in crew.tests[name]]
     decisions = getattr(said, "decisions", ())
-    records = crew.records.specified(crew.backlog.feature(name), spec, commands, decisions, run.when)
+    records = crew.records.specified(crew.backlog.feature(name), spec, commands, decisions, run.branch.when)
     return await noted(run, crew.recorded(records), f"docs: how {name} is built")
 
 
@@ -298,11 +300,13 @@ async def fixing(run: Run, crew: Crew, name: str, said: Reply, issues: Sequence[
     """Fix tasks of the PM, after UAT asked for them."""
     about, tasks = name or "all features", getattr(said, "tasks", ())
     crew = _doubted(crew.with_fixes(name, tasks, issues), "pm", name, f"fix tasks for {about}", said)
-    await run.note("fix tasks", about=about, tasks=run.kit.redact([one.title for one in tasks]))
+    await run.record("fix tasks", {"about": about, "tasks": run.context.redact([one.title for one in tasks])})
     wanted = "\n".join(one.what for one in issues)
-    records = crew.records.told("pm", "uat", f"{about} failed:\n{wanted}", run.when, kind="request", priority="high")
-    records = records.answered("pm", f"{len(tasks)} fix task{'' if len(tasks) == 1 else 's'}", run.when)
-    records = records.fixing(about, [one.title for one in tasks], getattr(said, "decisions", ()), run.when)
+    records = crew.records.told(
+        "pm", "uat", f"{about} failed:\n{wanted}", run.branch.when, kind="request", priority="high"
+    )
+    records = records.answered("pm", f"{len(tasks)} fix task{'' if len(tasks) == 1 else 's'}", run.branch.when)
+    records = records.fixing(about, [one.title for one in tasks], getattr(said, "decisions", ()), run.branch.when)
     return await noted(run, crew.recorded(records), f"docs: fix tasks for {about}")
 
 
@@ -312,7 +316,7 @@ async def issues(
     """What keeps a feature, or the goal, from being accepted: evidence that does not hold, and UAT's issues as far as
     evidence does not settle them. Where UAT has none, a proof of the same work stands."""
     name = _name(subject)
-    run.line.unsettled.pop(name, None)
+    run.judgement.drop_objections(name)
     objections = getattr(said, "objections", ())
     if not objections and name in crew.proven:
         return ()
@@ -332,7 +336,7 @@ async def validated(run: Run, crew: Crew, subject: Task | Plan, said: Reply | No
     elif said:
         crew = crew.with_feature(name, uat=result)
     feature = "" if isinstance(subject, Plan) else name
-    crew = crew.recorded(_accepted(crew, feature, said, found, run.when))
+    crew = crew.recorded(_accepted(crew, feature, said, found, run.branch.when))
     await told(run, crew, "uat", feature=feature, uat=result if said else "", why=words or _overruled(said))
     return await noted(run, crew, f"docs: UAT of {feature or 'all features'}: {result}")
 
@@ -373,7 +377,7 @@ async def finished(run: Run, plan: Plan, crew: Crew) -> Outcome:
     """The goal is achieved only if every feature passed UAT, all of them together did, no task is left, and the
     evidence holds: whatever is not so stands as an objection when the last commit is proven."""
     unmet = tuple(crew.gaps_in_plan())
-    run.dispute("the team", [Finding(what=what, requirement=_criterion(crew, name)) for name, what in unmet])
+    run.judgement.object("the team", [Finding(what=what, requirement=_criterion(crew, name)) for name, what in unmet])
     await told(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)
 

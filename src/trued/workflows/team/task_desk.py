@@ -4,14 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from trued.model import Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
+from trued.inputs.project.test_files import TEST_FILES
+from trued.model import Figures, Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
 from trued.proof.runners.command_parser import recognised
 from trued.run.parallel import Both
 from trued.run.run import Run
 from trued.run.session import Context, Session, Subject
 from trued.support.redaction import subject_line
-from trued.workflows.handoff.feature_list import TEST_FILES
-from trued.workflows.handoff.project import Figures
 from trued.workflows.team import briefs as team_briefs
 from trued.workflows.team.state import Crew
 
@@ -72,8 +71,8 @@ class Desk(Generic[D, Q]):
 
     async def joined(self, run: Run) -> tuple[Finding, ...]:
         """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""
-        self.accepted = run.head
-        conflict = await run.join(self.part, subject_line("merge", self.task, self.title))
+        self.accepted = run.branch.head
+        conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
         self.both, self.judged = conflict.files if conflict else (), ()
         if conflict is None:
             return ()
@@ -83,17 +82,17 @@ class Desk(Generic[D, Q]):
 
     def back(self, run: Run) -> None:
         """Without this work: on the branch stands nothing that was not accepted; its developer keeps it."""
-        run.back_to(self.accepted)
+        run.branch.reset(self.accepted)
 
     async def proven(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
         """All that stands in the way, by the engine's own evidence; QA's word is one more thing that may."""
-        run.line.unsettled.pop(self.task, None)
+        run.judgement.drop_objections(self.task)
         verdict = await self.scope.prove(
             self._subject(crew, plan),
             getattr(self.tested, "objections", ()),
             by=self.qa,
             disputes=getattr(self.said, "disputes", ()),
-            beside=[crew.feature_task(one.id) for one in crew.backlog.features],
+            also=[crew.feature_task(one.id) for one in crew.backlog.features],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
         counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(self.scope, one)]
@@ -108,7 +107,7 @@ class Desk(Generic[D, Q]):
         idle = f"nothing was changed for {self.task}: that it was there already is the developer's word"
         qa = " and QA's" if self.tested else ""
         word = f"{idle}{qa}; the engine saw only that nothing is worse"
-        run.unsure(f"task {self.task}", [word] if run.head == self.accepted else [])
+        run.judgement.set_unverified(f"task {self.task}", [word] if run.branch.head == self.accepted else [])
 
     def given_up(self) -> tuple[Finding, ...]:
         """A developer's own word that it is not done, or cannot go on: QA's yes does not outweigh it."""
@@ -140,12 +139,14 @@ def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
 
 async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     """Tests that the tech lead named, run by the engine on the newest commit: they can hold a task up, no more."""
-    found = await run.figures(TestsCheck(command=command))
+    found = await run.judgement.count_tests(TestsCheck(command=command))
     if found.good:
         return ()
     if not found.total and recognised(command) is None:  # no developer could mend a command that is none of tests
-        await run.note("tests not counted", command=command, why=found.why or "nothing was counted")
-        run.unsure(f"tests {command}", [f"tests that the tech lead named could not be counted: {command[:SAID]}"])
+        await run.record("tests not counted", {"command": command, "why": found.why or "nothing was counted"})
+        run.judgement.set_unverified(
+            f"tests {command}", [f"tests that the tech lead named could not be counted: {command[:SAID]}"]
+        )
         return ()
     what = f"{found.passing} of {found.total} tests pass" if found.total else await _why(run, command, found)
     said = f":\n{found.said[:SAID]}" if found.said else ""
@@ -153,17 +154,17 @@ async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
 
 
 async def _why(run: Run, command: str, found: Figures) -> str:
-    there = {*await run.paths()}
+    there = {*await run.branch.paths()}
     missing = [word for word in command.split() if word.endswith(TEST_FILES) and word not in there]
     return f"{', '.join(missing)} is not there" if missing else found.why or "no test was collected"
 
 
 async def consulted(session: Session[R], subject: Subject, **context: Context) -> R:
     """Whoever plans, tests or validates: what they say counts, and what they left in their clone does not."""
-    line = session.steps.line
-    head = line.head
+    here = session.steps.state.position
+    head = here.head
     reply = await session.ask(subject, **context)
-    line.head = head
+    here.head = head
     return reply
 
 

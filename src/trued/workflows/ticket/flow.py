@@ -1,17 +1,21 @@
 """Ticket: a fresh agent implements, one verifies, one mends, one tells; whoever leads them holds summaries only."""
 
-from trued import (
+from trued import Finding, Goal, Outcome, Plan, Run, Verdict
+from trued.workflows.ticket.delivery import (
+    check_claims,
+    keep_pictures,
+    offer,
+    preview,
+    succeeded,
+    ticket_of,
+    ticket_task,
+)
+from trued.workflows.ticket.issues import (
     Claimed,
-    Finding,
-    Goal,
     Issue,
     Mended,
-    Outcome,
-    Plan,
     Round,
-    Run,
     Summary,
-    Verdict,
     compared,
     open_issues,
     rejections,
@@ -21,11 +25,11 @@ from trued.workflows.ticket.replies import Fixed, Implemented, PullRequest, Veri
 
 async def ticket(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(await run.plan(goal))
-    verdict = await run.prove(plan) if run.goes_on else run.open(plan)
+    verdict = await run.prove(plan) if run.branch.is_continued else run.open(plan)
     story = [] if verdict.holds else [await implement(run, verdict)]
     rounds = await looked_at(run, plan, story)
     outcome, ends = await run.finish(plan), 1
-    while rejected := rejections(await run.decided()):  # by people who looked: the next round's issues
+    while rejected := rejections(await run.people.decisions()):  # by people who looked: the next round's issues
         rounds = await looked_at(run, plan, story, rejected, rounds)
         outcome, ends = await run.finish(plan), ends + 1
     return await delivered(run.scope(f"pull request {ends}"), outcome, story)
@@ -33,19 +37,19 @@ async def ticket(run: Run, goal: Goal) -> Outcome:
 
 async def implement(run: Run, verdict: Verdict) -> Summary:
     """One fresh agent with the ticket's own words. What it says of its work is held against git."""
-    told, before = run.ticket, run.head
+    told, before = ticket_of(run), run.branch.head
     built = await run.ask(
         "impl-agent",
-        run.task(told.text),
+        ticket_task(run, told.text),
         Implemented,
         requirements=told.requirements,
         acceptance_criteria=told.acceptance,
         affected_areas="\n".join(told.areas),
-        branch=run.branch,
+        branch=run.branch.name,
         gaps=verdict.gaps,
     )
     claimed = Claimed(branch=built.branch_name, commit=built.commit_sha, files=built.files_changed)
-    wrong = await run.claims(claimed, since=before)
+    wrong = await check_claims(run, claimed, since=before)
     said = built.summary if built.success else f"It says that it is not done: {built.summary}"
     return Summary(who="impl-agent", says=" ".join((said, *(f"But {one.what}." for one in wrong))))
 
@@ -59,9 +63,9 @@ async def looked_at(run: Run, plan: Plan, story: list[Summary], issues: tuple[Is
         last, issues = issues, await verify(scope, plan, story)
         fate = compared(last, issues)
         found = Round.of(number, issues, fate)
-        await scope.told("round", found)
+        await scope.record("round", found)
         if stuck := bool(mended and not mended.files and fate.same):
-            await scope.told("no progress", found)
+            await scope.record("no progress", found)
         if stuck or not issues:
             break
     return number
@@ -69,20 +73,20 @@ async def looked_at(run: Run, plan: Plan, story: list[Summary], issues: tuple[Is
 
 async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...]:
     """A fresh pair of eyes on the work as its users would see it; then evidence of our own. Both have a say."""
-    told = run.ticket
-    async with run.preview() as preview:
-        if preview.broken:
-            down = Issue(severity="critical", description=f"the preview does not come up: {preview.broken}")
+    told = ticket_of(run)
+    async with preview(run) as shown:
+        if shown.broken:
+            down = Issue(severity="critical", description=f"the preview does not come up: {shown.broken}")
             return open_issues(await run.prove(plan), (), down)
-        eyes = run.session("verify-agent", Verified, before=preview.up)
+        eyes = run.session("verify-agent", Verified, before=shown.up)
         verified = await eyes.ask(
-            run.task("\n".join(one.text for one in told.acceptance or told.requirements)),
-            files_changed="\n".join(await run.changes()),
-            preview=preview.words,
+            ticket_task(run, "\n".join(one.text for one in told.acceptance or told.requirements)),
+            files_changed="\n".join(await run.branch.changes()),
+            preview=shown.words,
             expected_pictures="\n".join(told.pictures),
             last_work=story[-1:],
         )
-        await run.claimed_pictures(eyes, (*verified.screenshots, *(one.screenshot for one in verified.issues)))
+        await keep_pictures(run, eyes, (*verified.screenshots, *(one.screenshot for one in verified.issues)))
         verdict = await run.prove(plan, objections=verified.objections, by=eyes)
         await eyes.close()
     return open_issues(verdict, verified.issues)
@@ -90,26 +94,26 @@ async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...
 
 async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> Mended:
     """One fresh agent with these issues and these files, and nothing else."""
-    before = run.head
-    named = dict.fromkeys((*await run.named_in(one.sentence for one in issues), *await run.changes()))
-    files = await run.contents(tuple(named))
-    fixed = await run.ask("fix-agent", run.task(), Fixed, issues=issues, files_to_touch=files)
-    mended = Mended.of(number, fixed.changes_summary, await run.changes(before), named, fixed.beyond)
-    await run.told("mended", mended)
+    before = run.branch.head
+    named = dict.fromkeys((*await run.branch.paths_in(one.sentence for one in issues), *await run.branch.changes()))
+    files = await run.branch.contents(tuple(named))
+    fixed = await run.ask("fix-agent", ticket_task(run), Fixed, issues=issues, files_to_touch=files)
+    mended = Mended.of(number, fixed.changes_summary, await run.branch.changes(before), named, fixed.beyond)
+    await run.record("mended", mended)
     return mended
 
 
 async def delivered(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
     """What is proven is offered; what waits for a person is written up for then; of the rest a draft, if wanted."""
     judged = outcome.verdict.requirements if outcome.verdict else ()
-    success, draft = run.succeeded(outcome), run.settings.draft
+    success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft or outcome.state == "waiting":
         await run.session("pr-agent", PullRequest).tolerant(
-            run.task(run.ticket.text),
-            branch=run.branch,
+            ticket_task(run, ticket_of(run).text),
+            branch=run.branch.name,
             summaries=story,
             grades=[Finding(what=f"{one.id} is {one.grade}", where=one.text) for one in judged],
         )
     if success or draft:
-        await run.offer(draft=draft and not success)
+        await offer(run, draft=draft and not success)
     return outcome

@@ -2,7 +2,8 @@
 
 from pydantic import Field
 
-from trued import Beyond, Finding, Issue, Reply
+from trued import Finding, Reply
+from trued.workflows.ticket.issues import Beyond, Issue
 
 
 class Implemented(Reply):

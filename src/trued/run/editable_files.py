@@ -1,0 +1,77 @@
+"""Live copies of files on the branch, in the run's folder: for people to read, and in some of them to write."""
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from trued.run.state import FileState
+from trued.support.atomic_files import write
+from trued.support.hashing import content_hash, folder_name
+
+
+class LiveCopies:
+    """The copies of one run. A replay writes them again, and never over an edit that nobody has read yet."""
+
+    def __init__(self, folder: Path, files: FileState, counts: Counter[str]) -> None:
+        self._folder, self._files, self._counts = folder, files, counts
+
+    def put(self, path: str, text: bytes) -> None:
+        """Show a file that only the engine writes."""
+        place = self.place(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write(place, text, sync=False)
+
+    def put_editable(self, path: str, text: bytes) -> None:
+        """Show a file that a person may write in, too. An edit that was not read yet stays.
+
+        If the engine was killed before the copy was in place, whoever resumes puts it there; a copy that is in place
+        already is left alone.
+        """
+        self._counts[f"copy {path}"] += 1
+        number, there, place = self._counts[f"copy {path}"], self._written(path), self.place(path)
+        if there and (max(there) > number or [*there] == [number]):
+            return
+        if place.is_file() and content_hash(place.read_bytes()) not in self.known_versions(path):
+            return
+        kept = self._versions_folder(path)
+        kept.mkdir(parents=True, exist_ok=True)
+        write(kept / str(number), text, sync=False)
+        self.put(path, text)
+        for older in there:
+            if older != number:
+                (kept / str(older)).unlink()
+
+    def known_versions(self, path: str) -> dict[str, str]:
+        """Texts that may be in the copy without a new edit, by hash: what the engine wrote, what it was about to write
+        when it was killed, and a person's edit that was read."""
+        own = {content_hash(one): one.decode(errors="replace") for one in self._written(path).values()}
+        return own | dict([self._files.edits[path]] if path in self._files.edits else [])
+
+    def is_new_refusal(self, path: str, content: bytes) -> bool:
+        """Whether this unreadable edit has not been reported before; from now on it has."""
+        known, name = self._versions_folder(path) / "unread", content_hash(content).encode()
+        if known.is_file() and known.read_bytes() == name:
+            return False
+        known.parent.mkdir(parents=True, exist_ok=True)
+        write(known, name, sync=False)
+        return True
+
+    def place(self, path: str) -> Path:
+        """Where the copy is. A file of a folder that the engine owns keeps its place in it; others go by their name."""
+        inside = [one for one in self._files.owned if one.endswith("/") and path.startswith(one)]
+        return self._folder / "files" / (path.removeprefix(inside[0]) if inside else path.rpartition("/")[2])
+
+    def _written(self, path: str) -> dict[int, bytes]:
+        """What the engine wrote, by number: the last version, and the one before if it was killed in between."""
+        kept = self._versions_folder(path)
+        numbers = sorted(int(one.name) for one in kept.iterdir() if one.name.isdigit()) if kept.is_dir() else []
+        return {number: (kept / str(number)).read_bytes() for number in numbers}
+
+    def _versions_folder(self, path: str) -> Path:
+        return self._folder / "put" / folder_name(path)
+
+
+def closest_version(versions: Iterable[str], text: str) -> str:
+    """The version that somebody most likely had before them when they wrote this text."""
+    lines = {*text.splitlines()}
+    return min(versions, key=lambda one: len(lines ^ {*one.splitlines()}), default="")

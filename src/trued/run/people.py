@@ -1,0 +1,74 @@
+"""People: what a run asks of people, and what it hears from them."""
+
+from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
+from trued.run import manual_review
+from trued.run.approvals import ask_person
+from trued.run.judgement import Judgement
+from trued.run.steps import Steps
+from trued.support.hashing import digest
+
+
+class People:
+    """Questions to people, in one scope of a run. Every wait survives a restart."""
+
+    def __init__(self, steps: Steps, judgement: Judgement) -> None:
+        self._steps, self._judgement = steps, judgement
+
+    async def answer(self, name: str, text: str) -> Answer:
+        """A person's decision: go on, redo or stop. The comment of a redo becomes the first gap of the next round.
+
+        With `--yes` the answer is to go on. Raises `Waiting` if nobody is there.
+        """
+        context, key = self._steps.context, self._steps.key(name)
+
+        async def step() -> str:
+            if context.settings.yes:
+                return f"{Answer.GO_ON}\n--yes\n"
+            answer, comment, who = await ask_person(context, key, text, [str(one) for one in Answer])
+            return "\n".join((answer, who, comment))
+
+        answer, who, comment = (await self._steps.once(key, digest(text), step)).split("\n", 2)
+        if answer == Answer.REDO and comment:
+            self._steps.state.people.comments[self._steps.path] = Finding(what=comment, where=f"{who}'s word")
+        return Answer(answer)
+
+    async def review(self, subject: Task | str) -> Approval | None:
+        """A person's decision on a task, or on one requirement, at this head: the first rejection, else the approval
+        of all of it. None: nobody is there, so it is parked, and the run continues with what does not need it."""
+        name = subject if isinstance(subject, str) else subject.id
+        key = self._steps.key(f"by hand {name}")
+        contract = self._judgement.contract(key)
+        got = await manual_review.review(self._steps, key, contract, manual_review.due(contract, subject))
+        rejected = next((one for one in got.words if one.rejected), None)
+        return rejected or (got.words[-1] if got.words and not got.parked else None)
+
+    def approved_now(self, approval: Approval | None) -> tuple[str, ...]:
+        """The requirements that the last `review` approved; others of the same task need evidence of their own."""
+        return tuple(one.requirement for one in self._steps.state.people.heard[-1].words) if approval else ()
+
+    async def final_approvals(self) -> tuple[Approval, ...]:
+        """What people have approved of the finished work."""
+        return await manual_review.final_approvals(self._steps, self._judgement.contract())
+
+    async def decisions(self) -> tuple[Approval, ...]:
+        """After `finish`: rejections, and approvals of parked requirements, that no step has taken up yet.
+
+        None yet is not recorded, so that a resumed run looks again. A workflow that gets some works by them and
+        finishes again.
+        """
+        await manual_review.ask_about_missing(self._steps, self._judgement.contract(), self._steps.state.proof.final)
+        return await manual_review.new_approvals(self._steps, every=self._steps.context.records_approvals)
+
+    async def rejected_tasks(self, plan: Plan) -> tuple[Task, ...] | None:
+        """The same, as tasks to redo: `run.open` has the reasons for each. None: there were no new decisions."""
+        found = await self.decisions()
+        if not found:
+            return None
+        return manual_review.tasks_to_redo(self._steps.state.people, self._judgement.contract(), plan, found)
+
+
+def confirmation(subject: Task, verdict: Verdict) -> str:
+    """The question whether to go on after a task."""
+    gaps = "".join(f"\n  - {gap.what}" for gap in verdict.gaps)
+    state = "holds" if verdict.holds else f"⚠ rounds are used up, with gaps:{gaps}"
+    return f"{subject.id} {subject.title}: {verdict.grade}, {state}\nGo on?"

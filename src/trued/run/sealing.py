@@ -1,0 +1,52 @@
+"""Sealing: makes the contract of a plan before anybody works on it, as one durable step."""
+
+from trued.inputs.requirements.coverage import account, commanded, with_visible
+from trued.inputs.tickets.plan import servable
+from trued.model import Contract, Plan, Requirements
+from trued.proof.contract import contract_hash
+from trued.proof.seal import Sealing, seal
+from trued.run.examination.base_guards import guarded
+from trued.run.examination.examiner import examined
+from trued.run.examination.held_out import held_out
+from trued.run.examination.independence import written
+from trued.run.steps import Steps
+from trued.support.hashing import digest
+
+
+async def seal_plan(steps: Steps, plan: Plan) -> Contract:
+    """The plan's contract: requirements accounted for, cases written by an examiner, every check run on the base."""
+    context, tell = steps.context, steps.tell("seal")
+    known = plan if plan.source.file or plan.requirements else None
+    requirements = account(known, context.goal, context.requirements)
+    given = context.requirements or Requirements(requirements=())
+    environment = given.environment.over(context.settings.environment)
+    served = {"environment": environment, "serve": given.serve or context.settings.serve}
+    asked = given.model_copy(update={"requirements": requirements, **served})
+    examination = await examined(steps.below("seal"), asked)
+    brought, unserved = servable(plan.requirements, examination.asked.serve)
+    own = {one.id for one in given.requirements}
+    named = commanded(one for one in requirements if one.id not in own) if not plan.author else ()
+    asked = with_visible(examination.asked, (*named, *brought))
+    authors = {**examination.authors, **written(plan.requirements, plan.author)}
+    inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
+
+    async def step() -> str:
+        made, guards = await guarded(context.workspace, asked)
+        hidden, why = await held_out(context, examination.hides, examined=bool(examination.authors))
+        terms = Sealing(
+            hidden,
+            why,
+            authors=authors,
+            guards=guards,
+            caps=examination.caps,
+            undecided=(*examination.undecided, *unserved, *plan.undecided),
+        )
+        async with context.turn():
+            contract = await seal(context.workspace, made, terms, tell=tell)
+        number, name = len(contract.requirements), contract_hash(contract)
+        tell("contract sealed", contract=name, requirements=number, held_out=hidden, why=why)
+        return contract.model_dump_json()
+
+    contract = Contract.model_validate_json(await steps.once(steps.key("seal"), inputs, step))
+    await examination.close()
+    return contract

@@ -1,0 +1,84 @@
+"""RunState: what a run has learnt so far. A replay rebuilds all of it from the journal; nothing here is stored."""
+
+from collections import Counter
+from copy import copy
+from dataclasses import dataclass, field, replace
+
+from trued.model import Contract, Evidence, Finding, Heard, Verdict
+
+
+@dataclass(frozen=True)
+class Unmerged:
+    """A conflict that a part still has to resolve."""
+
+    files: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()  # the lines by which git separates the two sides
+    commit: str = ""  # holds both sides
+
+
+@dataclass
+class Position:
+    """Where one line of work is. A part that works beside the others has its own."""
+
+    head: str
+    when: float  # time of the last accepted work: the engine dates its commits by it, so that a replay repeats them
+    live: bool = False  # a step has really run in this process; until then everything came from the journal
+    changes: int = 0  # agent calls that changed something
+    published: str = ""  # the head that the run's branch shows
+    unpublished: str = ""  # why the run's branch could not be moved
+    unmerged: Unmerged = Unmerged()
+
+
+@dataclass
+class FileState:
+    """Files on the branch that are not the agents' work."""
+
+    owned: tuple[str, ...] = ()  # the engine's own files: agents' changes to them are undone
+    background: tuple[str, ...] = ()  # documents from before the work: anybody may change them, none of it counts
+    edits: dict[str, tuple[str, str]] = field(default_factory=dict)  # file → hash and text of a person's last edit
+
+
+@dataclass
+class ProofState:
+    """The contract in force, and what verdicts so far have shown."""
+
+    contract: Contract | None = None
+    contract_hash: str = ""  # kept, because hashing a contract of a thousand requirements takes long
+    amendments: int = 0  # how many of the context's amendments are in force
+    evidence: list[Evidence] = field(default_factory=list)
+    upheld: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # objections whose case fails, by subject
+    open_objections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, or by who raised them
+    fruitless: dict[str, tuple[object, int]] = field(default_factory=dict)  # failing set of a subject, for how long
+    stuck: dict[str, tuple[object, int]] = field(default_factory=dict)  # gaps and changes of a scope, for how long
+    tried_cases: set[tuple[str, str]] = field(default_factory=set)  # role and case of every objection that was run
+    disputed: set[str] = field(default_factory=set)  # requirements whose cases a second examiner has answered again
+    also: set[str] = field(default_factory=set)  # further tasks that the current commit is evaluated for
+    unverified: dict[str, tuple[str, ...]] = field(default_factory=dict)  # beyond the contract; in every verdict
+    last: tuple[str, str, str] = ("", "", "")  # the last verdict: hash of its inputs, its step, the verdict as JSON
+    final: Verdict | None = None  # what `finish` found, before anybody approved anything
+
+
+@dataclass
+class PeopleState:
+    """What people have said to this run."""
+
+    heard: list[Heard] = field(default_factory=list)  # approvals that a step took up, and what was parked meanwhile
+    comments: dict[str, Finding] = field(default_factory=dict)  # the comment of a redo, by scope
+    rejections: dict[str, tuple[Finding, ...]] = field(default_factory=dict)  # by task, for whoever works on it next
+
+
+@dataclass
+class RunState:
+    """All of it, by the part of the run that it belongs to."""
+
+    position: Position
+    counts: Counter[str] = field(default_factory=Counter)  # how often each step name was used
+    clones: dict[str, str] = field(default_factory=dict)  # clone of an open session → its scope
+    implementers: set[tuple[str, str]] = field(default_factory=set)  # role and agent of everybody who changed code
+    files: FileState = field(default_factory=FileState)
+    proof: ProofState = field(default_factory=ProofState)
+    people: PeopleState = field(default_factory=PeopleState)
+
+    def apart(self) -> "RunState":
+        """The same state with a position of its own: what is accepted there moves nobody else's head."""
+        return replace(self, position=copy(self.position))

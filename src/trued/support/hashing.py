@@ -1,0 +1,19 @@
+"""Hashes that name things: the inputs of a step, the content of a file, a folder for a key."""
+
+import hashlib
+import json
+
+
+def digest(*parts: object) -> str:
+    """The hash of plain JSON values. A step's inputs are compared by it."""
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def content_hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def folder_name(key: str) -> str:
+    """A folder name for a key: readable, and never the same for two keys."""
+    plain = "".join(c if c.isascii() and (c.isalnum() or c in "-_.") else "-" for c in key).strip("-.")
+    return f"{plain[:60]}-{digest(key)[:8]}"
