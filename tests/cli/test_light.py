@@ -38,12 +38,12 @@ def loaded(folder: Path, *words: str) -> set[str]:
 @pytest.mark.parametrize("words", ["ls", "show none", "ledger none", "logs none", "why it none", "report --help"])
 def test_looking_at_runs_loads_nothing_that_works_on_them(tmp_path: Path, words: str) -> None:
     found = loaded(tmp_path, *words.split())
-    assert "trued.cli.house" in found
+    assert "trued.cli.context" in found
     assert found.isdisjoint(WORKING)
 
 
 @pytest.mark.parametrize("command", ["verify", "ls", "ledger"])
 def test_help_loads_no_more(tmp_path: Path, command: str) -> None:
     found = loaded(tmp_path, command, "--help")
-    assert "trued.cli.house" in found
+    assert "trued.cli.context" in found
     assert found.isdisjoint({*WORKING, "trued.engine.verify"} - {"asyncio"})

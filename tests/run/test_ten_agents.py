@@ -153,7 +153,7 @@ async def test_ten_agents_in_many_more_histories(journal: SqliteJournal, seed: i
 OTHER = """
 import asyncio, sys
 from pathlib import Path
-from trued.budget import Budget, Wanted
+from trued.run.budget import Budget, Wanted
 from trued.errors import LimitReached
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Settings, Spending

@@ -10,10 +10,10 @@ from trued.agents.roles import size_of
 from trued.errors import AgentFailed, LimitReached
 from trued.model import Role, Value
 from trued.protocols import Taken
-from trued.run.approvals import answer_for_agent
 from trued.run.backoff import GiveUp, Waited, got_further, patience
 from trued.run.budget import Reserved, Wanted
 from trued.run.context import RunContext
+from trued.run.questions import answer_for_agent
 from trued.run.state import Position
 from trued.support.hashing import folder_name
 from trued.support.redaction import inert

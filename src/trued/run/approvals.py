@@ -1,46 +1,14 @@
-"""Questions to people, and which of their approvals still apply to the work as it is now."""
+"""Approvals: which of people's decisions still apply to the work as it is now. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from trued.errors import Waiting
-from trued.model import Approval, Heard, ManualCheck, Question, Requirement
-from trued.run.context import RunContext
+from trued.model import Approval, Heard, ManualCheck, Requirement
 from trued.support.hashing import digest
 
 FILES = 5  # that are named; the others are counted
 WHOLE = "*"  # instead of a requirement: the contract
-
-
-async def ask_person(context: RunContext, key: str, text: str, options: Sequence[str] = ()) -> tuple[str, str, str]:
-    """A person's answer, comment and name. The question is in the journal, so it survives a restart.
-
-    Raises `Waiting` if nobody is there: the question stays open until somebody answers it.
-    """
-    journal = context.journal
-    answer = journal.question(key, text, options)
-    if answer is None:
-        journal.tell("question", key, text=text, options=list(options))
-        answer = await context.person(Question(key=key, text=text, options=tuple(options)))
-        if answer is None:
-            raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
-        answer = (str(context.redact(answer[0])), str(context.redact(answer[1])), answer[2])
-        if not journal.answer(key, *answer):  # somebody else answered meanwhile
-            answer = journal.question(key, text, options) or answer
-        journal.tell("said", key, answer=answer[0], comment=answer[1], who=answer[2])
-    return answer
-
-
-async def answer_for_agent(context: RunContext, key: str, text: str) -> str:
-    """A person's answer to an agent's question, as the agent's next brief."""
-    answer, comment, who = await ask_person(context, key, text)
-    words = f"{answer}: {comment}" if comment else answer
-    said_by = who or "The person in charge"
-    return f"You asked: {text}\n\n{said_by} answers: {words}\n\nGo on, and answer as you were asked at first."
-
-
-# -- an approval applies to the work that its author saw ---------------------------------------------------------------
 
 
 def steps_of(requirement: Requirement) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from trued.model import Answer, Approval, Finding, Plan, Task, Verdict
 from trued.run import manual_review
-from trued.run.approvals import ask_person
 from trued.run.judgement import Judgement
+from trued.run.questions import ask_person
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 

@@ -43,7 +43,11 @@ class Heard:
     def __init__(self) -> None:
         self.said: dict[str, list[str]] = {}
 
-    def dispute(self, by: str, findings: Iterable[Finding]) -> None:
+    @property
+    def judgement(self) -> "Heard":
+        return self
+
+    def object(self, by: str, findings: Iterable[Finding]) -> None:
         if words := [one.what for one in findings]:
             self.said[by] = words
 
