@@ -8,7 +8,7 @@ import pytest
 from tests.corpus.kit import CorpusCase, clean_up, every_case, lay_base, lay_head
 from tests.proof.trial import Sealed, Trial, git
 from trued.model import Grade
-from trued.proof import success
+from trued.proof.contract import success
 
 SAMPLE = {
     *("t04-inkwell", "c01-inkwell", "r06-inkwell", "h05-inkwell", "s06-inkwell", "k01-inkwell"),

@@ -17,7 +17,7 @@ from trued.engine.receipts import Checked, Keeping
 from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.errors import BadInput
 from trued.model import Approval, Author, Grade
-from trued.proof import contract_hash
+from trued.proof.contract import contract_hash
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle

@@ -10,8 +10,8 @@ from tests.fuzz.mutation import Mutator
 from trued.errors import BadInput
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Contract, ExamplesCheck, Requirements
-from trued.proof import canonical, contract_hash
 from trued.proof.checks.examples import malformed
+from trued.proof.contract import canonical, contract_hash
 
 SEED: dict[str, Any] = {
     "environment": {"path": [".", "src"], "variables": {"A": "b"}, "prepare": ["make x"], "packages": ["six"]},

@@ -8,7 +8,7 @@ import pytest
 from tests.proof.attacks import BASE, FILES, HONEST, IN_PROCESS, INSIDE_PYTEST, NEVER_ENDS, core
 from tests.proof.trial import Change, Sealed, Trial, only
 from trued.model import Grade
-from trued.proof import success
+from trued.proof.contract import success
 
 CHECKED_BY_TESTS = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_core.py"]}
 CHECKED_BY_DATA = {

@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Verdict
-from trued.proof import approved, concluded, contract_hash, exit_code, success
+from trued.proof.contract import approved, concluded, contract_hash, exit_code, success
 
 CONTRACT = Contract(base="b" * 40, requirements=(Requirement(id="r", text="it works"),))
 FACT = Evidence(id="1", requirement="r", check="c", kind="tests", side="base", commit="c", tree="t", isolation="x")

@@ -10,7 +10,7 @@ import pytest
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
 from trued.model import CallCase, CommandCheck, Finding, Grade, Requirement
-from trued.proof import success
+from trued.proof.contract import success
 from trued.proof.gaps import AGAIN
 from trued.proof.room.clean_room import digest, planted
 from trued.proof.room.frozen_files import frozen

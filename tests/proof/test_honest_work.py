@@ -8,7 +8,7 @@ from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, Grade, TestsCheck
 from trued.proof.runners.made_to_fail import javascript
 from trued.proof.seal import Sealing, seal
-from trued.run.examination import guarded
+from trued.run.examination.base_guards import guarded
 
 TESTS = """'use strict';
 const { test, describe, it, before, mock } = require('node:test');

@@ -8,7 +8,7 @@ import pytest
 
 from tests.proof.trial import Change, Trial, only
 from trued.model import CallCase, Finding, Grade
-from trued.proof import success
+from trued.proof.contract import success
 
 TODO = "def double(x):\n    raise NotImplementedError\n"
 DONE = "def double(x):\n    return x * 2\n"

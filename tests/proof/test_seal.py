@@ -7,8 +7,8 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Contract
-from trued.proof import contract_hash
 from trued.proof.case_status import Base, on_base
+from trued.proof.contract import contract_hash
 from trued.proof.room.bench import check_hash
 
 TESTS = r"""import pytest

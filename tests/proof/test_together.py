@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.model import Approval, Grade, Judged, Verdict
-from trued.proof import approved
+from trued.proof.contract import approved
 from trued.proof.judge import NO_CHECK, together
 
 GRADES = st.lists(st.sampled_from(list(Grade)), min_size=1, max_size=4)

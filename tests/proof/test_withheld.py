@@ -24,10 +24,10 @@ from trued.model import (
     TestsCheck,
     Verdict,
 )
-from trued.proof import Ration, built
+from trued.proof.build import built
 from trued.proof.disclosure import WITHHELD, sought
 from trued.proof.gaps import AGAIN
-from trued.proof.objections import A_ROUND, A_RUN
+from trued.proof.objections import A_ROUND, A_RUN, Ration
 from trued.proof.prove import prove
 from trued.proof.statistics import figures
 

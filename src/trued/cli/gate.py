@@ -23,7 +23,7 @@ from trued.engine.worktree import Checkout, checkout
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.inputs.settings import loader as config
 from trued.model import Settings
-from trued.proof import exit_code
+from trued.proof.contract import exit_code
 from trued.reporting.views import ledger
 from trued.support.plurals import counted
 from trued.support.processes import agent_around

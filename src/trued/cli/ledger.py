@@ -7,12 +7,12 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from trued import proof
 from trued.cli.context import AsJson, RunName, chosen, is_over, opened, top_of
 from trued.cli.format import GRADES, duration, line
 from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, RunRecord
+from trued.proof.contract import concluded
 from trued.reporting.views import HELD_BACK, state_of
 from trued.reporting.views import ledger as ledger_of
 from trued.reporting.views.verdict import Verification, data
@@ -50,7 +50,7 @@ def why(
     """Why a requirement has its grade: each piece of evidence, where it comes from, and on whose word it rests."""
     if run is None and (kept := _verified_last()):
         one = Verification(
-            kept.contract, kept.verdict, proof.concluded(kept.verdict, kept.accept), kept.accept, kept.reproduce
+            kept.contract, kept.verdict, concluded(kept.verdict, kept.accept), kept.accept, kept.reproduce
         )
         explain(one, requirement, as_json=as_json)
         return

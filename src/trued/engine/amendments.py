@@ -3,7 +3,6 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trued import proof
 from trued.engine.approvals import spoken_by_a_person
 from trued.engine.landing.reproof import requirements_of
 from trued.engine.records import AMENDED, FINISH, Amendment, Change, Inputs
@@ -14,11 +13,12 @@ from trued.inputs.requirements.coverage import account
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import plan_of
 from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Verdict
+from trued.proof.contract import concluded, contract_hash
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import seal
+from trued.proof.seal import Sealing, seal
 from trued.protocols import Tell
-from trued.run import examination as sealing
+from trued.run.examination.base_guards import guarded
 from trued.support.hashing import digest
 from trued.workflows.owned_files import LOGGED
 from trued.workspace.git.workspace import GitWorkspace
@@ -57,16 +57,16 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
             ).model_dump_json()
 
-        given = digest(change.model_dump(mode="json"), proof.contract_hash(contract))
+        given = digest(change.model_dump(mode="json"), contract_hash(contract))
         made = Amendment.model_validate_json(await journal.once(f"{AMENDED}{number}", given, step))
-        name = proof.contract_hash(made.contract)
+        name = contract_hash(made.contract)
         journal.tell(
             "amended", f"{AMENDED}{number}", who=change.who, why=change.why, what=list(made.what), contract=name
         )
         if made.verdict is None:
             return engine.journal.run(record.id)
         await workspace.tidy()
-        return engine._concluded(record, proof.concluded(made.verdict, inputs.settings.accept))
+        return engine._concluded(record, concluded(made.verdict, inputs.settings.accept))
 
 
 def _known(contract: Contract, record: RunRecord, change: Change) -> None:
@@ -82,12 +82,12 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
-        asked, more = await sealing.guarded(workspace, asked)
+        asked, more = await guarded(workspace, asked)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
     present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}
     ids = {one.id for one in asked.requirements}
-    terms = proof.Sealing(
+    terms = Sealing(
         hidden,
         why,
         authors={name: one for name, one in contract.authors.items() if name in present},

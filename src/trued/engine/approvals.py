@@ -5,10 +5,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trued import proof
 from trued.engine.records import End
 from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
+from trued.proof.contract import concluded, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
 from trued.support.path_sets import without
@@ -43,7 +43,7 @@ def approvals(engine: "Engine", run_id: str) -> list[Approval]:
     contract = engine.contract(run_id) if words else None
     if contract is None:
         return words
-    name = proof.contract_hash(contract)
+    name = contract_hash(contract)
     words = [one for one in words if one.requirement != WHOLE or one.contract in ("", name)]
     seen = judged_at(engine, run_id)
     at = {name: verdict.commit for name, verdict in seen.items()}
@@ -111,7 +111,7 @@ def _regraded(engine: "Engine", record: RunRecord) -> RunRecord:
     record = engine.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or engine.journal.driver(record.id):
         return record
-    outcome = proof.concluded(verdict, engine.inputs(record.id).settings.accept)
+    outcome = concluded(verdict, engine.inputs(record.id).settings.accept)
     if outcome.state == "waiting" or not (news := untaken(engine, record.id)):
         return engine._concluded(record, outcome)
     record = record.model_copy(update={"grade": outcome.grade})
@@ -133,7 +133,7 @@ def _sayable(engine: "Engine", record: RunRecord, requirement: str | None, word:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
     _named(word)
     spoken_by_a_person(engine, record)
-    name = proof.contract_hash(contract)
+    name = contract_hash(contract)
     if requirement is None:
         return Approval(requirement=WHOLE, who=word.who, why=word.why, contract=name)
     asked = {one.id: one for one in contract.requirements}

@@ -11,13 +11,13 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from trued import proof
 from trued.engine.approvals import Word, answered, approvals, could_speak, say
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.engine.records import AMENDED, FINISH, FINISHED, Amendment, Change, End, Inputs, Request, is_contract
 from trued.errors import Busy, Cancelled, Waiting
 from trued.inputs.settings.limits import Given
 from trued.model import Approval, Contract, Event, Outcome, Question, RunRecord, Settings, Verdict
+from trued.proof.contract import approved, concluded, exit_code
 from trued.support import atomic_files as durable
 from trued.support import processes
 from trued.support.redaction import Redactor, secrets_in
@@ -225,11 +225,11 @@ class Engine:
 
     def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
         if outcome.verdict and outcome.state != "stopped":
-            verdict = proof.approved(self.final(record.id) or outcome.verdict, self.approvals(record.id))
-            outcome = proof.concluded(verdict, self.inputs(record.id).settings.accept)
+            verdict = approved(self.final(record.id) or outcome.verdict, self.approvals(record.id))
+            outcome = concluded(verdict, self.inputs(record.id).settings.accept)
         self._tick(record, outcome.verdict)
         record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
-        return self._ended(record, End(outcome.state, proof.exit_code(outcome), "; ".join(outcome.why)))
+        return self._ended(record, End(outcome.state, exit_code(outcome), "; ".join(outcome.why)))
 
     def _tick(self, record: RunRecord, verdict: Verdict | None) -> None:
         """The run's copy of the plan: a view, made anew whenever a verdict or a person's word changes it."""
@@ -292,7 +292,7 @@ class Engine:
             turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
             branch=record.branch,
-            with_approvals=lambda verdict: proof.approved(verdict, self.approvals(record.id)),
+            with_approvals=lambda verdict: approved(verdict, self.approvals(record.id)),
             offer=lambda draft: offered_run(self, record, workspace, draft=draft),
             records_approvals=inputs.settings.workflow in RECORDS_APPROVALS,
             repairing_roles=REPAIRING_ROLES,
@@ -385,7 +385,7 @@ class Engine:
     def verdict(self, run_id: str) -> Verdict | None:
         """The last word so far: of `finish`, else the newest on each task; with what people said."""
         last = self.final(run_id) or self._so_far(run_id)
-        return proof.approved(last, self.approvals(run_id)) if last else None
+        return approved(last, self.approvals(run_id)) if last else None
 
     def final(self, run_id: str) -> Verdict | None:
         """The last verdict on the finished work: of `finish`, or by an amended contract; nobody's word is in it."""

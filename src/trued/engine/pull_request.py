@@ -4,13 +4,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from trued import proof
 from trued.engine.pull_request_body import Round, Spent, Work, offered, rounds_told
 from trued.engine.sensitive_files import entrusted
 from trued.engine.ticket_branch import TICKET
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, Grade, RunRecord, Ticket, Verdict
+from trued.proof.contract import contract_hash, success
 from trued.protocols import Forge, Offered
 from trued.support import atomic_files as durable
 from trued.workspace.git.workspace import GitWorkspace
@@ -43,7 +43,7 @@ async def offered_run(
     if asking := (await entrusted(workspace, record.base, record.head)).files:
         return asking
     accept = engine.inputs(record.id).settings.accept
-    work = await work_of(engine, record, workspace, proven=proof.success(verdict, accept), draft=draft)
+    work = await work_of(engine, record, workspace, proven=success(verdict, accept), draft=draft)
     return await offered(forge_for(engine, record, workspace), workspace, work)
 
 
@@ -65,7 +65,7 @@ async def work_of(
         title=str(words.get("title") or record.title),
         verdict=verdict,
         proven=proven,
-        contract=proof.contract_hash(contract) if contract else "",
+        contract=contract_hash(contract) if contract else "",
         bar=f"the bar was lowered to {accept}" if accept.rank < Grade.ATTESTED.rank else "",
         key=ticket.key if ticket else "",
         url=ticket.source.file if ticket and ticket.source.file.startswith("http") else "",

@@ -6,7 +6,6 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trued import proof
 from trued.engine.engine import Engine, Inputs
 from trued.engine.landing.records import landed, proven_as
 from trued.engine.landing.reproof import requirements_of
@@ -14,13 +13,14 @@ from trued.engine.verify import VerifyRequest, visiting
 from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Approval, Contract, Grade, Verdict
+from trued.proof.contract import approved
 from trued.proof.prove import prove, recorded_versions
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle, blobs
 from trued.proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import seal
+from trued.proof.seal import Sealing, seal
 from trued.protocols import Tell
 from trued.support import atomic_files as durable
 from trued.workspace.git import commit_lookup as sides
@@ -123,7 +123,7 @@ async def again(
             owned=account.owned,
             tell=tell,
         )
-    verdict = proof.approved(verdict, account.words)
+    verdict = approved(verdict, account.words)
     beyond = Beyond(account.accept, account.words, account.owned, _engine())
     return statement(judging, verdict, beyond)
 
@@ -148,8 +148,8 @@ def _cases_of(sealed: Bundle) -> set[str]:
     return set(blobs(data)) if own else set()
 
 
-def _sealing(contract: Contract) -> proof.Sealing:
-    return proof.Sealing(
+def _sealing(contract: Contract) -> Sealing:
+    return Sealing(
         contract.held_out,
         contract.held_out_why,
         authors=contract.authors,
@@ -269,7 +269,7 @@ async def keep_landed(engine: Engine, run_id: str, keeping: Keeping) -> None:
         asked=_unchanged(inputs),
     )
     place = Path(engine.journal.run(run_id).repository)
-    await keep(contract, proof.approved(verdict, words), whole, repository=place, home=engine.home)
+    await keep(contract, approved(verdict, words), whole, repository=place, home=engine.home)
 
 
 def _unchanged(inputs: Inputs) -> Path | None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO
 
-from trued import proof
 from trued.engine import requirements_source as asked
 from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
+from trued.proof.contract import concluded, exit_code
 from trued.proof.prove import prove
-from trued.proof.seal import seal
+from trued.proof.seal import Sealing, seal
 from trued.proof.without_requirements import unasked
 from trued.protocols import Tell
-from trued.run import examination as sealing
+from trued.run.examination.base_guards import guarded, suites_of
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup as sides
@@ -54,7 +54,7 @@ class Verified:
 
     @property
     def code(self) -> int:
-        return proof.exit_code(self.outcome)
+        return exit_code(self.outcome)
 
 
 async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Tell) -> Verified:
@@ -69,13 +69,13 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
             given, more = await asked.found(workspace, head.commit)
             said += more
         tell("sealing", base=base.commit, requirements=len(given.requirements))
-        contract = await _sealed(workspace, given, proof.Sealing(held_out, why, undecided=said), tell)
+        contract = await _sealed(workspace, given, Sealing(held_out, why, undecided=said), tell)
         tell("proving", head=head.commit)
         verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
         if not given.requirements:
             suites = {
-                *await sealing.suites_of(workspace, base.commit),
-                *await sealing.suites_of(workspace, head.commit),
+                *await suites_of(workspace, base.commit),
+                *await suites_of(workspace, head.commit),
             }
             verdict = await unasked(workspace, contract, verdict, sorted(suites, key=str))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
@@ -89,7 +89,7 @@ async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
     async with visiting(request, home, base) as workspace:
-        return await _sealed(workspace, given, proof.Sealing(held_out, why), tell)
+        return await _sealed(workspace, given, Sealing(held_out, why), tell)
 
 
 async def judged(
@@ -225,9 +225,9 @@ async def _sweep(places: Path, own: str) -> None:
             lock.unlink(missing_ok=True)
 
 
-async def _sealed(workspace: GitWorkspace, given: Requirements, terms: proof.Sealing, tell: Tell) -> Contract:
+async def _sealed(workspace: GitWorkspace, given: Requirements, terms: Sealing, tell: Tell) -> Contract:
     """With the base's own tests as guards, as in every run: they can refute, and never prove."""
-    made, guards = await sealing.guarded(workspace, given)
+    made, guards = await guarded(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 
@@ -241,4 +241,4 @@ async def _proven(
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:
     redact = Redactor(secrets_in(environ)).within
     verdict = Verdict.model_validate_json(in_json(redact, verdict.model_dump_json()))
-    return Verified(contract, verdict, proof.concluded(verdict, request.accept))
+    return Verified(contract, verdict, concluded(verdict, request.accept))

@@ -10,7 +10,7 @@ from trued.gate.judge import Judgement
 from trued.gate.messages import heading, lacking, reasons
 from trued.gate.state import Gate, Session
 from trued.model import Grade, Value
-from trued.proof import success
+from trued.proof.contract import success
 
 CHANGED = "ConfigChange"
 EVENTS = ("Stop", "SubagentStop", CHANGED)

@@ -15,7 +15,7 @@ from trued.gate.judge import Bar, Judge, seal
 from trued.gate.state import Amendment, Attested, Gate, Installed, Keep, inside, refuse_inside, terms_of
 from trued.inputs.requirements.file import load_requirements
 from trued.model import Approval, Contract, Grade
-from trued.proof import contract_hash
+from trued.proof.contract import contract_hash
 from trued.protocols import Tell
 
 PLACES = ("claude", "git", "github")

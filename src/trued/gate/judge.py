@@ -6,12 +6,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued import proof
 from trued.engine.verify import VerifyRequest, judged, sealed
 from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
 from trued.gate.state import Gate, Keep, inside
 from trued.model import Contract, Grade, Outcome, Verdict
+from trued.proof.contract import approved, concluded
 from trued.protocols import Tell
 
 LOOK_AGAIN_S = 0.2
@@ -90,8 +90,8 @@ class Judge:
             for one in self.gate.attested
             if (one.tree, one.approval.contract) == (tree, self.gate.contract)
         ]
-        verdict = proof.approved(verdict, attested).model_copy(update={"commit": commit})
-        outcome = proof.concluded(verdict, self.gate.accept)
+        verdict = approved(verdict, attested).model_copy(update={"commit": commit})
+        outcome = concluded(verdict, self.gate.accept)
         self.keep.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
         return Judgement(verdict, outcome, tree, commit, dirty, remembered, notes)
 

@@ -1,7 +1,7 @@
 """What a gate says: short, and nothing that an implementer must not know."""
 
 from trued.model import Grade, Judged, Outcome, Verdict
-from trued.proof import success
+from trued.proof.contract import success
 
 MOST = 8  # reasons; whoever mends these comes back for the rest
 LONGEST = 400

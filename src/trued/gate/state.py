@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from trued.errors import BadInput, StateFailed
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
-from trued.proof import contract_hash
+from trued.proof.contract import contract_hash
 from trued.support import atomic_files as durable
 
 Kind = TypeVar("Kind", bound=Value)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.two_commits import DOUBLE, ONE, committed, git
-from trued import proof
 from trued.engine.engine import Engine, Request
 from trued.engine.landing.land import Landing, Wanted
 from trued.engine.start import new_record, prepared
 from trued.engine.trust import found
 from trued.model import Contract, Grade, Judged, Requirement, RunRecord, Verdict
+from trued.proof.contract import contract_hash
 from trued.run.context import Person
 from trued.workspace.git.workspace import open_repository
 
@@ -125,7 +125,7 @@ def _giving(value: str) -> Callable[[], Any]:
 def contract_of(engine: Engine, record: RunRecord) -> str:
     contract = engine.contract(record.id)
     assert contract
-    return proof.contract_hash(contract)
+    return contract_hash(contract)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 from tests.proof.receipts.receipt_sample import BASE, HEAD, HOSTILE, TREE, contract, given, requirement, stated, verdict
 from trued.errors import BadInput
 from trued.model import Author, CallCase, Finding, Grade, Outcomes
-from trued.proof import contract_hash
+from trued.proof.contract import contract_hash
 from trued.proof.receipts import signing
 from trued.proof.receipts.receipt import key_id, message, parsed, receipt
 from trued.proof.receipts.statement import SIGNED, UNSIGNED, Beyond, canonical, differences, statement

@@ -8,7 +8,7 @@ from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, Grade
 from trued.proof.room.command_drivers import drivers
 from trued.proof.seal import Sealing, seal
-from trued.run.examination import guarded
+from trued.run.examination.base_guards import guarded
 
 MAKEFILE = "include rules.mk\n\nlint:\n\t@python tools/lint.py shop\n\ncheck: lint\n\t@sh tools/check.sh\n"
 LINT = (

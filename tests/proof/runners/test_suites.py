@@ -10,7 +10,7 @@ from tests.proof.runners.test_real import locked
 from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
 from trued.proof.seal import Sealing, seal
-from trued.run.examination import guarded
+from trued.run.examination.base_guards import guarded
 
 PYTHON = "def test_it():\n    assert True\n"
 SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"

@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from trued import proof
 from trued.model import (
     CallCase,
     Contract,
@@ -21,6 +20,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
+from trued.proof.contract import concluded
 from trued.proof.room.bench import check_hash
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
@@ -83,7 +83,7 @@ def verification(
         evidence=tuple(facts[1:]),
         undecided=(words,),
     )
-    return Verification(contract, verdict, proof.concluded(verdict, accept), accept, "trued verify --base a --head b")
+    return Verification(contract, verdict, concluded(verdict, accept), accept, "trued verify --base a --head b")
 
 
 def test_a_check_is_summed_up_base_against_head() -> None:

@@ -3,7 +3,6 @@
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from trued import proof
 from trued.engine.approvals import spoken_by_a_person
 from trued.engine.drive import told_to_stop
 from trued.engine.landing.consent import OPTIONS, not_agreed
@@ -13,6 +12,7 @@ from trued.engine.landing.reproof import Again, Proof, carried, needed
 from trued.engine.sensitive_files import Entrusted, entrusted
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord
+from trued.proof.contract import contract_hash, exit_code, success
 from trued.support.hashing import digest
 from trued.support.plurals import counted
 from trued.support.redaction import inert
@@ -51,7 +51,7 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
 def unproven(engine: "Engine", record: RunRecord) -> Landing | None:
     """What is missing where a run did not end with success, and which command helps."""
     name, verdict = record.id, engine.verdict(record.id)
-    holds = verdict is not None and proof.success(verdict, engine.inputs(name).settings.accept)
+    holds = verdict is not None and success(verdict, engine.inputs(name).settings.accept)
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
         return None
     helps = {
@@ -185,7 +185,7 @@ async def _merge(ground: Ground, tip: str, views: replaying.Views) -> replaying.
 
 
 def _named(ground: Ground, commit: str, tip: str, how: str) -> Candidate:
-    return Candidate(commit, tip, how, part_of(ground.onto, commit, tip, proof.contract_hash(ground.contract)))
+    return Candidate(commit, tip, how, part_of(ground.onto, commit, tip, contract_hash(ground.contract)))
 
 
 # -- proof of another commit than the run's ----------------------------------------------------------------------------
@@ -233,7 +233,7 @@ def _short(ground: Ground, candidate: Candidate, again: Again) -> Landing:
         )
     why = f"{candidate.how} onto {ground.onto} is not proven: {'; '.join(outcome.why)}"
     return ground.result(
-        code=3 if lacking else proof.exit_code(outcome),
+        code=3 if lacking else exit_code(outcome),
         why=why,
         then=then,
         how=candidate.how,

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from trued import proof
 from trued.engine.records import Inputs
 from trued.model import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
+from trued.proof.contract import approved, concluded, contract_hash
 from trued.proof.prove import prove as judged
 from trued.proof.room.bench import check_hash
+from trued.proof.seal import Sealing
 from trued.proof.seal import seal as sealed_again
 from trued.protocols import Tell
-from trued.run import examination as sealing
+from trued.run.examination.base_guards import guarded
 from trued.support.hashing import digest
 from trued.support.redaction import Redactor, in_json
 from trued.workspace.git.workspace import GitWorkspace
@@ -32,7 +33,7 @@ class Again:
 
     @property
     def outcome(self) -> Outcome:
-        return proof.concluded(proof.approved(self.found, self.words), self.accept)
+        return concluded(approved(self.found, self.words), self.accept)
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Proof:
         """
         journal = self.engine._of(self.record)
         self.workspace.base = base
-        given = digest(proof.contract_hash(contract), base, commit)
+        given = digest(contract_hash(contract), base, commit)
 
         def tell(kind: str, /, **data: object) -> None:
             journal.tell(kind, part, **data)
@@ -136,8 +137,8 @@ class Proof:
     async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await sealing.guarded(self.workspace, requirements_of(contract))
-        terms = proof.Sealing(
+        asked, more = await guarded(self.workspace, requirements_of(contract))
+        terms = Sealing(
             contract.held_out,
             contract.held_out_why,
             authors=contract.authors,

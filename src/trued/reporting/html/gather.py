@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trued import proof
 from trued.engine.compare import with_run
 from trued.engine.engine import Engine
 from trued.engine.pending import waits
 from trued.model import Approval, Goal, RunRecord, Verdict
+from trued.proof.contract import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
 from trued.reporting.html.pictures import reader
@@ -35,7 +35,7 @@ def gather(engine: Engine, run_id: str) -> Material:
         level=inputs.level,
         version=inputs.version,
         contract=contract,
-        contract_hash=proof.contract_hash(contract) if contract else "",
+        contract_hash=contract_hash(contract) if contract else "",
         verdict=engine.verdict(record.id),
         history=history,
         approvals=tuple(_words(engine, record.id)),

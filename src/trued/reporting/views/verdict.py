@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued import proof
 from trued.model import Case, Check, Contract, Evidence, ExamplesCheck, Grade, Judged, Outcome, Outcomes, Tried, Verdict
+from trued.proof.contract import contract_hash, exit_code
 from trued.reporting.views import ledger
 from trued.reporting.views.cases import described
 
@@ -28,7 +28,7 @@ class Verification:
 
     @property
     def code(self) -> int:
-        return proof.exit_code(self.outcome)
+        return exit_code(self.outcome)
 
     @property
     def lowered(self) -> bool:
@@ -178,7 +178,7 @@ def data(one: Verification) -> dict[str, Any]:
         "commit": one.verdict.commit,
         "tree": one.verdict.tree,
         "base": one.contract.base,
-        "contract": proof.contract_hash(one.contract),
+        "contract": contract_hash(one.contract),
         "held_out": one.contract.held_out,
         "held_out_why": one.contract.held_out_why,
         "isolation": list(one.isolation),

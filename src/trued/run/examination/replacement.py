@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trued import proof
 from trued.model import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
+from trued.proof.contract import contract_hash
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import seal
+from trued.proof.seal import Sealing, seal
 from trued.run.examination.examiner import Examination, Examining
 from trued.run.examination.replies import Examined, Proposed
 from trued.run.examination.second_examiner import as_setup
@@ -107,7 +107,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             suites=contract.suites,
             unguarded=contract.unguarded,
         )
-        terms = proof.Sealing(
+        terms = Sealing(
             contract.held_out,
             contract.held_out_why,
             authors={**contract.authors, **found.authors},
@@ -119,7 +119,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
         sealed = await seal(steps.context.workspace, asked, terms, tell=steps.tell("sealed anew"))
         return sealed.model_dump_json()
 
-    inputs = digest(proof.contract_hash(contract), [each.model_dump(mode="json") for each in requirements])
+    inputs = digest(contract_hash(contract), [each.model_dump(mode="json") for each in requirements])
     value = await steps.once(steps.key("sealed anew"), inputs, step)
     await found.close()
     return Contract.model_validate_json(value)
