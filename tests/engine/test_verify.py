@@ -281,7 +281,7 @@ async def test_of_a_change_of_which_nothing_was_asked_its_own_tests_show_what_th
     committed(repo, head)
     done = await verdict(repo, "HEAD~1", "")
     assert (done.verdict.grade, done.code) == (grade, code), done.verdict.requirements
-    assert done.verdict.undecided[0].startswith("nothing more was asked")
+    assert done.verdict.undecided[0].startswith("no requirements were given")
 
 
 async def test_a_markdown_file_of_the_user_is_read_like_a_found_one(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Grade, Verdict
+from trued.proof import reasons
 from trued.proof.runners.command_parser import named_in, recognised
 
 BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}
@@ -24,7 +25,7 @@ async def test_own_tests_that_are_red_before_and_green_after_are_self_tested_and
     verdict = await proven(tmp_path, {"a.py": "def one():\n    return 1\n", "tests/test_one.py": RIGHT})
     (judged,) = verdict.requirements
     assert (judged.grade, judged.lacks) == (Grade.SELF_TESTED, "attest")
-    assert judged.why[0] == "1 test of the implementer's own failed on the base and passes here"
+    assert judged.why[0] == reasons.own_tests_turned(1)
     assert {(one.side, len(one.tried)) for one in verdict.evidence if one.turn == 2} >= {("base", 1), ("head", 1)}
 
 

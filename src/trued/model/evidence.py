@@ -1,13 +1,15 @@
 """What the engine found out: evidence, verdicts, contracts, outcomes."""
 
 from collections.abc import Collection
-from typing import ClassVar, Literal, Self
+from typing import ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field
 
 from trued.model.grades import Grade, Grown, Outcomes, Value
 from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
+
+Lacks: TypeAlias = Literal["", "attest", "approve"]  # a person accepts the requirement, or approves the contract
 
 
 class Tried(Value):
@@ -84,7 +86,7 @@ class Judged(Value):
     evidence: tuple[str, ...] = ()  # ids of Evidence
     gaps: tuple[Finding, ...] = ()  # what the implementer may know of what is missing
     holds: bool  # nothing failed, nothing disputed; at most a person's word is missing
-    lacks: str = ""  # what only a person can give: "attest" | "approve" | ""
+    lacks: Lacks = ""  # what only a person can give
     parts: tuple[str, ...] = ()  # requirements that it is made of
     rests_on: str = ""  # on whose word: the user's own cases, an examiner's, a person's approval
 

@@ -5,9 +5,9 @@ import json
 from collections.abc import Iterable, Mapping
 
 from trued.model import Approval, Contract, Grade, Judged, Outcome, Verdict
+from trued.proof.reasons import PARTS, UNAPPROVED
 from trued.support.plurals import counted
 
-PARTS = "as good as the worst of its"
 FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they are taken anew
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
@@ -56,7 +56,8 @@ def _lifted(judged: Judged, approvals: tuple[Approval, ...]) -> Judged:
     contract = next((one for one in approvals if one.requirement == "*"), None)
     if contract and judged.grade is Grade.EXAMINED:
         why = f"the contract is approved by {contract.who}{_because(contract)}"
-        return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *judged.why)})
+        before = [one for one in judged.why if not one.endswith(UNAPPROVED)]
+        return judged.model_copy(update={"grade": Grade.PROVEN, "lacks": "", "why": (why, *before)})
     if contract and judged.grade is Grade.UNPROVEN and judged.lacks == "approve" and not judged.parts:
         why = f"accepted with the contract by {contract.who}{_because(contract)}"
         return judged.model_copy(

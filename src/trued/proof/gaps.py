@@ -57,8 +57,7 @@ _KINDS = {
     "worthless": "no result of its run is worth anything",
     "meddled": "it changes what judges it",
 }
-
-
+# What the implementer learns of a held-out test file.
 _TESTS = {
     "error": "it breaks before or after its body",
     "collection": "its file cannot be imported",
@@ -72,6 +71,21 @@ _TESTS = {
 }
 
 
+# Of tests and commands that everybody can read.
+_VISIBLE = {
+    "failed": "it fails",
+    "error": "it breaks before or after its body",
+    "collection": "its file cannot be imported",
+    "skipped": "it is skipped",
+    "marked": "it is marked to be skipped",
+    "xfailed": "it is expected to fail",
+    "xpassed": "it is expected to fail, and passes",
+    "build": "the build before it fails",
+    "nothing collected": "no test was collected",
+    "start": "the test runner could not start",
+}
+
+
 def secret(check: Check) -> bool:
     """Data that an implementer neither wrote nor saw, where the contract is held out at all."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
@@ -82,18 +96,28 @@ def holds_out(contract: Contract, check: Check) -> bool:
     return contract.held_out and (secret(check) or bool(hidden_files(contract, check)))
 
 
-def word(check: Check, kind: str) -> str:
-    """How it failed. Of examples a fixed word: names of modules and programs are what the head made them."""
+def how_it_failed(check: Check, kind: str) -> str:
+    """The kind of failure in words. Of held-out data a fixed sentence: the head chooses names of modules and programs.
+    Returns "" for no kind."""
+    first, _, rest = kind.partition(" ")
     if isinstance(check, DATA):
-        short = kind.split()[0] if kind else ""
-        return _KINDS.get(kind) or _LACKING.get(short, "it fails")
-    return _KINDS.get(kind, kind)
+        return _KINDS.get(kind) or _LACKING.get(first, "it fails")
+    if first in ("module", "program") and rest:
+        return f"{first} {rest} is not installed"
+    if first == "exit" and rest:
+        return f"it ends with exit code {rest}"
+    if first == "error" and rest.startswith("in "):
+        return f"it breaks {rest}"
+    return _VISIBLE.get(kind) or _KINDS.get(kind, kind)
 
 
 def reason(check: Check, case: str, tried: Tried) -> str:
-    """For the user, in the ledger."""
-    what = word(check, tried.kind) or str(tried.outcome)
-    return f"{check.kind} {case}: {what}"
+    """Why a case failed, for people: `case 2: it returns another value`, `tests/test_a.py::test_b: it fails`."""
+    what = how_it_failed(check, tried.kind) or str(tried.outcome)
+    if isinstance(check, CommandCheck):
+        return f"`{check.command}`: {what}"
+    subject = {WHOLE: "the tests" if isinstance(check, TestsCheck) else "the cases"}.get(case, case)
+    return f"page {check.page}, {subject}: {what}" if isinstance(check, BrowserCheck) else f"{subject}: {what}"
 
 
 def gap(
@@ -113,14 +137,14 @@ def gap(
     if tried.id == HUSHED and not secret(check):
         return Finding(what=f"{requirement.id}: {AGAIN}", requirement=requirement.id)
     if isinstance(check, DATA):
-        kind = word(check, tried.kind)
+        kind = how_it_failed(check, tried.kind)
         what = f"{requirement.id}: a held-out example fails: {kind}"
         if not held_out or not secret(check):
             what = f"{requirement.id}: {_told(check, case, tried.detail[:MOST_TEXT] or kind)}"
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
     detail = f"\n{tried.detail[-MOST_TEXT:]}" if tried.detail else ""
-    kind = word(check, tried.kind)
+    kind = _KINDS.get(tried.kind, tried.kind)
     return Finding(what=f"{requirement.id}: {name} fails ({kind}){detail}", requirement=requirement.id)
 
 

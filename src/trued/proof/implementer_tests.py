@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from trued.model import Contract, Evidence, Requirement, TestsCheck
-from trued.proof.case_status import GREEN_TURNS, Base, Head, on_base, on_head
+from trued.proof.case_status import GREEN_TURNS, Base, Head, on_base, on_head, test_count
 from trued.proof.checks.tests import named, scripts_in
 from trued.proof.room.bench import Bench, Wanted, check_hash
 from trued.proof.room.clean_room import Graft, clean_room
@@ -37,7 +37,7 @@ async def own_tests(
             here = [one for one in facts if one.side == "head"]
             proving = [name for name, state in stood.items() if state is Base.RED]
             green = [name for name in proving if on_head(name, here)[0] is Head.PASSED]
-            found[requirement.id] = found.get(requirement.id, 0) + len(green)
+            found[requirement.id] = found.get(requirement.id, 0) + sum(test_count(name, here) for name in green)
             evidence += facts
     return found, evidence
 

@@ -5,6 +5,7 @@ No claim comes in: there is no parameter for one. Objections and failing facts c
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from trued.model import (
     Author,
@@ -16,27 +17,22 @@ from trued.model import (
     Grade,
     HttpCase,
     Judged,
+    Lacks,
     ManualCheck,
     Outcomes,
     Requirement,
     TestsCheck,
     Tried,
 )
-from trued.proof.case_status import Base, Head, full_name, lacking, on_base, on_head
-from trued.proof.contract import PARTS
-from trued.proof.gaps import DATA, NO_WORK, gap, reason, secret, word
+from trued.proof import reasons
+from trued.proof.case_status import Base, Head, full_name, lacking, on_base, on_head, test_count
+from trued.proof.gaps import DATA, NO_WORK, gap, how_it_failed, reason, secret
 from trued.proof.room.bench import WHOLE, check_hash
 from trued.proof.room.frozen_files import below
 from trued.support.plurals import counted
 
-ONLY_ONCE = (
-    "passed the first time and failed the second, in the checkout as the first time left it: "
-    "a case about state keeps it in {files}"
-)
-HELD_ALREADY = "held already"
-NO_CHECK = "no check"
-SHARED = "tests and commands share a process with the head's code, or are driven by it: they show no more"
-MOST_FILES = 5  # that are named in one reason
+_Lacking: TypeAlias = Lacks | Literal["nothing"]  # "nothing": no approval would help
+_Graded: TypeAlias = tuple[Grade, tuple[str, ...], _Lacking]  # grade, reasons, what only a person can add
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
         grade = min(grade, ceiling, key=lambda one: one.rank)
         words = [f"an objection's own case fails: {one.finding.what}" for one in refuting]
         why = (*words, *(_disputed(one.finding) for one in disputed if not one.refutes), *why)
-    closed = tuple(f"objection closed, its case passes: {one.finding.what}" for one in facts.objected if one.closed)
+    closed = tuple(f"{reasons.OBJECTION_CLOSED}{one.finding.what}" for one in facts.objected if one.closed)
     gaps = tuple(one for check, count in counts for one in _gaps(requirement, check, count, facts))
     holds = not disputed and not gaps and grade not in (Grade.REFUTED, Grade.UNJUDGED) and lacks != "nothing"
     return Judged(
@@ -117,13 +113,11 @@ def judge(requirement: Requirement, facts: Facts) -> Judged:
     )
 
 
-def _as_if_agreed(
-    requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: str
-) -> tuple[Grade, tuple[str, ...], str]:
+def _as_if_agreed(requirement: Requirement, grade: Grade, why: tuple[str, ...], lacks: _Lacking) -> _Graded:
     """Whoever proposes to supersede tests is unproven until a person agrees: only then do they not count elsewhere."""
     if not requirement.proposed or grade.rank <= Grade.UNPROVEN.rank:
         return grade, why, lacks
-    words = f"as if agreed: an agent proposes that it supersedes {', '.join(requirement.proposed)}"
+    words = reasons.proposes_to_supersede(requirement.proposed)
     return Grade.UNPROVEN, (words, *why), "approve" if grade.rank >= Grade.EXAMINED.rank else "attest"
 
 
@@ -135,14 +129,15 @@ def together(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -
     """A requirement that is made of others is as good as the worst of them, and of its own checks if it has any."""
     if not parts:
         return whole
-    every = [*parts, *([] if whole.why[:1] == (NO_CHECK,) else [whole])]
+    every = [*parts, *([] if whole.why[:1] == (reasons.NO_CHECK,) else [whole])]
     worst = min(every, key=lambda one: one.grade.rank)
     words = tuple(f"{one.id} is {one.grade}" for one in every if one.grade is worst.grade and one is not whole)
-    why: tuple[str, ...] = (f"{PARTS} {counted(len(parts), 'part')}: {', '.join(words) or 'its own cases'}",)
-    grade, lacks = worst.grade, next((one.lacks for one in every if one.lacks), "")
+    why: tuple[str, ...] = (f"{reasons.PARTS} {counted(len(parts), 'part')}: {', '.join(words) or 'its own cases'}",)
+    grade = worst.grade
+    lacks: Lacks = next((one.lacks for one in every if one.lacks), "")
     if caps and grade.rank > Grade.EXAMINED.rank:
         grade, lacks, why = Grade.EXAMINED, "approve", (*caps, *why)
-    own = () if whole.why[:1] == (NO_CHECK,) else whole.why
+    own = () if whole.why[:1] == (reasons.NO_CHECK,) else whole.why
     holds = all(one.holds for one in every)
     return whole.model_copy(
         update={"grade": grade, "why": (*why, *own), "holds": holds, "lacks": lacks if holds else ""}
@@ -161,13 +156,11 @@ def guarded(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()
     if lost and judged.grade.rank > Grade.UNJUDGED.rank:
         return _lowered(judged, Grade.UNJUDGED, [f"{one.id}: {one.why[0]}" for one in lost], "")
     if unseen and judged.grade.rank > Grade.TESTED.rank:
-        listed = ", ".join(unseen[:MOST_FILES])
-        why = f"nothing was seen to run {listed}, and the base's own tests, which may, could not be run"
-        return _lowered(judged, Grade.TESTED, [why], "attest")
+        return _lowered(judged, Grade.TESTED, [reasons.not_run_by_any_check(unseen)], "attest")
     return judged
 
 
-def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: str) -> Judged:
+def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> Judged:
     holds = judged.holds and grade not in (Grade.REFUTED, Grade.UNJUDGED)
     update = {"grade": grade, "why": (*why, *judged.why), "holds": holds, "lacks": lacks if holds else ""}
     return judged.model_copy(update=update)
@@ -179,13 +172,13 @@ def _rests_on(requirement: Requirement, facts: Facts) -> str:
         facts.authors.get(check_hash(check)) for check in requirement.checks if not isinstance(check, ManualCheck)
     ]
     words = [_by(one) if one else "the user's own checks" for one in authors]
-    return "; ".join(dict.fromkeys(words)) or "nobody's: it has no check that can be run"
+    return "; ".join(dict.fromkeys(words)) or "no check that can be run"
 
 
 def _by(author: Author) -> str:
     who = f"{author.role} ({author.agent}{f', {author.vendor}' if author.vendor else ''})"
     alike = f", answered alike by {', '.join(author.agreed)}" if author.agreed else ""
-    return f"cases of {who}{alike}"
+    return f"cases by {who}{alike}"
 
 
 # -- one check ---------------------------------------------------------------------------------------------------------
@@ -214,7 +207,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
         if case in facts.elsewhere and not own:
             continue  # it proves or refutes there
         if full_name(check.kind, name, case) in facts.order_bound:
-            always = "fails in another order on the base, too" if stood is Base.GUARD else "hangs on the date"
+            always = "fails in another order on the base, too" if stood is Base.GUARD else "depends on the date"
             count.said.append(f"{case} {always}: not counted")
             continue
         placed = _Count() if _sets_up(check, case) else count
@@ -224,7 +217,7 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
             count.unjudged += placed.unjudged
             continue
         if isinstance(check, DATA) and _only_once(case, head):
-            count.said.append(f"{case} {ONLY_ONCE}")
+            count.said.append(f"{case} {reasons.RUN_TWICE_FAILED}")
     _whole(count, base)
     return count
 
@@ -268,13 +261,13 @@ _NO_WORK = Tried(id=WHOLE, outcome=Outcomes.UNJUDGED, kind=NO_WORK)
 
 
 def _doubt(count: _Count, case: str, stood: Base) -> None:
-    why = "is red on the base and no case of this requirement"
+    why = "already fails on the base and is not a case of this requirement"
     if stood is Base.UNJUDGED:
         count.blind.append(case)
         why = "could not be judged on the base"
     elif stood is Base.UNSTABLE:
         count.unstable.append(case)
-        why = "did not fail each of three times on the base"
+        why = "did not fail all three times on the base"
     count.said.append(f"{case} {why}: not counted")
 
 
@@ -305,12 +298,12 @@ def own_case(requirement: Requirement, check: Check, case: str) -> bool:
 _Counts = list[tuple[Check, _Count]]
 
 
-def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
     """Grade, reasons, and what is lacking: "attest", "approve", "" or "nothing" (no person's word would help)."""
     failed = [(check, case, tried) for check, count in counts for case, tried in count.failed]
     if failed:
         return Grade.REFUTED, tuple(dict.fromkeys(reason(*one) for one in failed)), "nothing"
-    unjudged = [word(check, tried.kind) for check, count in counts for _, tried in count.unjudged]
+    unjudged = [how_it_failed(check, tried.kind) for check, count in counts for _, tried in count.unjudged]
     if unjudged:
         return Grade.UNJUDGED, tuple(dict.fromkeys(f"could not be judged: {one}" for one in unjudged)), "nothing"
     if manual := [check for check in requirement.checks if isinstance(check, ManualCheck)]:
@@ -319,64 +312,55 @@ def _graded(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Gr
     if not requirement.checks and requirement.aside:
         return Grade.UNPROVEN, (f"{requirement.aside}: approve the contract to agree",), "approve"
     if not requirement.checks:
-        return Grade.UNPROVEN, (NO_CHECK,), "attest"
+        return Grade.UNPROVEN, (reasons.NO_CHECK,), "attest"
     return _positive(requirement, counts, facts)
 
 
-def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+def _positive(requirement: Requirement, counts: _Counts, facts: Facts) -> _Graded:
     """Nothing failed. What does that show?"""
     proving = [(check, count) for check, count in counts if count.proving]
     guards = sum(len(count.guarding) for _, count in counts)
     if requirement.keep and guards:
         return _kept(counts, guards, facts)
     if not facts.changed and (proving or requirement.keep or not guards):
-        return Grade.UNPROVEN, ("the diff is empty",), "nothing"
+        return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
     if proving:
-        return _red_to_green(proving, guards, facts)
+        return _red_to_green(counts, guards, facts)
     if guards and _all_green(counts):
         return _already_green(counts, guards, facts)
     if facts.self_tested and not any(count.blind for _, count in counts):
-        words = f"{counted(facts.self_tested, 'test')} of the implementer's own {_turned(facts.self_tested)}"
-        return Grade.SELF_TESTED, (words, "nobody else's check shows it"), "attest"
+        return Grade.SELF_TESTED, (reasons.own_tests_turned(facts.self_tested), reasons.NO_OTHER_CHECK), "attest"
     return _nothing(counts, guards)
 
 
-def _kept(counts: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+def _kept(counts: _Counts, guards: int, facts: Facts) -> _Graded:
     """Work that cannot be red: it is as good as what shows that nothing broke."""
     asked_of_base = all(check_hash(check) in facts.guards for check, _ in counts)
     if not asked_of_base and not facts.changed:
-        return Grade.UNPROVEN, ("the diff is empty",), "nothing"
+        return Grade.UNPROVEN, (reasons.EMPTY_DIFF,), "nothing"
     if not asked_of_base and not facts.touched:
-        return Grade.UNPROVEN, ("kept, but no guard runs a file that the diff touches",), "attest"
-    words = f"kept: {_stay(guards)}, and nothing shows more"
+        return Grade.UNPROVEN, (reasons.UNTOUCHED,), "attest"
+    words = f"its {_still_pass(counts)}; {reasons.NO_NEW_BEHAVIOUR}"
     return _shown_green([(check, count.guarding) for check, count in counts], words, facts)
 
 
-def _already_green(counts: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
     """Every case passed on the base: only the user's own data shows that nothing was needed."""
     if all(_users_data(check, facts) for check, _ in counts):
-        every = (
-            "its one case passed on the base and passes"
-            if guards == 1
-            else f"all {guards} cases passed on the base and pass"
-        )
-        return _shown_green([(check, count.held) for check, count in counts], f"{HELD_ALREADY}: {every} here", facts)
-    words = ["already met, or its checks prove nothing: all cases are green on the base"]
-    if facts.left_out:
-        listed = ", ".join(facts.left_out[:MOST_FILES])
-        words.append(f"the head's own tests were left out: {listed}; a requirements file takes tests with `from:`")
+        held = [(check, count.held) for check, count in counts]
+        return _shown_green(held, reasons.already_satisfied(guards), facts)
+    words = [reasons.ALL_GREEN_BEFORE]
+    words += [reasons.tests_not_used(facts.left_out)] if facts.left_out else []
     return Grade.UNPROVEN, tuple(words), "attest"
 
 
-def _shown_green(
-    held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts
-) -> tuple[Grade, tuple[str, ...], str]:
+def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts: Facts) -> _Graded:
     """What stayed green is graded by what shows it: little, where the head can change it or shares its process."""
     data = [check for check, cases in held if cases and _users_data(check, facts)]
     if not data:
-        return Grade.TESTED, (words, SHARED), "attest"
+        return Grade.TESTED, (words, reasons.INFLUENCED), "attest"
     if not facts.held_out:
-        return Grade.TESTED, (words, facts.held_out_why or "the examples are not held out"), "attest"
+        return Grade.TESTED, (words, facts.held_out_why or reasons.NOT_HELD_OUT), "attest"
     return (Grade.EXAMINED, (words, *facts.caps), "approve") if facts.caps else (Grade.PROVEN, (words,), "")
 
 
@@ -385,37 +369,34 @@ def _users_data(check: Check, facts: Facts) -> bool:
     return secret(check) and check_hash(check) not in facts.authors
 
 
-def _red_to_green(proving: _Counts, guards: int, facts: Facts) -> tuple[Grade, tuple[str, ...], str]:
+def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
+    """Cases failed on the base and pass here: graded by whose they are and who can see them."""
+    proving = [(check, count) for check, count in counts if count.proving]
     shown = [(check, count) for check, count in proving if secret(check)]
     data = sum(len(count.proving) for _, count in shown)
-    rest = [(check, len(count.proving)) for check, count in proving if not secret(check)]
-    pages = sum(many for check, many in rest if isinstance(check, DATA))
-    tests = sum(many for check, many in rest if not isinstance(check, DATA))
-    parts = [
-        counted(data, "example") if data else "",
-        counted(pages, "sight of a page", "sights of pages") if pages else "",
-    ]
-    parts.append(counted(tests, "test or command", "tests or commands") if tests else "")
-    turned = f"{' and '.join(filter(None, parts))} {_turned(data + pages + tests)}"
-    words = f"{turned}; {_stay(guards)}" if guards else turned
+    rest = [(check, count.proving) for check, count in proving if not secret(check)]
+    pages = sum(len(cases) for check, cases in rest if isinstance(check, DATA))
+    tests = sum(test_count(case, facts.head) for check, cases in rest if not isinstance(check, DATA) for case in cases)
+    words = reasons.turned(data, held_out=facts.held_out, pages=pages, tests=tests)
+    words = f"{words}; {_still_pass(counts)}" if guards else words
     if not data:
-        return Grade.TESTED, (words, "no held-out example shows it"), "attest"
+        return Grade.TESTED, (words, reasons.NOTHING_HELD_OUT), "attest"
     if not facts.held_out:
-        return Grade.TESTED, (words, facts.held_out_why or "the examples are not held out"), "attest"
+        return Grade.TESTED, (words, facts.held_out_why or reasons.NOT_HELD_OUT), "attest"
     authors = [facts.authors.get(check_hash(check)) for check, count in shown if count.proving]
     if all(authors) and not all(one.independent for one in authors if one):
-        return Grade.EXAMINED, (words, "neither a person nor another vendor stands behind the cases yet"), "approve"
+        return Grade.EXAMINED, (words, reasons.written_by(authors)), "approve"
     if facts.caps:
         return Grade.EXAMINED, (words, *facts.caps), "approve"
     return Grade.PROVEN, (words,), ""
 
 
-def _turned(number: int) -> str:
-    return f"failed on the base and {'passes' if number == 1 else 'pass'} here"
-
-
-def _stay(guards: int) -> str:
-    return counted(guards, "guard stays green", "guards stay green")
+def _still_pass(counts: _Counts) -> str:
+    """What passed on the base and passes here, by its kind."""
+    tests = sum(len(count.guarding) for check, count in counts if isinstance(check, TestsCheck))
+    commands = sum(len(count.guarding) for check, count in counts if isinstance(check, CommandCheck))
+    cases = sum(len(count.guarding) for check, count in counts if isinstance(check, DATA))
+    return reasons.still_pass(tests=tests, cases=cases, commands=commands)
 
 
 def _all_green(counts: _Counts) -> bool:
@@ -423,13 +404,13 @@ def _all_green(counts: _Counts) -> bool:
     return not doubtful and all(count.held for _, count in counts)
 
 
-def _nothing(counts: _Counts, guards: int) -> tuple[Grade, tuple[str, ...], str]:
+def _nothing(counts: _Counts, guards: int) -> _Graded:
     """No case went from red to green."""
     if any(count.blind for _, count in counts):
-        return Grade.UNJUDGED, ("nothing could be judged on the base",), "nothing"
+        return Grade.UNJUDGED, (reasons.UNJUDGED_ON_BASE,), "nothing"
     if any(count.broken for _, count in counts):
-        return Grade.UNPROVEN, ("a check is broken, and nothing else shows it",), "nothing"
-    why = "no case failed on the base and passes here" if guards else "no case could be counted"
+        return Grade.UNPROVEN, (reasons.BROKEN_CHECK,), "nothing"
+    why = reasons.NOTHING_TURNED if guards else reasons.NOTHING_COUNTED
     return Grade.UNPROVEN, (why,), "attest"
 
 
@@ -441,8 +422,8 @@ def _gaps(requirement: Requirement, check: Check, count: _Count, facts: Facts) -
         gap(requirement, check, case, tried, held_out=facts.held_out, own_files=own_files)
         for case, tried in count.failed
     ]
+    kinds = [how_it_failed(check, tried.kind) for _, tried in count.unjudged]
     environment = [
-        Finding(what=f"{requirement.id}: could not be judged: {word(check, tried.kind)}", requirement=requirement.id)
-        for _, tried in count.unjudged
+        Finding(what=f"{requirement.id}: could not be judged: {one}", requirement=requirement.id) for one in kinds
     ]
     return list(dict.fromkeys([*failed, *environment]))

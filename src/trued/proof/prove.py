@@ -1,7 +1,5 @@
 """Proves a commit against a sealed contract: every check twice, in one clean room, judged by nobody's word."""
 
-import base64
-import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -30,10 +28,12 @@ from trued.proof.disclosure import Scanner
 from trued.proof.fact_cache import Baseline
 from trued.proof.gaps import DATA, holds_out, secret
 from trued.proof.implementer_tests import own_tests
-from trued.proof.judge import HELD_ALREADY, Facts, Objected, guarded, judge, own_case, together
+from trued.proof.judge import Facts, Objected, guarded, judge, own_case, together
+from trued.proof.notes import files_used, not_run, worst_counts
 from trued.proof.objections import sifted, unrun
+from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
 from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
-from trued.proof.room.clean_room import Graft, clean_room
+from trued.proof.room.clean_room import clean_room
 from trued.proof.room.environment import Changed, changes, environment
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out_tests import hidden_files
@@ -46,7 +46,6 @@ from trued.support.path_sets import without
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
 MOST_FILES, MOST_BYTES = 1000, 2**20  # that are looked through for what acts on its surroundings
 DAYS = ("<+14>-14", "<-12>12")  # time zones, of which one at least has another day
-EMPTY = "the diff is empty: nothing was done"
 
 
 async def prove(  # noqa: PLR0913 - each is a different thing that only the caller knows
@@ -83,7 +82,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     blind = trial.blind_spots(changed)
     judged = _together(contract, tuple(guarded(one, suites, blind.get(one.id, ())) for one in found))
     judged = tuple([await scan.judged(one) for one in judged])
-    remarks = () if changed or _held_already(judged) else (Finding(what=EMPTY),)
+    remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:
         judged = tuple(map(quick.lowered, judged))
         trial.undecided.append(quick.LEFT_OUT)
@@ -102,7 +101,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         undecided=tuple(
             dict.fromkeys(
                 [
-                    *(f"not guarded by {one}" for one in contract.unguarded),
+                    *map(not_run, contract.unguarded),
                     *contract.undecided,
                     *trial.undecided,
                     *undecided(contract, due, judged, seen),
@@ -132,7 +131,7 @@ async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "
     trial.order_bound |= before.order_bound
     kept = tuple(one for one in before.evidence if one.requirement in due)
     if kept:
-        trial.undecided.append("the same tree failed before under the same contract: the worst stands")
+        trial.undecided.append(worst_counts())
     return kept
 
 
@@ -190,7 +189,7 @@ class _Trial:
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
             here = await workspace.blobs(commit)
-            self.undecided += [*_said(graft, carried, here), *self.declares.said]
+            self.undecided += [*files_used(graft, carried, here), *self.declares.said]
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, self.turns + 1):
@@ -418,30 +417,8 @@ async def _own_modules(workspace: Workspace, contract: Contract, bench: Bench) -
     return frozenset(one for one in lacking & bench.modules if one.lower() not in declared)
 
 
-def _held_already(judged: Sequence[Judged]) -> bool:
-    return bool(judged) and all(one.grade is Grade.PROVEN or one.why[0].startswith(HELD_ALREADY) for one in judged)
-
-
-def _said(graft: Graft, carried: Mapping[str, str], here: Mapping[str, str]) -> list[str]:
-    """Whose files were used, where it was not the head's. `carried`: the contract's own, which go before the base's."""
-    theirs = [path for path in carried if path in here and here[path] not in _blobs(carried[path])]
-    made_up = [f"{path}: only a build writes it; a made-up version stood in for it" for path in graft.made_up]
-    said = [f"{path}: the contract's version was used, the head's is another" for path in theirs]
-    based = [path for path in graft.restored if path not in carried]
-    said += [f"{path}: the base's version was used, the head changed or removed it" for path in based]
-    said += [f"{path}: added by the head, taken out" for path in graft.removed if path not in carried]
-    said += [
-        f"{path}: scripts and settings of test runners are the base's, the rest the head's" for path in graft.merged
-    ]
-    said += [f"{path}: added by the head, left out of evidence" for path in graft.added]
-    return [*said, *made_up, *graft.lacking]
-
-
-def _blobs(carried: str) -> tuple[str, str]:
-    """What git calls a file of the contract, in repositories of either kind."""
-    data = base64.b64decode(carried)
-    whole = b"blob %d\0%s" % (len(data), data)
-    return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), hashlib.sha256(whole).hexdigest()
+def _already_satisfied(judged: Sequence[Judged]) -> bool:
+    return bool(judged) and all(one.grade is Grade.PROVEN or one.why[0].startswith(ALREADY_SATISFIED) for one in judged)
 
 
 async def _texts(workspace: Workspace, commit: str, changed: Sequence[str]) -> dict[str, str]:

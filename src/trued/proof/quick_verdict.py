@@ -8,8 +8,8 @@ from trued.proof.case_status import GREEN_TURNS
 TURNS = 1
 CEILING = Grade.TESTED
 LEFT_OUT = (
-    "quick: every check was run once on the head; a second time, in another order, on another date, host and HOME, "
-    f"was left out, so that nothing is better than {CEILING}: verify without --quick"
+    "quick: every check ran once on the head; the second run (another order, date, host and HOME) was skipped, "
+    f"so nothing is graded above {CEILING}: verify without --quick"
 )
 
 

@@ -1,4 +1,4 @@
-"""What no check can decide, by quote: said in every report, and never held against anybody. Pure."""
+"""Warnings: what the checks of a verdict could not cover. Reports list them; they never change a grade. Pure."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from trued.model import BrowserCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
 from trued.proof.room.frozen_files import is_test
+from trued.support.plurals import counted
 
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".rb", ".rs", ".sh")
 MOST_LINES = 12  # of one sort: a report is to be read
@@ -19,7 +20,7 @@ _ACTS_ON = {
         r"gethostname|getfqdn|platform\.node|os\.uname|os\.hostname|\$HOSTNAME|getuser\(|getlogin\("
     ),
     "its environment": re.compile(r"os\.environ|getenv\(|process\.env\b|os\.Getenv|ENV\["),
-    "being tested": re.compile(
+    "whether it is being tested": re.compile(
         r"PYTEST_|pytest|unittest|sys\.modules|sys\.gettrace|NODE_TEST|JEST_WORKER|\bVITEST\b|currentframe|_getframe|TRUED_"
     ),
     "chance": re.compile(r"\brandom\.|\bMath\.random|\bsecrets\.|\buuid\.|\burandom\("),
@@ -42,15 +43,15 @@ class Seen:
 def undecided(contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Seen) -> list[str]:
     """One sentence each, the gravest first."""
     said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
-    said += [f"no check reaches: {one.text}" for one in due if not one.checks]
+    said += [f"no check covers: {one.text}" for one in due if not one.checks]
     said += [sentence for one in due for sentence in _unquoted(one)]
     said += [f'{one.id}: "{word}" is a matter of taste' for one in due for word in _vague(one.text)]
-    said += _few(_acting(seen.added), "more lines act on their surroundings")
-    said += _few(_unreached(seen), "more changed files were not seen to run")
+    said += _few(_acting(seen.added), "more such line", "more such lines")
+    said += _few(_unreached(seen), "more changed file that no check runs", "more changed files that no check runs")
     shared = [one for one in due if any(isinstance(check, TestsCheck) for check in one.checks)]
-    said += [f"{one.id}: its tests share a process with the code that they test" for one in shared]
+    said += [f"{one.id} rests on ordinary tests, which the code under test could influence" for one in shared]
     weak = {one.role for one in contract.authors.values() if not one.independent}
-    return said + [f"{role} and implementers may be of one vendor" for role in sorted(weak)]
+    return said + [f"the {role} and the implementers may use models of one vendor" for role in sorted(weak)]
 
 
 def _unquoted(requirement: Requirement) -> Iterator[str]:
@@ -62,7 +63,7 @@ def _unquoted(requirement: Requirement) -> Iterator[str]:
     quotes = [_plain(one) for check in data for one in _quotes(check)]
     left = [one for one in clauses if not any(quote and (quote in one or one in quote) for quote in quotes)]
     if left:
-        yield f"{requirement.id}: no case quotes {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
+        yield f"{requirement.id}: no case claims to cover {', '.join(f'“{_cut(one)}”' for one in left[:MOST_LINES])}"
 
 
 def _quotes(check: ExamplesCheck | BrowserCheck) -> list[str]:
@@ -78,20 +79,20 @@ def _acting(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
         for number, line in lines if path.endswith(CODE) and not is_test(path) else ():
             for what, pattern in _ACTS_ON.items():
                 if pattern.search(line):
-                    yield f"{path}:{number} may act on {what}: {_cut(line.strip())}"
+                    yield f"{path}:{number} may depend on {what}: {_cut(line.strip())}"
                     break
 
 
 def _unreached(seen: Seen) -> Iterator[str]:
     for path in sorted(seen.added):
         if path.endswith(CODE) and not is_test(path) and path not in seen.ran:
-            yield f"{path} was changed, and no check was seen to run it"
+            yield f"no check runs {path}, which was changed"
 
 
-def _few(said: Iterable[str], more: str) -> list[str]:
+def _few(said: Iterable[str], one: str, many: str) -> list[str]:
     listed = list(said)
     rest = len(listed) - MOST_LINES
-    return [*listed[:MOST_LINES], *([f"{rest} {more}"] if rest > 0 else [])]
+    return [*listed[:MOST_LINES], *([counted(rest, one, many)] if rest > 0 else [])]
 
 
 def _plain(text: str) -> str:

@@ -1,22 +1,21 @@
 """A change of which nobody asked anything: its own tests, tried on both sides, are the most that can be said of it."""
 
 import base64
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from trued.model import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
-from trued.proof.case_status import Base, Head, on_base, on_head
+from trued.proof.case_status import Base, Head, on_base, on_head, test_count
 from trued.proof.implementer_tests import Sides, on_both_sides
 from trued.proof.judge import guarded
 from trued.proof.prove import same_interpreter
+from trued.proof.reasons import EMPTY_DIFF, own_tests_fail, own_tests_turned
 from trued.proof.room.bench import WHOLE
 from trued.proof.room.frozen_files import is_test, named_like_a_script_test, named_like_a_test
 from trued.protocols import Workspace
-from trued.support.plurals import counted
 
 OWN_TESTS = "own tests"  # a blank: no requirement can have such an id
-TEXT = "nothing was asked of this change: its own tests show what they show"
-NOTHING_ASKED = "nothing more was asked: no requirements are named, and neither commit holds any (--requirements FILE)"
-MOST_NAMED = 5
+TEXT = "no requirements were given: the change's own tests are all that can be checked"
+NOTHING_ASKED = "no requirements were given, and neither commit holds any (name a file with --requirements FILE)"
 
 
 async def unasked(workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]) -> Verdict:
@@ -66,27 +65,34 @@ def _of(tried: Tried, files: tuple[str, ...]) -> bool:
     return tried.id == WHOLE or tried.id.split("::")[0] in files
 
 
+def _named(failed: Sequence[str], shown: Mapping[str, tuple[Head, list[Tried]]]) -> list[str]:
+    """The ids of failed tests; for a file that the base could not import, those of the tests in it."""
+    inside = {name: [one.id for one in shown[name][1] if one.id.startswith(f"{name}::")] for name in failed}
+    return list(dict.fromkeys(one for name in failed for one in inside[name] or [name]))
+
+
 def _judged(facts: Sequence[Evidence], *, changed: bool) -> Judged:
     before = on_base([one for one in facts if one.side == "base"])
     here = [one for one in facts if one.side == "head"]
-    stands = {name: on_head(name, here)[0] for name in before if name != WHOLE}
+    shown = {name: on_head(name, here) for name in before if name != WHOLE}
+    stands = {name: state for name, (state, _) in shown.items()}
     failed = [name for name, state in stands.items() if state is Head.FAILED]
     green = [name for name, state in stands.items() if state is Head.PASSED and before[name] is Base.RED]
     grade, why, lacks = (
         Grade.UNPROVEN,
-        ["no requirements are named, and the change brings no test that shows it"],
+        ["no requirements were given, and the change brings no test that fails without it"],
         "attest",
     )
     gaps: tuple[Finding, ...] = ()
     if failed:
-        listed = ", ".join(failed[:MOST_NAMED])
-        grade, lacks, why = Grade.REFUTED, "", [f"{counted(len(failed), 'test')} of its own fail: {listed}"]
+        grade, lacks, why = Grade.REFUTED, "", [own_tests_fail(_named(failed, shown))]
         gaps = (Finding(what=why[0], requirement=OWN_TESTS),)
     elif green:
         grade = Grade.SELF_TESTED
-        why = [f"{counted(len(green), 'test')} of its own failed on the base and pass here", "nobody asked for more"]
+        number = sum(test_count(name, here) for name in green)
+        why = [own_tests_turned(number), "no requirements were given"]
     elif not changed:
-        why, lacks = ["the diff is empty"], ""
+        why, lacks = [EMPTY_DIFF], ""
     holds = not gaps and changed
     ids = tuple(one.id for one in facts)
     return Judged(

@@ -82,7 +82,7 @@ async def test_a_command_that_the_head_drives_itself_is_never_more_than_tested_a
     requirement = {"id": "it", "text": "make check passes", "checks": [{"kind": "command", "command": "make check"}]}
     verdict = await Trial(tmp_path, {"README.md": "x\n"}, [requirement]).verdict({"Makefile": "check:\n\t@true\n"})
     assert only(verdict).grade.rank <= Grade.TESTED.rank
-    assert any("Makefile, which is the head's own" in one for one in verdict.undecided)
+    assert any("Makefile, which is the change's own" in one for one in verdict.undecided)
 
 
 ONCE = """import os, sys

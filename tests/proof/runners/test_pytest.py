@@ -109,11 +109,11 @@ async def test_odd_ids_are_counted_and_an_honest_head_is_tested(sealed: Sealed) 
     found = stands(sealed.contract)
     assert len(found) == 8
     assert list(found.values()).count(Base.GUARD) == 5
-    # a new file of its own is no shadow; one that stands before the standard library is taken out
+    # a new file of its own is no shadow; one that stands before the standard library is not used
     change: Change = {"calc/core.py": HONEST, "calc/decimal.py": "x = 1\n", "decimal.py": "raise SystemExit(0)\n"}
     verdict = await sealed.trial.prove(sealed.contract, await sealed.trial.head(change))
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
-    assert "decimal.py: added by the head, taken out" in verdict.undecided
+    assert any(one.startswith("decimal.py: added by the change") for one in verdict.undecided)
 
 
 @pytest.mark.spec("LAW-2", "LAW-6")

@@ -26,7 +26,7 @@ async def take(check: CommandCheck, bench: Bench, wanted: Wanted) -> Fact:
         async with as_on_base(bench, laid):
             again = await _once(check, bench)
         if (tried := again.tried[0]).outcome is not Outcomes.PASSED:
-            why = f"it passes only with the head's own {', '.join(sorted(laid)[:5])}: what drives a check is the base's"
+            why = f"it passes only with the change's own {', '.join(sorted(laid)[:5])}, and fails with the base's"
             failed = tried.model_copy(update={"detail": f"{why}\n{tried.detail}"})
             return replace(again, tried=(failed,), notes=fact.notes)
     said = f"`{check.command}` also passes with the base's own {', '.join(sorted(drives)[:5])}"
@@ -47,7 +47,7 @@ async def _once(check: CommandCheck, bench: Bench) -> Fact:
         seconds=ran.seconds,
         isolation=ran.isolation,
         notes=tuple(
-            f"`{check.command}` is driven by {name}, which is the head's own: it could make it say anything"
+            f"`{check.command}` runs {name}, which is the change's own: it could print anything"
             for name in own_drivers(check.command, bench.room, [*bench.frozen, *check.files])
         ),
     )

@@ -12,6 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
 from trued.proof.contract import concluded, contract_hash
+from trued.proof.reasons import OBJECTION_CLOSED
 from trued.proof.room.bench import check_hash
 
 STATEMENT: Final = "https://in-toto.io/Statement/v1"
@@ -19,7 +20,6 @@ PREDICATE: Final = "https://in-toto.io/attestation/test-result/v0.1"
 UNSIGNED = "unsigned: a changed byte shows, but whoever can write this file could forge it anew"
 SIGNED = "signed: it stands for as much as the key that signed it"
 DIFFERENCES = 20  # more than anybody reads
-CLOSED = "objection closed, its case passes: "  # how the judge says it
 
 Result: TypeAlias = Literal["PASSED", "WARNED", "FAILED"]
 
@@ -211,7 +211,7 @@ def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Itera
         text=judged.text,
         source=judged.source,
         grade=judged.grade,
-        why=tuple(one for one in judged.why if not one.startswith(CLOSED)),
+        why=tuple(one for one in judged.why if not one.startswith(OBJECTION_CLOSED)),
         holds=judged.holds,
         lacks=judged.lacks,
         rests_on=tuple(_rests_on(contract, requirement, judged, approvals)),
@@ -268,7 +268,7 @@ def _taken(contract: Contract, verdict: Verdict, engine: str) -> Taken:
         interpreters=tuple(sorted({one.interpreter for one in facts if one.interpreter})),
         versions={name: version for one in facts for name, version in sorted(one.versions.items())},
         records=tuple(_record(one) for one in facts),
-        closed=tuple(why for one in verdict.requirements for why in one.why if why.startswith(CLOSED)),
+        closed=tuple(why for one in verdict.requirements for why in one.why if why.startswith(OBJECTION_CLOSED)),
     )
 
 

@@ -245,8 +245,9 @@ def _left_out(counted: Counted) -> list[str]:
 
 
 def _uncopied(counted: Counted, words: Words) -> list[str]:
-    said = [] if words.canaries else [f"{words.runner}: no test that must fail could be planted beside its own"]
+    unnoticed = "a rigged test runner would not be noticed"
+    said = [] if words.canaries else [f"{words.runner}: could not plant a test that must fail: {unnoticed}"]
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     if passed and not any(_passed(counted, name) for name in counted.copies):
-        said.append(f"{words.runner}: no failing copy of a real test could be made")
+        said.append(f"{words.runner}: could not plant a failing copy of a test: forged results would not be noticed")
     return said

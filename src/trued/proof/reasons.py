@@ -1,0 +1,103 @@
+"""The sentences in which a verdict gives its reasons, in one place: `judge` and its neighbours choose among them. Pure.
+
+Programs should read grades and counts, not these sentences: they are written for people and may change.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from trued.model import Author, Grade
+from trued.support.plurals import counted
+
+MOST_FILES = 5  # that one reason names
+
+ALREADY_SATISFIED = "already satisfied"
+NO_CHECK = "no check covers it"
+EMPTY_DIFF = "the diff is empty"
+NOTHING_DONE = "the diff is empty: nothing was done"
+ALL_GREEN_BEFORE = "every check passed before the change: either it was already satisfied, or its checks prove nothing"
+INFLUENCED = (
+    f"tests and commands run together with the code under test, which could influence them: {Grade.TESTED} at most"
+)
+NO_NEW_BEHAVIOUR = "nothing tests new behaviour"
+UNTOUCHED = "no existing test runs a file that the change touches"
+NOTHING_HELD_OUT = "no held-out case covers it"
+NOT_HELD_OUT = "the cases are not held out"
+NO_OTHER_CHECK = "no other check covers it"
+UNAPPROVED = "nobody has approved them yet"
+UNJUDGED_ON_BASE = "no case could be judged on the base"
+BROKEN_CHECK = "a check is broken, and no other check covers it"
+NOTHING_TURNED = "no case failed before and passes now"
+NOTHING_COUNTED = "no case could be counted"
+OBJECTION_CLOSED = "objection closed, its case passes: "  # a receipt sorts reasons by this beginning
+PARTS = "as good as the worst of its"  # stored verdicts are recognised by this beginning
+RUN_TWICE_FAILED = (
+    "passed the first time and failed the second, in the same checkout: "
+    "a case that writes files must write them to {files}"
+)
+
+
+def turned(cases: int, *, held_out: bool, pages: int = 0, tests: int = 0) -> str:
+    """`5 held-out cases: failed before, pass now`."""
+    named = [
+        counted(cases, "held-out case" if held_out else "case") if cases else "",
+        counted(pages, "page check") if pages else "",
+        counted(tests, "test or command", "tests or commands") if tests else "",
+    ]
+    return f"{' and '.join(filter(None, named))}: {_now(cases + pages + tests)}"
+
+
+def own_tests_turned(tests: int) -> str:
+    """`the change's own 3 tests: failed before, pass now`."""
+    return f"the change's own {'test' if tests == 1 else f'{tests} tests'}: {_now(tests)}"
+
+
+def own_tests_fail(ids: Sequence[str]) -> str:
+    """`2 of the change's own tests fail: tests/test_a.py::test_b, …`."""
+    return f"{len(ids)} of the change's own tests {'fails' if len(ids) == 1 else 'fail'}: {listed(ids)}"
+
+
+def _now(number: int) -> str:
+    return f"failed before, {'passes' if number == 1 else 'pass'} now"
+
+
+def still_pass(*, tests: int, cases: int, commands: int) -> str:
+    """`4 existing tests still pass`: what passed before the change, by its kind."""
+    named = [
+        counted(tests, "existing test") if tests else "",
+        counted(cases, "case that passed before", "cases that passed before") if cases else "",
+        counted(commands, "command") if commands else "",
+    ]
+    return f"{' and '.join(filter(None, named))} still {'passes' if tests + cases + commands == 1 else 'pass'}"
+
+
+def already_satisfied(cases: int) -> str:
+    """Every case of the user's own passed before the change, and passes now."""
+    every = "its one case passed before the change and still passes"
+    return f"{ALREADY_SATISFIED}: {every if cases == 1 else f'all {cases} cases passed before and still pass'}"
+
+
+def tests_not_used(paths: Sequence[str]) -> str:
+    """Test files that the change brings and the contract did not take."""
+    return f"the change's own tests were not used: {listed(paths)} (a requirements file takes tests with `from:`)"
+
+
+def written_by(authors: Iterable[Author | None]) -> str:
+    """The cases are an agent's, and neither a person nor another vendor stands behind them."""
+    names = dict.fromkeys(one.agent or one.role for one in authors if one)
+    return f"the cases were written by {', '.join(names)}; {UNAPPROVED}"
+
+
+def proposes_to_supersede(tests: Sequence[str]) -> str:
+    """An agent wants tests of the base not to count, and no person has agreed."""
+    return f"an agent proposes that it supersedes {', '.join(tests)}: {Grade.UNPROVEN} until a person agrees"
+
+
+def not_run_by_any_check(paths: Sequence[str]) -> str:
+    """Changed code that only tests which could not be run may reach."""
+    return f"no check ran {listed(paths)}, and the existing tests, which might, could not be run"
+
+
+def listed(paths: Sequence[str]) -> str:
+    """The first few of these names."""
+    more = len(paths) - MOST_FILES
+    return ", ".join(paths[:MOST_FILES]) + (f" and {more} more" if more > 0 else "")
