@@ -80,7 +80,7 @@ def test_people_read_grade_reason_evidence_and_one_command_to_do_it_again(
     done = trued("verify", "--base", "HEAD~1", "--requirements", str(asked), cwd=repo)
     assert done.returncode == 1
     for part in (
-        "✗ refuted     double  examples case 2: it returns another value",
+        "✗ refuted     double  case 2: it returns another value",
         "“double(x) returns twice its argument”  asked.yaml:2",
         "examples 1/2 twice (base 0/2), held out · rests on",
         "✗ case 2, tiny:double(5) → 10: ",

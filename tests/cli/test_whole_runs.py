@@ -91,7 +91,7 @@ def test_the_ledger_gives_grade_reason_and_evidence_of_each_requirement(finished
 def test_why_shows_the_evidence_with_commit_isolation_and_whose_word_it_is(finished: Finished) -> None:
     said = finished.world.trued("why", "doub", finished.id).stdout
     assert said.startswith("double proven\n")
-    assert "on the word of: your own checks in " in said
+    assert "rests on: your own checks in " in said
     assert "tiny:double(21) → 42" in said  # the run is over: nothing has to be hidden any more
     assert re.search(r"examples on base [0-9a-f]{10}, turn 1, held out: 0 passed, 2 failed", said)
     assert re.search(r"examples on head [0-9a-f]{10}, turn 2, held out: 2 passed, 0 failed", said)

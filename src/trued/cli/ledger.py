@@ -15,7 +15,8 @@ from trued.model import Approval, RunRecord
 from trued.proof.contract import concluded
 from trued.reporting.views import HELD_BACK, state_of
 from trued.reporting.views import ledger as ledger_of
-from trued.reporting.views.verdict import Verification, data
+from trued.reporting.views.verdict import Verification, data, ran_by
+from trued.support.redaction import plain
 
 if TYPE_CHECKING:  # loaded when somebody looks: help needs none of it
     from trued.engine.engine import Engine
@@ -24,6 +25,8 @@ if TYPE_CHECKING:  # loaded when somebody looks: help needs none of it
 app = typer.Typer(rich_markup_mode=None)
 
 CASES = 20  # of one check run that are listed one by one
+DETAIL_LINES = 20  # of one failure text
+LONGEST_LINE = 300  # characters of one of them
 
 
 @app.command()
@@ -93,11 +96,10 @@ def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_js
         print_json({**row, "word": words})
         return
     console = out()
-    console.print(
-        Text.assemble((line(row["id"]), "bold"), " ", (row["grade"], GRADES.get(row["grade"], ""))), soft_wrap=True
-    )
+    grade = row.get("grade") or ("passes" if row["holds"] else "fails")  # existing tests have no grade
+    console.print(Text.assemble((line(row["id"]), "bold"), " ", (grade, GRADES.get(grade, ""))), soft_wrap=True)
     console.print(Text(f"  {line(row['text'])}", "italic"), soft_wrap=True)
-    for label, text in (("from", row["source"]), ("because", row["why"]), ("on the word of", "; ".join(words))):
+    for label, text in (("from", row["source"]), ("because", row["why"]), ("rests on", "; ".join(words))):
         if text:
             console.print(Text(f"  {label}: {line(text)}"), soft_wrap=True)
     for text in cases:
@@ -106,7 +108,7 @@ def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_js
         console.print("  there is no evidence")
     before: dict[str, Any] = {}
     for one in row["evidence"]:
-        _evidence(one, before)
+        _evidence(console, one, before)
         before = one
 
 
@@ -156,36 +158,63 @@ def _cases(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
     return [text for check in checks for text in check_lines(check, cases=visible)]
 
 
-def _evidence(one: dict[str, Any], before: dict[str, Any]) -> None:
-    """One run of a check: what, where, how confined, what came of it. What is as in the one before is not repeated."""
-    console = out()
+def _evidence(console: Console, one: dict[str, Any], before: dict[str, Any]) -> None:
+    """One run of a check: command, sandbox, interpreter, and the result of each case.
+
+    `before` is the run printed last: what is the same as there is not printed again.
+    """
     held = ", held out" if one["held_out"] else ""
     result = f"{one['passed']} passed, {one['failed']} failed" if one["tried"] else f"exit code {one['exit_code']}"
     head = f"  {one['kind']} on {one['side']} {one['commit'][:10]}, turn {one['turn']}{held}: {result}"
     console.print(
         Text.assemble((head, "bold"), (f"  {duration(one['seconds'])}, evidence {one['id']}", "dim")), soft_wrap=True
     )
-    for label in ("command", "isolation", "interpreter", "why_void"):
-        if one[label] and one[label] != before.get(label):
-            console.print(Text(f"    {label.removeprefix('why_')}: {line(one[label], 300)}"), soft_wrap=True)
+    shown, known = _circumstances(one), _circumstances(before) if before else {}
+    for label, text in shown.items():
+        if text and text != known.get(label):
+            console.print(Text(f"    {label}: {line(text, 300)}"), soft_wrap=True)
+    if before and _results(one) == _results(before):
+        console.print(Text(f"    the same results as in turn {before['turn']}", "dim"), soft_wrap=True)
+        return
     _tried(console, one["tried"])
-    if one["output"] and one["output"] != HELD_BACK and one["failed"]:
+    told = any(tried["outcome"] != "passed" and tried.get("detail") for tried in one["tried"])
+    if one["output"] and one["output"] != HELD_BACK and one["failed"] and not told:
         for text in line_by_line(one["output"]):
             console.print(Text(f"    │ {text}", "dim"), soft_wrap=True)
 
 
+def _circumstances(one: dict[str, Any]) -> dict[str, str]:
+    """How a check was run: its command, the sandbox, what ran it, and why the run is worth nothing, if so."""
+    interpreter = ran_by(one["interpreter"], one["versions"], one["command"])
+    return {
+        "command": one["command"],
+        "isolation": one["isolation"],
+        "interpreter": interpreter,
+        "void": one["why_void"],
+    }
+
+
+def _results(one: dict[str, Any]) -> tuple[object, ...]:
+    """What one run showed, whenever it was: two runs of one check with equal results are printed once."""
+    tried = sorted((each["id"], each["outcome"], each["kind"], each.get("detail", "")) for each in one["tried"])
+    return one["check"], one["side"], one["why_void"], one["exit_code"], tried
+
+
 def _tried(console: Console, every: list[dict[str, Any]]) -> None:
-    """Case by case, the failed ones first."""
+    """Case by case, the failed ones first, each with its failure text as it was printed."""
     for tried in sorted(every, key=lambda one: one["outcome"] == "passed")[:CASES]:
         mark, style = ("✓", "green") if tried["outcome"] == "passed" else ("✗", "red")
-        detail = f": {line(tried['detail'], 300)}" if tried.get("detail") else ""
         kind = f" ({line(tried['kind'], 80)})" if tried["kind"] not in ("", tried["outcome"]) else ""
-        said = f"{line(tried['id'], 200)} {tried['outcome']}{kind}{detail}"
+        detail = line_by_line(tried.get("detail") or "", DETAIL_LINES)
+        said = f"{line(tried['id'], 200)} {tried['outcome']}{kind}{f': {detail[0]}' if len(detail) == 1 else ''}"
         console.print(Text.assemble((f"    {mark} ", style), said), soft_wrap=True)
+        for text in detail if len(detail) > 1 else ():
+            console.print(Text(f"      │ {text}", "dim"), soft_wrap=True)
     if len(every) > CASES:
         console.print(f"    … {len(every) - CASES} more")
 
 
 def line_by_line(output: str, most: int = 15) -> list[str]:
-    lines = [line(text, 300) for text in output.splitlines() if text.strip()]
+    """The last lines of a text with their white space, harmless in a terminal; blank lines are left out."""
+    lines = [plain(text).rstrip()[:LONGEST_LINE] for text in output.splitlines() if text.strip()]
     return lines if len(lines) <= most else ["…", *lines[-most:]]

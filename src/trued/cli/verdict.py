@@ -40,10 +40,13 @@ def verdict_lines(one: Verification, name: str = "", console: Console | None = N
         _suite(console, one, suite)
     for finding in one.verdict.remarks:
         _say(console, Text.assemble(("✗ ", "red"), line(finding.what)))
-    if one.verdict.undecided:
-        _say(console, Text("\nnot decided", "bold"))
-        for said in one.verdict.undecided:
-            _wrapped(console, Text("  · ", "dim"), line(said, 600), "    ", "dim")
+    if one.suite_owner:
+        _say(console, Text.assemble(("existing tests  ", "bold"), f"the check of {line(one.suite_owner)} runs them"))
+    for heading, notes in (("not checked", one.unchecked), ("notes", one.facts)):
+        if notes:
+            _say(console, Text(f"\n{heading}", "bold"))
+        for note in notes:
+            _wrapped(console, Text("  · ", "dim"), line(note, 600), "    ", "dim")
     _end(console, one)
 
 
@@ -84,7 +87,7 @@ def _failing(console: Console, check: Checked) -> None:
         _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:
         head = Text.assemble(INDENT, ("✗ ", "red"))
-        _wrapped(console, head, _exact(check.told(tried)), f"{INDENT}  ")
+        _wrapped(console, head, _exact(check.told(tried, brief=True)), f"{INDENT}  ")
     if len(check.failing) > CASES:
         _say(console, Text(f"{INDENT}… {len(check.failing) - CASES} more", "dim"))
 
@@ -101,6 +104,8 @@ def _end(console: Console, one: Verification) -> None:
     if any(check.kind == "examples" for row in one.contract.requirements for check in row.checks):
         said.insert(0, f"examples are {held}: {line(one.contract.held_out_why)}")
     _wrapped(console, Text("\n"), " · ".join(said), "", "dim")
+    if one.environment:
+        _wrapped(console, Text(""), f"checks ran with {line('; '.join(one.environment))}", "", "dim")
     if one.bar:
         _say(console, Text(f"--accept {one.accept}: {one.bar}", "yellow"))
     state, _, rest = one.headline.partition(":")

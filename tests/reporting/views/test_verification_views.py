@@ -1,5 +1,6 @@
 """A verification as JUnit XML and Markdown: true, valid, and deaf to what hostile texts want."""
 
+from dataclasses import replace
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -17,6 +18,7 @@ from trued.model import (
     Outcomes,
     Requirement,
     Source,
+    TestsCheck,
     Tried,
     Verdict,
 )
@@ -24,7 +26,7 @@ from trued.proof.contract import concluded
 from trued.proof.room.bench import check_hash
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
-from trued.reporting.views.verdict import Verification, because, data, spot
+from trued.reporting.views.verdict import Verification, because, data, ran_by, spot
 from trued.support.markdown_escape import code, text
 
 CHECK = ExamplesCheck(cases=(CallCase(call="tiny:double", args=(21,), returns=42),))
@@ -73,7 +75,7 @@ def verification(
     judged = [
         Judged(id="double", text=words, source="/a/b/asked.yaml:2", grade=grade, why=(why,), holds=holds,
                evidence=("b", "h1", "h2"), lacks="attest" if grade is Grade.UNPROVEN else ""),
-        Judged(id="other", text="x", grade=Grade.PROVEN, why=("held already",), holds=True),
+        Judged(id="other", text="x", grade=Grade.PROVEN, why=("already satisfied",), holds=True),
     ]  # fmt: skip
     verdict = Verdict(
         subject="verify",
@@ -94,17 +96,59 @@ def test_a_check_is_summed_up_base_against_head() -> None:
     assert one.checks(one.verdict.requirements[1]) == []
 
 
-def test_reasons_that_are_alike_stand_together() -> None:
-    why = [f"examples case {number}: it raises an error" for number in (1, 2, 3)] + ["tests a::b: failed"]
-    assert because(why) == "examples case 1, 2, 3: it raises an error; tests a::b: failed"
-    assert (
-        because([f"tests t{number}: failed" for number in range(9)])
-        == "tests t0, t1, t2, t3, t4, t5, t6 and 2 more: failed"
+def test_a_test_file_that_the_base_cannot_import_is_not_counted_as_one_test() -> None:
+    one = verification()
+    base = one.contract.base_facts[0].model_copy(
+        update={"kind": "tests", "tried": (Tried(id="tests/test_a.py", outcome=Outcomes.FAILED, kind="collection"),)}
     )
-    assert because([f"tests t{number}: failed by {number}" for number in range(9)]).endswith("; and 3 more reasons")
+    contract = one.contract.model_copy(update={"base_facts": (base,)})
+    check = replace(one, contract=contract).checks(one.verdict.requirements[0])[0]
+    assert (check.known, check.unimported, check.before) == (1, 1, 0)
+    assert check.said.endswith("(base 1 file cannot be imported)")
+
+
+def test_of_a_failed_test_the_assertion_is_the_brief_form() -> None:
+    trace = "def test_bad():\n>       assert double(5) == 10\nE       assert 11 == 10\nE        +  where 11 = double(5)"
+    check = verification().checks(verification().verdict.requirements[0])[0]
+    tried = Tried(id="tests/test_a.py::test_bad", outcome=Outcomes.FAILED, detail=trace)
+    assert check.told(tried, brief=True) == "tests/test_a.py::test_bad: assert 11 == 10; +  where 11 = double(5)"
+    assert check.told(tried).endswith(trace)
+
+
+@pytest.mark.parametrize(
+    ("versions", "command", "expected"),
+    [
+        ({}, "/usr/bin/python3 -I -B counted.py ← pytest", "Python 3.11"),
+        ({}, "make lint", "Python 3.11"),
+        ({}, "/usr/bin/node nodes.mjs ← node --test", "Node"),
+        ({"node": "v20.1.0"}, "/usr/bin/node nodes.mjs ← node --test", "Node v20.1.0"),
+        ({"node": "v20.1.0"}, "2 cases by node", "Node v20.1.0"),
+        ({"node": "v20.1.0"}, "2 cases by /usr/bin/python3 and node", "Python 3.11, Node v20.1.0"),
+        ({"chromium": "131"}, "open / in Chromium", "Chromium 131"),
+    ],
+)
+def test_what_ran_a_check_is_told_by_its_evidence(versions: dict[str, str], command: str, expected: str) -> None:
+    assert ran_by("Python 3.11", versions, command) == expected
+
+
+def test_where_a_requirement_runs_all_existing_tests_it_is_named_for_them() -> None:
+    one = verification()
+    suite = Requirement(id="suite", text="x", checks=(TestsCheck(command="python -m pytest -q"),))
+    asked = one.contract.model_copy(update={"requirements": (suite,)})
+    assert (one.suite_owner, replace(one, contract=asked).suite_owner) == ("", "suite")
+
+
+def test_reasons_that_are_alike_stand_together() -> None:
+    why = [f"case {number}: it raises an error" for number in (1, 2, 3)] + ["a::b: it fails"]
+    assert because(why) == "case 1, 2, 3: it raises an error; a::b: it fails"
     assert (
-        because(["held already: all 2 cases passed", "kept: 4 guards"])
-        == "held already: all 2 cases passed; kept: 4 guards"
+        because([f"a::t{number}: it fails" for number in range(9)])
+        == "a::t0, a::t1, a::t2, a::t3, a::t4, a::t5, a::t6 and 2 more: it fails"
+    )
+    assert because([f"a::t{number}: failed by {number}" for number in range(9)]).endswith("; and 3 more reasons")
+    assert (
+        because(["already satisfied: all 2 cases passed", "kept: 4 tests"])
+        == "already satisfied: all 2 cases passed; kept: 4 tests"
     )
 
 
@@ -217,7 +261,7 @@ def test_the_markdown_says_what_is_undecided_how_the_bar_lies_and_how_to_do_it_a
     for part in (
         "success",
         "bar was lowered",
-        "What could not be decided",
+        "Not checked",
         "trued verify --base a --head b",
         "| tested |",
     ):

@@ -21,7 +21,8 @@ def markdown(one: Verification) -> str:
         f"> {text(one.bar)}" if one.bar else "",
         *(f"> {text(finding.what)}" for finding in one.verdict.remarks),
         _folded("Evidence", "\n\n".join(_evidence(one, judged) for judged in one.verdict.requirements)),
-        _folded("What could not be decided", "\n".join(f"- {text(said)}" for said in one.verdict.undecided)),
+        _folded("Not checked", "\n".join(f"- {text(note)}" for note in one.unchecked)),
+        _folded("Notes", "\n".join(f"- {text(note)}" for note in one.facts)),
         _facts(one),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

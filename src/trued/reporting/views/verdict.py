@@ -1,19 +1,38 @@
 """A verification for people and programs: what `verify --json` prints, and what all other forms of it are made from."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from trued.model import Case, Check, Contract, Evidence, ExamplesCheck, Grade, Judged, Outcome, Outcomes, Tried, Verdict
+from trued.model import (
+    Case,
+    Check,
+    Contract,
+    Evidence,
+    ExamplesCheck,
+    Grade,
+    Judged,
+    Outcome,
+    Outcomes,
+    TestsCheck,
+    Tried,
+    Verdict,
+)
 from trued.proof.contract import contract_hash, exit_code
+from trued.proof.notes import is_fact
 from trued.reporting.views import ledger
 from trued.reporting.views.cases import described
+from trued.support.plurals import counted
 
 YOURS = "your own cases"
-REASONS = 6  # of one requirement that are told; `why` has them all
-_CASE = re.compile(r"(\w+) (\S.*?): (.+)", re.DOTALL)  # `examples case 1: it raises an error`
+PROGRAMS = {"node": "Node", "go": "Go", "chromium": "Chromium"}  # by the name under which evidence has their version
+RUNNERS = {" nodes.mjs ←": "Node", " test -json ←": "Go"}  # by the command that evidence has, where no version is known
+NOT_IMPORTED = "collection"  # the kind of failure of a test file that cannot be imported
+REASONS = 6  # of one requirement that are shown; `trued why` has them all
+# `case 1: it raises an error`, `tests/test_a.py::test_b: it fails`, `page /, sees Hello: the page does not show it`
+_CASE = re.compile(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +67,29 @@ class Verification:
         return tuple(sorted({one.isolation for one in facts if one.isolation != "not run"}))
 
     @property
+    def environment(self) -> tuple[str, ...]:
+        """The interpreters and programs that ran the checks."""
+        facts = [one for one in (*self.contract.base_facts, *self.verdict.evidence) if one.isolation != "not run"]
+        return tuple(dict.fromkeys(filter(None, (ran_by(one.interpreter, one.versions, one.command) for one in facts))))
+
+    @property
+    def facts(self) -> tuple[str, ...]:
+        """Notes that only report what was done: whose files were used, which environment."""
+        return tuple(one for one in self.verdict.undecided if is_fact(one))
+
+    @property
+    def unchecked(self) -> tuple[str, ...]:
+        """Notes about what no check covers."""
+        return tuple(one for one in self.verdict.undecided if not is_fact(one))
+
+    @property
+    def suite_owner(self) -> str:
+        """The requirement whose own check is the whole existing test suite, where no row of its own shows it; or ""."""
+        if self.verdict.suites:
+            return ""
+        return next((one.id for one in self.contract.requirements if any(map(_is_whole_suite, one.checks))), "")
+
+    @property
     def headline(self) -> str:
         """The outcome in one line."""
         total = len(self.verdict.requirements)
@@ -74,6 +116,19 @@ class Verification:
         return judged.rests_on or ("" if not self.checks(judged) else YOURS if not self.contract.authors else "")
 
 
+def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
+    """What ran a check, by its evidence: the recorded Python, or the Node, Go or Chromium that was used instead."""
+    others = [f"{name} {versions[key]}" for key, name in PROGRAMS.items() if key in versions]
+    program = next((name for ending, name in RUNNERS.items() if ending in command), "")
+    others += [program] if program and not others else []
+    python = interpreter and (not others or "python" in command.partition("←")[0])
+    return ", ".join([*([interpreter] if python else []), *others])
+
+
+def _is_whole_suite(check: Check) -> bool:
+    return isinstance(check, TestsCheck) and not check.files
+
+
 def _worst(one: Verification) -> str:
     return f"is {one.verdict.grade}" if one.verdict.requirements else "is that there is none"
 
@@ -93,19 +148,25 @@ class Checked:
     failing: tuple[Tried, ...]
     void: str
     cases: tuple[Case, ...] = ()  # of examples
+    unimported: int = 0  # test files that could not be imported on base: nobody knows how many tests they hold there
 
-    def told(self, tried: Tried) -> str:
-        """One failing case: what was asked, and what came of it."""
+    def told(self, tried: Tried, *, brief: bool = False) -> str:
+        """One failing case: what was asked, and what came of it. `brief`: of a test's trace only what was asserted."""
         number = tried.id.removeprefix("case ")
         known = number.isdigit() and 0 < int(number) <= len(self.cases)
         asked = f"{tried.id}, {described(self.cases[int(number) - 1])}" if known else tried.id
-        return f"{asked}: {tried.detail or tried.kind or tried.outcome}"
+        asserted = [one.removeprefix("E").strip() for one in tried.detail.splitlines() if re.match(r"E\s", one)]
+        detail = "; ".join(asserted) if brief and asserted else tried.detail
+        return f"{asked}: {detail or tried.kind or tried.outcome}"
 
     @property
     def said(self) -> str:
         """`examples 5/5 twice (base 0/5)`."""
         times = {0: "not run", 1: "once", 2: "twice"}.get(self.turns, f"{self.turns} times")
-        return f"{self.kind} {self.after}/{self.total} {times} (base {self.before}/{self.known})"
+        known = self.known - self.unimported
+        base = [f"{self.before}/{known}"] if known or not self.unimported else []
+        base += [f"{counted(self.unimported, 'file')} cannot be imported"] if self.unimported else []
+        return f"{self.kind} {self.after}/{self.total} {times} (base {', '.join(base)})"
 
 
 def _checked(facts: Sequence[Evidence], check: Check | None) -> Checked:
@@ -130,6 +191,7 @@ def _checked(facts: Sequence[Evidence], check: Check | None) -> Checked:
         failing=failing,
         void=next((one.why_void for one in facts if one.why_void), ""),
         cases=check.cases if isinstance(check, ExamplesCheck) else (),
+        unimported=sum(one.kind == NOT_IMPORTED and "::" not in one.id for one in before.values()),
     )
 
 
@@ -138,13 +200,13 @@ def _tried(facts: Iterable[Evidence]) -> list[Tried]:
 
 
 def because(why: Sequence[str]) -> str:
-    """The reasons as one sentence; cases that failed alike are told together."""
-    alike: dict[tuple[str, str], list[str]] = {}
+    """The reasons as one sentence; cases that failed alike are listed together."""
+    alike: dict[str, list[str]] = {}
     for one in why:
         match = _CASE.fullmatch(one)
-        key, name = ((match[1], match[3]), match[2]) if match else ((one, ""), "")
-        alike.setdefault(key, []).append(name)
-    said = [f"{kind} {_together(names)}: {what}" if what else kind for (kind, what), names in alike.items()]
+        what, name = (match[2], match[1]) if match else (one, "")
+        alike.setdefault(what, []).append(name)
+    said = [f"{_together(names)}: {what}" if names[0] else what for what, names in alike.items()]
     more = len(said) - REASONS
     return "; ".join(said[:REASONS]) + (f"; and {more} more reasons" if more > 0 else "")
 
@@ -182,6 +244,7 @@ def data(one: Verification) -> dict[str, Any]:
         "held_out": one.contract.held_out,
         "held_out_why": one.contract.held_out_why,
         "isolation": list(one.isolation),
+        "environment": list(one.environment),
         "undecided": list(one.verdict.undecided),
         "lacking": list(one.outcome.lacking),
         "reproduce": one.reproduce,
