@@ -18,7 +18,7 @@ from trued.proof.case_status import full_name
 from trued.proof.contract import contract_hash
 from trued.proof.gaps import holds_out
 from trued.proof.room.bench import check_hash
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 FOLDER = "facts"
 FORM = 1  # of these files; another one is not read
@@ -72,7 +72,7 @@ class Baseline:
         if self.folder is not None:
             folder = self.folder / "base" / _base_name(contract, tree, level)
             _made(folder)
-            durable.write(folder / hashlib.sha256(content).hexdigest(), content, sync=False)
+            atomic_files.write(folder / hashlib.sha256(content).hexdigest(), content, sync=False)
 
     def shown(self, contract: Contract, tree: str, level: str, name: str) -> bytes:
         """What was kept beside the facts, or nothing."""
@@ -135,7 +135,7 @@ class Baseline:
             return
         folder = self.folder / kind
         _made(folder)
-        durable.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
+        atomic_files.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
 
 
 def kept_names(evidence: Iterable[Evidence]) -> set[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, CannotJudge, StateFailed
 from trued.proof.receipts.receipt import Receipt, key_id, message
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
@@ -50,7 +50,7 @@ def create(home: Path) -> Key:
             file.write(pem)
             file.flush()
             os.fsync(file.fileno())
-        durable.sync_folder(path.parent)
+        atomic_files.sync_folder(path.parent)
     except FileExistsError:
         raise BadInput("there is a key already", str(path), "`trued key` shows its public half") from None
     except OSError as error:

@@ -22,7 +22,7 @@ from trued.proof.room.dependencies import TOOLS, Declared, brings, declared, is_
 from trued.proof.room.interpreter import Interpreter, at, trusted
 from trued.proof.room.virtualenv import make, registries
 from trued.protocols import Command, Workspace
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 FOLDER = "environments"
 BUILD_S = 900.0
@@ -217,7 +217,7 @@ async def _built(
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
                 await asyncio.to_thread(remove, folder)
-                durable.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
+                atomic_files.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
     origin = f"environment {folder.name[:12]}"
     return replace(await at(str(folder / "bin" / "python")), origin=origin), ""
@@ -248,7 +248,7 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
         told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
         return " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
     await asyncio.to_thread(lock_up, folder)
-    durable.write(folder / DONE, "")
+    atomic_files.write(folder / DONE, "")
     return ""
 
 
