@@ -8,7 +8,8 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from trued.errors import BadInput
-from trued.inputs.requirements.file import load_requirements, parse_requirements, schema
+from trued.inputs.requirements.file import load_requirements, parse_requirements
+from trued.inputs.requirements.file_format import schema
 from trued.model import (
     BrowserCheck,
     CallCase,
@@ -197,54 +198,54 @@ CASES = ONE + "      - kind: examples\n        cases:\n"
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("", 1, "not fields by name"),
-        ("- a\n", 1, "not fields by name"),
-        ("environment: {}\n", 1, "missing where a list"),
+        ("", 1, "should be a mapping, not empty"),
+        ("- a\n", 1, "should be a mapping, not a list"),
+        ("environment: {}\n", 1, "has no requirements"),
         ("requirements: []\n", 1, "empty"),
-        ("requirements: x\n", 1, "text where a list"),
-        ("requirements:\n  - x\n", 2, "not fields by name"),
+        ("requirements: x\n", 1, "should be a list, not text"),
+        ("requirements:\n  - x\n", 2, "should be a mapping, not text"),
         ("requirement: []\n", 1, "unknown key requirement (did you mean requirements?)"),
         ("environment:\n  pathh: []\nrequirements: []\n", 3, "empty"),
         ("environment:\n  path: []\n  pathh: []\nrequirements: [{id: a, text: b}]\n", 3, "did you mean path?"),
-        ("environment:\n  path: src\nrequirements: [{id: a, text: b}]\n", 2, "environment, path"),
+        ("environment:\n  path: src\nrequirements: [{id: a, text: b}]\n", 2, "environment.path should be a list"),
         ("serve: {}\nrequirements: [{id: a, text: b}]\n", 1, "the server has no command"),
-        ("serve:\n  command: []\nrequirements: [{id: a, text: b}]\n", 2, "the server has no command"),
+        ("serve:\n  command: []\nrequirements: [{id: a, text: b}]\n", 2, "names no program"),
         ("serve:\n  command: [x]\n  port_env: A=B\nrequirements: [{id: a, text: b}]\n", 3, "name of a variable"),
         ("serve:\n  command: [x]\n  port: 80\nrequirements: [{id: a, text: b}]\n", 3, "did you mean port_env?"),
-        ("interface: [1]\nrequirements: [{id: a, text: b}]\n", 1, "no name"),
+        ("interface: [1]\nrequirements: [{id: a, text: b}]\n", 1, "interface.0"),
         ("requirements:\n  - id: a\n    text: b\n    checks: [{kind: browser, page: /, sees: [x]}]\n", 2, "no `serve`"),
         ("requirements:\n  - text: b\n", 2, "no id"),
         ("requirements:\n  - id: a\n", 2, "has no text"),
-        ("requirements:\n  - id: a\n    text: ' '\n", 3, "has no text"),
-        ("requirements:\n  - id: 7\n    text: b\n", 2, "7 is no id"),
-        ("requirements:\n  - id: a b\n    text: b\n", 2, "is no id"),
-        ("requirements:\n  - id: a\n    text: b\n  - id: a\n    text: c\n", 4, "twice, first on line 2"),
+        ("requirements:\n  - id: a\n    text: ' '\n", 3, "text: it is empty"),
+        ("requirements:\n  - id: 7\n    text: b\n", 2, "put it in quotation marks"),
+        ("requirements:\n  - id: a b\n    text: b\n", 2, "is not an id"),
+        ("requirements:\n  - id: a\n    text: b\n  - id: a\n    text: c\n", 4, "the first is on line 2"),
         ("requirements:\n  - id: a\n    text: b\n    cover: [x]\n", 4, "did you mean covers?"),
         ("requirements:\n  - id: a\n    text: b\n    source: x\n", 4, "unknown key source"),
         ("requirements:\n  - id: a\n    text: b\n    keep: 'yes'\n", 4, "keep"),
         ("requirements:\n  - id: a\n    text: b\n    covers:\n      - 1\n", 5, "covers.0"),
         ("requirements:\n  - id: a\n    text: b\n    checks: []\n", 4, "the list is empty"),
         (ONE + "      - {}\n", 5, "no kind"),
-        (ONE + "      - kind: test\n", 5, "'test' is no kind"),
+        (ONE + "      - kind: test\n", 5, "did you mean tests?"),
         (ONE + "      - kind: browser\n        page: /\n", 5, "expects nothing of the page"),
-        (ONE + "      - kind: browser\n        page: x\n        sees: [y]\n", 6, "no path of the server"),
+        (ONE + "      - kind: browser\n        page: x\n        sees: [y]\n", 6, "not a path on the server"),
         (ONE + "      - kind: tests\n        form: x/\n", 6, "did you mean from?"),
         (ONE + "      - kind: tests\n        network: host\n", 6, "network"),
         (ONE + "      - kind: tests\n        file: [x]\n", 6, "did you mean files?"),
-        (ONE + "      - kind: tests\n        files: [../x]\n", 6, "no path inside"),
+        (ONE + "      - kind: tests\n        files: [../x]\n", 6, "not a path inside"),
         (ONE + "      - kind: command\n", 5, "has no command"),
         (ONE + "      - kind: command\n        command: [make]\n", 6, "command: it should be a valid string"),
-        (ONE + "      - kind: command\n        command: x\n        within_s: 0\n", 7, "not more than 0"),
+        (ONE + "      - kind: command\n        command: x\n        within_s: 0\n", 7, "greater than 0"),
         (ONE + "      - kind: manual\n        steps: []\n", 6, "steps"),
-        (CASES + "          - {args: [1]}\n", 7, "neither call, run nor http"),
-        (CASES + "          - {call: 'a:b', run: [x], returns: 1}\n", 7, "both call and run"),
+        (CASES + "          - {args: [1]}\n", 7, "exactly one of call"),
+        (CASES + "          - {call: 'a:b', run: [x], returns: 1}\n", 7, "exactly one of call"),
         (CASES + "          - {http: {}}\n", 7, "the request has no path"),
-        (CASES + "          - {http: {path: x}, status: 200}\n", 7, "no path of the server"),
+        (CASES + "          - {http: {path: x}, status: 200}\n", 7, "not a path on the server"),
         (CASES + "          - {http: {path: /}}\n", 7, "expects nothing"),
-        (CASES + "          - {http: {path: /, headers: {'a b': c}}, status: 200}\n", 7, "no header"),
+        (CASES + "          - {http: {path: /, headers: {'a b': c}}, status: 200}\n", 7, "not the name of a header"),
         (CASES + "          - {http: {path: /}, statu: 200}\n", 7, "did you mean status?"),
         (CASES + "          - {http: {path: /}, status: 200}\n", 2, "no `serve`"),
-        (CASES + "          - {call: '../x.js:f', returns: 1}\n", 7, "no path inside the project"),
+        (CASES + "          - {call: '../x.js:f', returns: 1}\n", 7, "not a path inside the project"),
         (CASES + "          - {call: 'a:b', returns: 1}\n          - {call: 'a:b'}\n", 8, "neither returns nor raises"),
         (CASES + "          - {call: 'a:b', returns: null, raises: X}\n", 7, "both returns and raises"),
         (CASES + "          - {call: 'a b', returns: 1}\n", 7, "cannot be called"),
@@ -276,7 +277,7 @@ def test_every_mistake_is_named_with_its_line(text: str, line: int, what: str) -
     ("text", "suffix", "line", "what"),
     [
         ('{"requirements": [\n {"id": "a", "text": "b",\n  "id": "c"}]}', "json", 3, "twice"),
-        ('{"requirements": [\n {"id": "a",\n  "text": 5}]}', "json", 3, "no text"),
+        ('{"requirements": [\n {"id": "a",\n  "text": 5}]}', "json", 3, "text: it should be a valid string"),
         ('{"a": [1,\n2,,]}', "json", 2, "not JSON"),
         ('{"requirements": NaN}', "json", 1, "nan"),
         ("[" * 5000, "json", 1, "not JSON"),
@@ -287,7 +288,12 @@ def test_every_mistake_is_named_with_its_line(text: str, line: int, what: str) -
             6,
             "did you mean text?",
         ),
-        ("[[requirements]]\nid = 'a'\ntext = 'b'\n\n[[requirements.checks]]\nkind = 'nope'\n", "toml", 6, "no kind"),
+        (
+            "[[requirements]]\nid = 'a'\ntext = 'b'\n\n[[requirements.checks]]\nkind = 'nope'\n",
+            "toml",
+            6,
+            "unknown kind 'nope'",
+        ),
         ("[[requirements]]\nid = 1979-05-27\n", "toml", 2, "date"),
         ("a = \n", "toml", 1, "not TOML"),
         ("a = 1\na = 2\n", "toml", 2, "not TOML"),
@@ -343,7 +349,7 @@ def test_the_published_schema_accepts_what_the_reader_accepts() -> None:
 @pytest.mark.spec("LAW-12")
 def test_the_schema_in_the_guide_is_the_readers_own() -> None:
     published = Path(__file__).parents[3] / "docs" / "guide" / "requirements.schema.json"
-    assert json.loads(published.read_text()) == schema(), "make schema"
+    assert json.loads(published.read_text()) == schema(), "write json.dumps(schema(), indent=1) to it"
 
 
 @pytest.mark.parametrize(

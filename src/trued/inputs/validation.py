@@ -1,0 +1,166 @@
+"""Validate part of a file with a pydantic model and report the first problem as one sentence with its line."""
+
+import json
+import re
+from collections.abc import Iterable
+from types import UnionType
+from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
+
+from pydantic import BaseModel, Tag, ValidationError
+from pydantic_core import ErrorDetails
+
+from trued.errors import BadInput
+from trued.support.located import Located, nearest
+from trued.support.located.spots import Spot
+
+M = TypeVar("M", bound=BaseModel)
+
+FIX = "fix the value"
+KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
+KEY = "[key]"  # the last part of pydantic's location if a dictionary's key is wrong, and not its value
+
+
+class Named:
+    """Mixed into a model of a file's part: `subject` names it in messages, for example "the server"."""
+
+    subject: ClassVar[str] = ""
+
+
+class RuleBroken(ValueError):
+    """Raised by validators: what is wrong with a value, and what to write instead."""
+
+    def __init__(self, what: str, then: str = FIX) -> None:
+        super().__init__(what)
+        self.what, self.then = what, then
+
+
+def validate(model: type[M], located: Located, spot: Spot = (), *, noun: str = "key") -> M:
+    """Build `model` from the value at `spot`, strictly: "0" is not a number.
+
+    `noun` is what the file calls its keys. Raises BadInput with the line of the outermost problem.
+    """
+    value = located.value
+    for part in spot:
+        value = value[part]
+    try:  # by way of JSON: there a list may become a tuple, and nothing else changes
+        return model.model_validate_json(json.dumps(value), strict=True)
+    except ValidationError as error:
+        problem = _outermost(error)
+        place = _Place(model, problem["loc"])
+        what, then = _sentence(problem, place, noun)
+        tag = ("kind",) if problem["type"] == "union_tag_invalid" else ()
+        raise BadInput(what, located.where(*spot, *place.spot, *tag), then) from error
+
+
+def explain(error: ValidationError) -> tuple[str, str]:
+    """What is wrong with a value that did not come from a file, and what to do."""
+    problem = _outermost(error)
+    return _explanation(problem, ".".join(map(str, problem["loc"])))
+
+
+def _outermost(error: ValidationError) -> ErrorDetails:
+    """An unknown key comes before a missing one, which it may be a misspelling of."""
+    problems = error.errors(include_url=False)
+    # pydantic also calls a list too short if none of its items is valid
+    real = [one for one in problems if one["type"] != "too_short" or not one["input"]]
+    return min(real, key=lambda one: (len(one["loc"]), one["type"] != "extra_forbidden"))
+
+
+class _Place:
+    """Where pydantic found a problem, as a reader of the file sees it: without the tags of unions."""
+
+    def __init__(self, model: type[BaseModel], loc: tuple[str | int, ...]) -> None:
+        self.spot: Spot = ()
+        self.keys: tuple[str, ...] = ()  # known keys beside the last part
+        self.subject = ""  # the innermost named thing around the problem
+        self.path: tuple[str | int, ...] = ()  # from there on
+        self.type: Any = None  # what the model expects here
+        self._enter(model)
+        for part in loc:
+            if part == KEY:
+                break
+            if _is_union(self.type):
+                self._enter(_members(self.type).get(str(part)))
+            else:
+                self._step(part)
+
+    def _enter(self, expected: Any) -> None:
+        self.type = _bare(expected)
+        if isinstance(self.type, type) and issubclass(self.type, Named) and self.type.subject:
+            self.subject, self.path = self.type.subject, ()
+
+    def _step(self, part: str | int) -> None:
+        fields = getattr(self.type, "model_fields", {})
+        known = {field.alias or name: field.annotation for name, field in fields.items()}
+        inner = known.get(str(part)) if known else (*get_args(self.type), None)[get_origin(self.type) is dict]
+        self.spot, self.path, self.keys = (*self.spot, part), (*self.path, part), tuple(known)
+        self._enter(inner)
+
+    @property
+    def name(self) -> str:
+        return ", ".join(filter(None, (self.subject, _dotted(self.path)))) or "the file"
+
+
+def _dotted(path: Iterable[str | int]) -> str:
+    return ".".join(map(str, path))
+
+
+def _is_union(expected: Any) -> bool:
+    return get_origin(expected) in (Union, UnionType)
+
+
+def _bare(expected: Any) -> Any:
+    """The type itself, without what Annotated and `| None` add to it."""
+    if get_origin(expected) is Annotated:
+        return _bare(get_args(expected)[0])
+    if _is_union(expected):
+        others = [one for one in get_args(expected) if one is not type(None)]
+        return _bare(others[0]) if len(others) == 1 else expected
+    return expected
+
+
+def _members(union: Any) -> dict[str, Any]:
+    """The members of a discriminated union by their tags."""
+    found: dict[str, Any] = {}
+    for member in get_args(union):
+        tags = [mark.tag for mark in getattr(member, "__metadata__", ()) if isinstance(mark, Tag)]
+        kind = getattr(member, "model_fields", {}).get("kind")
+        found |= dict.fromkeys(tags or (get_args(kind.annotation) if kind else ()), member)
+    return found
+
+
+# -- sentences
+
+
+def _sentence(problem: ErrorDetails, place: _Place, noun: str) -> tuple[str, str]:
+    kind, given = problem["type"], KINDS.get(type(problem["input"]), "empty")
+    if kind == "extra_forbidden":
+        subject = f"{place.subject}: " if place.subject else ""
+        return f"{subject}unknown {noun} {_dotted(place.path)}", nearest(str(place.spot[-1]), place.keys)
+    if kind == "missing":
+        *around, name = place.path
+        return f"{_dotted(around) or place.subject or 'the file'} has no {name}", f"add {name}"
+    if kind in ("model_type", "dict_type"):
+        if noun == "setting":
+            return f"{place.name} is not a table", f"write [{_dotted(place.spot)}] and keys below it"
+        return f"{place.name} should be a mapping, not {given}", "write key: value"
+    if kind == "tuple_type":
+        return f"{place.name} should be a list, not {given}", "write a list"
+    if kind == "too_short":
+        return f"{place.name}: the list is empty", "write at least one, or leave it out"
+    if kind == "union_tag_not_found":
+        return f"{place.name} has no kind", f"kinds are {', '.join(_members(place.type))}"
+    return _explanation(problem, place.name)
+
+
+def _explanation(problem: ErrorDetails, name: str) -> tuple[str, str]:
+    context = problem.get("ctx", {})
+    if isinstance(broken := context.get("error"), RuleBroken):
+        return f"{name}: {broken.what}", broken.then
+    options = re.findall(r"'([^']*)'", context.get("expected", "") or context.get("expected_tags", ""))
+    if problem["type"] == "union_tag_invalid":
+        return f"{name}: unknown kind {context['tag']!r}", nearest(context["tag"], options)
+    message = problem["msg"].replace("Input should", "it should")
+    if problem["type"] == "string_type" and isinstance(problem["input"], bool | int | float):
+        return f"{name}: {message}", "put it in quotation marks"
+    return f"{name}: {message}", nearest(str(problem["input"]), options) if options else FIX
