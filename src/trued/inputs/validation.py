@@ -2,11 +2,11 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from types import UnionType
-from typing import Annotated, Any, ClassVar, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from pydantic import BaseModel, Tag, ValidationError
+from pydantic import AfterValidator, BaseModel, Tag, ValidationError
 from pydantic_core import ErrorDetails
 
 from trued.errors import BadInput
@@ -15,15 +15,12 @@ from trued.support.located.spots import Spot
 
 M = TypeVar("M", bound=BaseModel)
 
+Subjects: TypeAlias = Mapping[type, str]  # a model → what messages call it, for example "the server"
+
+NO_SUBJECTS: Subjects = {}
 FIX = "fix the value"
 KINDS = {dict: "a mapping", list: "a list", str: "text", bool: "true or false", int: "a number", float: "a number"}
 KEY = "[key]"  # the last part of pydantic's location if a dictionary's key is wrong, and not its value
-
-
-class Named:
-    """Mixed into a model of a file's part: `subject` names it in messages, for example "the server"."""
-
-    subject: ClassVar[str] = ""
 
 
 class RuleBroken(ValueError):
@@ -34,10 +31,24 @@ class RuleBroken(ValueError):
         self.what, self.then = what, then
 
 
-def validate(model: type[M], located: Located, spot: Spot = (), *, noun: str = "key") -> M:
+def rule(is_valid: Callable[[str], bool], what: str, then: str) -> AfterValidator:
+    """A validator that refuses text; `what` may show it by {!r}."""
+
+    def check(text: str) -> str:
+        if not is_valid(text):
+            raise RuleBroken(what.format(text), then)
+        return text
+
+    return AfterValidator(check)
+
+
+def validate(
+    model: type[M], located: Located, spot: Spot = (), *, noun: str = "key", subjects: Subjects = NO_SUBJECTS
+) -> M:
     """Build `model` from the value at `spot`, strictly: "0" is not a number.
 
-    `noun` is what the file calls its keys. Raises BadInput with the line of the outermost problem.
+    `noun` is what the file calls its keys; `subjects` says how messages call the parts of the file.
+    Raises BadInput with the line of the outermost problem.
     """
     value = located.value
     for part in spot:
@@ -46,7 +57,7 @@ def validate(model: type[M], located: Located, spot: Spot = (), *, noun: str = "
         return model.model_validate_json(json.dumps(value), strict=True)
     except ValidationError as error:
         problem = _outermost(error)
-        place = _Place(model, problem["loc"])
+        place = _Place(model, problem["loc"], subjects)
         what, then = _sentence(problem, place, noun)
         tag = ("kind",) if problem["type"] == "union_tag_invalid" else ()
         raise BadInput(what, located.where(*spot, *place.spot, *tag), then) from error
@@ -69,7 +80,8 @@ def _outermost(error: ValidationError) -> ErrorDetails:
 class _Place:
     """Where pydantic found a problem, as a reader of the file sees it: without the tags of unions."""
 
-    def __init__(self, model: type[BaseModel], loc: tuple[str | int, ...]) -> None:
+    def __init__(self, model: type[BaseModel], loc: tuple[str | int, ...], subjects: Subjects) -> None:
+        self._subjects = subjects
         self.spot: Spot = ()
         self.keys: tuple[str, ...] = ()  # known keys beside the last part
         self.subject = ""  # the innermost named thing around the problem
@@ -86,8 +98,8 @@ class _Place:
 
     def _enter(self, expected: Any) -> None:
         self.type = _bare(expected)
-        if isinstance(self.type, type) and issubclass(self.type, Named) and self.type.subject:
-            self.subject, self.path = self.type.subject, ()
+        if isinstance(self.type, type) and self.type in self._subjects:
+            self.subject, self.path = self._subjects[self.type], ()
 
     def _step(self, part: str | int) -> None:
         fields = getattr(self.type, "model_fields", {})
@@ -160,7 +172,9 @@ def _explanation(problem: ErrorDetails, name: str) -> tuple[str, str]:
     options = re.findall(r"'([^']*)'", context.get("expected", "") or context.get("expected_tags", ""))
     if problem["type"] == "union_tag_invalid":
         return f"{name}: unknown kind {context['tag']!r}", nearest(context["tag"], options)
-    message = problem["msg"].replace("Input should", "it should")
+    message = problem["msg"].replace("Input should", "it should").removeprefix("Value error, ")
+    if problem["type"] == "bool_type":
+        return f"{name}: it should be true or false", FIX
     if problem["type"] == "string_type" and isinstance(problem["input"], bool | int | float):
         return f"{name}: {message}", "put it in quotation marks"
     return f"{name}: {message}", nearest(str(problem["input"]), options) if options else FIX

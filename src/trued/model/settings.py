@@ -1,8 +1,8 @@
 """Roles, settings, and what the journal knows of a run."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from trued.model.grades import Grade, Grown, Value
 from trued.model.replies import Finding
@@ -94,6 +94,13 @@ class TeamSettings(Value):
     off: tuple[str, ...] = ()  # roles that nobody plays: what they would have looked at is said to be unchecked
 
 
+def _can_be_enough(grade: Grade) -> Grade:
+    if grade.rank < Grade.TESTED.rank:
+        enough = ", ".join(one for one in Grade if one.rank >= Grade.TESTED.rank)
+        raise ValueError(f"{grade} can never be enough; accept one of {enough}")
+    return grade
+
+
 class Settings(Value):
     """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
 
@@ -108,13 +115,13 @@ class Settings(Value):
     team: TeamSettings = Field(default_factory=TeamSettings)
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
-    accept: Grade = Grade.ATTESTED  # the lowest grade that counts as success
+    accept: Annotated[Grade, AfterValidator(_can_be_enough)] = Grade.ATTESTED  # the lowest grade that counts as success
     sandbox: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
     allow_unsandboxed: bool = False
     readable: tuple[str, ...] = ()
     network: Literal["none", "loopback", "host"] = "host"  # of agents; evidence never has any
-    idle_s: float = 600.0
-    wall_s: float = 3600.0
+    idle_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
+    wall_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     plan_only: bool = False
     draft: bool = False  # of a ticket: work that is not proven is offered, too, and says so
     variables: tuple[str, ...] = ()  # environment variables that agents may see

@@ -7,7 +7,7 @@ import pytest
 
 from trued.engine.prices import price_of
 from trued.errors import BadInput
-from trued.inputs.settings.limits import amount, changes
+from trued.inputs.settings.limits import changes, read_amount
 from trued.inputs.settings.loader import load_settings
 from trued.model import Limit, Rate, Settings
 
@@ -30,7 +30,7 @@ CEILING = Rate(usd_in=15, usd_out=75, usd_cached=15)
     ],
 )
 def test_an_amount_is_read_as_people_write_it(what: str, written: Any, meant: float) -> None:
-    assert amount(what, written, "here") == meant
+    assert read_amount(what, written) == meant
 
 
 @pytest.mark.spec("USE-7", "RUN-6")

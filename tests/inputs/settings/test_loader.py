@@ -97,8 +97,8 @@ def test_readable_folders_count_from_the_file_that_names_them(places: tuple[Path
         ("idle_s = 0\n", 1, "greater than 0"),
         ("sandbox = 'strong'\n", 1, "'auto', 'bubblewrap', 'landlock' or 'none'"),
         ("readable = 'x'\n", 1, "readable"),
-        ("agents = 'x'\n", 1, "agents is no table"),
-        ("[agents]\ndefault = 'x'\nsolo = 5\n", 3, "the agent of solo"),
+        ("agents = 'x'\n", 1, "agents is not a table"),
+        ("[agents]\ndefault = 'x'\nsolo = 5\n", 3, "agents.solo: it should be a valid string"),
         ("accept = 'tested'\n", 1, "your own settings"),
         ("# x\nallow_unsandboxed = true\n", 2, "your own settings"),
         ("yes = true\n", 1, "use the flag --yes"),
@@ -177,7 +177,7 @@ def test_how_agents_log_in_is_the_users_to_say_and_a_project_may_only_fill_what_
     [
         ("[login]\nclaude = 'keys'\n", 2, "did you mean key"),
         ("[login]\nclaude = 3\n", 2, "known are auto, key"),
-        ("login = 'key'\n", 1, "login is no table"),
+        ("login = 'key'\n", 1, "login is not a table"),
         ("prompts = 'never'\n", 1, "'policy' or 'ask'"),
     ],
 )
@@ -195,10 +195,10 @@ def test_a_login_policy_that_there_is_not_is_named_with_its_line(
 def test_a_limit_that_is_no_finite_time_is_refused_wherever_it_stands(
     places: tuple[Path, Path], key: str, number: str
 ) -> None:
-    with pytest.raises(BadInput, match="greater than 0") as caught:
+    with pytest.raises(BadInput, match=r"greater than 0|finite") as caught:
         load_settings({}, {f"TRUED_{key.upper()}": number}, *places)
     assert caught.value.where == f"TRUED_{key.upper()}"
-    with pytest.raises(BadInput, match="greater than 0"):
+    with pytest.raises(BadInput, match=r"greater than 0|finite"):
         load_settings({key: float(number)}, {}, *places)
     write(places[0], f"{key} = {number}\n")
     with pytest.raises(BadInput, match=r"greater than 0|finite") as caught:
@@ -219,7 +219,7 @@ def test_an_agent_that_could_never_be_begun_is_refused_wherever_it_stands(
 
 
 def test_a_home_folder_that_nobody_knows_is_one_sentence() -> None:
-    with pytest.raises(BadInput, match="nobody knows the home folder"):
+    with pytest.raises(BadInput, match="TRUED_HOME: the home folder .* is unknown"):
         home({"TRUED_HOME": "~nobody-here/state"})
 
 
@@ -243,7 +243,7 @@ def test_the_environment_of_checks_is_set_in_a_file_and_its_variables_by_name(pl
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("environment = 3\n", ["trued.toml:1", "no table"]),
+        ("environment = 3\n", ["trued.toml:1", "environment is not a table"]),
         ("[environment]\nprepares = []\n", ["trued.toml:2", "environment.prepares", "prepare"]),
         ("[environment]\nprepare = 'make'\n", ["trued.toml:2", "environment.prepare"]),
         ("[environment]\nvariables = [1]\n", ["trued.toml:2", "environment.variables"]),
@@ -297,15 +297,15 @@ def test_a_project_names_its_repository_and_its_user_the_addresses(places: tuple
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ('[forge]\nurl = "https://evil.example.com"', "trued.toml:2: forge.url in a project's settings"),
-        ('[forge]\ntoken_env = "AWS_SECRET"', "forge.token_env in a project's settings"),
-        ('[forge]\nremote = "evil"', "forge.remote in a project's settings"),
-        ('[tickets]\nurl = "https://evil.example.com"', "trued.toml:2: tickets.url in a project's settings"),
-        ('[tickets]\nuser_env = "HOME"', "tickets.user_env in a project's settings"),
+        ('[forge]\nurl = "https://evil.example.com"', "trued.toml:2: a project's settings cannot set forge.url"),
+        ('[forge]\ntoken_env = "AWS_SECRET"', "a project's settings cannot set forge.token_env"),
+        ('[forge]\nremote = "evil"', "a project's settings cannot set forge.remote"),
+        ('[tickets]\nurl = "https://evil.example.com"', "trued.toml:2: a project's settings cannot set tickets.url"),
+        ('[tickets]\nuser_env = "HOME"', "a project's settings cannot set tickets.user_env"),
         ('[forge]\nrepo = "a/b"', "unknown setting forge.repo (did you mean"),
         ('[forge]\nkind = "gitlab"', "trued.toml:2: forge.kind"),
-        ('[forge]\nrepository = "../x"', "trued.toml:2: '../x' is no repository"),
-        ("forge = 1", "forge is no table"),
+        ('[forge]\nrepository = "../x"', "trued.toml:2: forge.repository: '../x' is no"),
+        ("forge = 1", "forge is not a table"),
         ("[tickets]\nacceptance = [1]", "trued.toml:2: tickets.acceptance"),
     ],
 )
@@ -326,8 +326,8 @@ def test_who_keeps_pull_requests_at_home_is_not_overruled_by_a_repository(places
 
 def test_a_users_own_addresses_are_looked_at_too(tmp_path: Path) -> None:
     for line, words in (
-        ('url = "http://git.example.com"', "trued.toml:2: git.example.com would get the token unencrypted"),
-        ('token_env = "ghp-0123 45"', "is no name of a variable"),
+        ('url = "http://git.example.com"', "trued.toml:2: forge.url: git.example.com would get the token unencrypted"),
+        ('token_env = "ghp-0123 45"', "is not the name of a variable"),
     ):
         write(tmp_path, f"[forge]\n{line}\n")
         with pytest.raises(BadInput) as error:
@@ -357,7 +357,7 @@ def test_a_team_is_set_by_nested_words_and_what_is_wrong_is_named_with_its_line(
     [
         ("attempts = 0", "greater than or equal to 1"),
         ("uat.after_featur = true", "unknown setting team.uat.after_featur"),
-        ("roles.dev = false", "a team without its dev does nothing"),
+        ("roles.dev = false", "team.roles.dev: a team without it does nothing"),
         ("roles.qa = 1", "true or false"),
         ("uat.cycles = 0", "team.uat.cycles"),
     ],

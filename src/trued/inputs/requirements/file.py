@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path, PurePosixPath
 
 from trued.errors import BadInput
-from trued.inputs.requirements.file_format import RequirementsFile
+from trued.inputs.requirements.file_format import SUBJECTS, RequirementsFile
 from trued.inputs.validation import validate
 from trued.model import BrowserCheck, ExamplesCheck, HttpCase, Requirement, Requirements, TestsCheck
 from trued.support.located import Located, read_json, read_text, read_toml, read_yaml
@@ -33,7 +33,7 @@ def parse_requirements(text: str, file: str) -> Requirements:
     if suffix not in READERS:
         raise BadInput(f"{file} is not a requirements file", then=f"its name must end in {', '.join(READERS)}")
     located = READERS[suffix](text, file)
-    validate(RequirementsFile, located)
+    validate(RequirementsFile, located, subjects=SUBJECTS)
     entries = [
         {**entry, "source": {"file": file, "line": located.line("requirements", number)}}
         for number, entry in enumerate(located.value["requirements"])

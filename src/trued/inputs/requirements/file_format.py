@@ -4,12 +4,12 @@ An agent's cases are built from the plain models in `trued.model.checks`; the pr
 """
 
 from pathlib import PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, ConfigDict, Discriminator, Field, Tag, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from trued.inputs.validation import Named, RuleBroken
+from trued.inputs.validation import RuleBroken, Subjects, rule
 from trued.model import (
     BrowserCheck,
     CallCase,
@@ -34,116 +34,92 @@ CASE_KINDS = ("call", "run", "http")
 # -- values
 
 
-def _id(text: str) -> str:
-    if not 0 < len(text) <= ID_LIMIT or not all(char.isalnum() or char in "._-" for char in text):
-        raise RuleBroken(f"{text!r} is not an id", f"use up to {ID_LIMIT} letters, digits, '.', '_' and '-'")
-    return text
+def _is_id(text: str) -> bool:
+    return 0 < len(text) <= ID_LIMIT and all(char.isalnum() or char in "._-" for char in text)
 
 
-def _said(text: str) -> str:
-    if not text.strip():
-        raise RuleBroken("it is empty", "say in words what must hold")
-    return text
+def _is_project_path(name: str) -> bool:
+    path = PurePosixPath(name)
+    return bool(name) and not path.is_absolute() and ".." not in path.parts and "\0" not in name
 
 
-def _interface_entry(text: str) -> str:
-    if not text.strip():
-        raise RuleBroken("an entry of the interface is empty", 'write, for example, "textkit.slug:slugify(text)"')
-    return text
+def _is_server_path(path: str) -> bool:
+    """Only the contract's own server is asked, and a request line is one line."""
+    return (
+        path.startswith("/") and not path.startswith("//") and all(ord(char) > 32 and char != "\x7f" for char in path)
+    )
 
 
-def _argument(text: str) -> str:
-    if "\0" in text:
-        raise RuleBroken("no process can be given a NUL character", "leave it out")
-    return text
+def _is_entry_point(call: str) -> bool:
+    module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
+    parts = name.split(".") if is_node(call) else (*module.split("."), *name.split("."))
+    return all(part.isidentifier() for part in parts)
 
 
-def _command_line(words: tuple[str, ...]) -> tuple[str, ...]:
+def _is_header_name(name: str) -> bool:
+    return bool(name) and all(ord(char) > 32 and char not in ":\x7f" for char in name)
+
+
+def _names_a_program(words: tuple[str, ...]) -> tuple[str, ...]:
     if not words or not words[0]:
         raise RuleBroken("it names no program", "write [program, arguments]")
     return words
 
 
-def _project_path(name: str) -> str:
-    path = PurePosixPath(name)
-    if not name or path.is_absolute() or ".." in path.parts or "\0" in name:
-        raise RuleBroken(f"{name!r} is not a path inside the project", "name it from the project's folder")
-    return name
+IN_PROJECT = ("{!r} is not a path inside the project", "name it from the project's folder")
+INTERFACE = 'write, for example, "textkit.slug:slugify(text)"'
 
-
-def _optional_path(name: str) -> str:
-    return _project_path(name) if name else name
-
-
-def _server_path(path: str) -> str:
-    """Only the contract's own server is asked, and a request line is one line."""
-    if not path.startswith("/") or path.startswith("//") or any(ord(char) <= 32 or ord(char) == 127 for char in path):
-        raise RuleBroken(f"{path!r} is not a path on the server", 'write it from "/" on, without blanks (%20)')
-    return path
-
-
-def _variable(name: str) -> str:
-    if not name or "=" in name or "\0" in name:
-        raise RuleBroken(f"{name!a} cannot be the name of a variable", "leave out '=' and NUL characters")
-    return name
-
-
-def _port_variable(name: str) -> str:
-    if not name.isidentifier():
-        raise RuleBroken(f"{name!r} cannot be the name of a variable", "write, for example, PORT")
-    return name
-
-
-def _method(name: str) -> str:
-    if not name.isalpha():
-        raise RuleBroken(f"{name!r} is not a method", "GET, POST, …")
-    return name
-
-
-def _header_name(name: str) -> str:
-    if not name or any(ord(char) <= 32 or char in ":\x7f" for char in name):
-        raise RuleBroken(f"{name!a} is not the name of a header", "write it without blanks and colons")
-    return name
-
-
-def _header_value(value: str) -> str:
-    if any(char in "\r\n\0" for char in value):
-        raise RuleBroken(f"{value!a} is not the value of a header", "write it in one line")
-    return value
-
-
-def _entry_point(call: str) -> str:
-    """`package.module:function`, or `path/module.js:name` of a file inside the project."""
-    module, _, name = call.rpartition(":") if is_node(call) else call.partition(":")
-    parts = name.split(".") if is_node(call) else (*module.split("."), *name.split("."))
-    if not all(part.isidentifier() for part in parts):
-        raise RuleBroken(f"{call!r} cannot be called", 'write "package.module:function" or "path.js:name"')
-    if is_node(call):
-        _project_path(module)
-    return call
-
-
-Id: TypeAlias = Annotated[str, AfterValidator(_id)]
-Argument: TypeAlias = Annotated[str, AfterValidator(_argument)]
-CommandLine: TypeAlias = Annotated[tuple[Argument, ...], AfterValidator(_command_line)]
-ProjectPath: TypeAlias = Annotated[str, AfterValidator(_project_path)]
-ServerPath: TypeAlias = Annotated[str, AfterValidator(_server_path)]
-HeaderName: TypeAlias = Annotated[str, AfterValidator(_header_name)]
-HeaderValue: TypeAlias = Annotated[str, AfterValidator(_header_value)]
+Id: TypeAlias = Annotated[
+    str, rule(_is_id, "{!r} is not an id", f"use up to {ID_LIMIT} letters, digits, '.', '_' and '-'")
+]
+Words: TypeAlias = Annotated[str, rule(lambda text: bool(text.strip()), "it is empty", "say in words what must hold")]
+InterfaceEntry: TypeAlias = Annotated[str, rule(lambda text: bool(text.strip()), "it is empty", INTERFACE)]
+Argument: TypeAlias = Annotated[
+    str, rule(lambda text: "\0" not in text, "no process can be given a NUL character", "leave it out")
+]
+CommandLine: TypeAlias = Annotated[tuple[Argument, ...], AfterValidator(_names_a_program)]
+ProjectPath: TypeAlias = Annotated[str, rule(_is_project_path, *IN_PROJECT)]
+OptionalPath: TypeAlias = Annotated[str, rule(lambda name: not name or _is_project_path(name), *IN_PROJECT)]
+ServerPath: TypeAlias = Annotated[
+    str, rule(_is_server_path, "{!r} is not a path on the server", 'write it from "/" on, without blanks (%20)')
+]
+EntryPoint: TypeAlias = Annotated[
+    str,
+    rule(_is_entry_point, "{!r} cannot be called", 'write "package.module:function" or "path.js:name"'),
+    rule(lambda call: not is_node(call) or _is_project_path(call.rpartition(":")[0]), *IN_PROJECT),
+]
+VariableName: TypeAlias = Annotated[
+    str,
+    rule(
+        lambda name: bool(name) and not {"=", "\0"} & set(name),
+        "{!a} cannot be the name of a variable",
+        "leave out '=' and NUL characters",
+    ),
+]
+PortVariable: TypeAlias = Annotated[
+    str, rule(str.isidentifier, "{!r} cannot be the name of a variable", "write, for example, PORT")
+]
+Method: TypeAlias = Annotated[str, rule(str.isalpha, "{!r} is not a method", "GET, POST, …")]
+HeaderName: TypeAlias = Annotated[
+    str, rule(_is_header_name, "{!a} is not the name of a header", "write it without blanks and colons")
+]
+HeaderValue: TypeAlias = Annotated[
+    str,
+    rule(lambda value: not set("\r\n\0") & set(value), "{!a} is not the value of a header", "write it in one line"),
+]
 Seconds: TypeAlias = Annotated[float, Field(gt=0)]
-Aliased = ConfigDict(validate_by_name=False)  # the file's own words `from` and `json`, and no others
+ALIASED = ConfigDict(validate_by_name=False)  # the file's own words `from` and `json`, and no others
 
 
 # -- cases
 
 
-class CallEntry(Named, CallCase):
+class CallEntry(CallCase):
     """A function called in another process; its answer is compared in the engine's."""
 
     model_config = ConfigDict(json_schema_extra={"oneOf": [{"required": ["returns"]}, {"required": ["raises"]}]})
-    subject: ClassVar[str] = "the case"
 
-    call: Annotated[str, AfterValidator(_entry_point)]
+    call: EntryPoint
     within_s: Seconds = 10.0
 
     @model_validator(mode="after")
@@ -154,31 +130,26 @@ class CallEntry(Named, CallCase):
         return self
 
 
-class RunEntry(Named, RunCase):
+class RunEntry(RunCase):
     """A command line, its input, and its expected output."""
-
-    subject: ClassVar[str] = "the case"
 
     run: CommandLine
     files: dict[ProjectPath, str] = Field(default_factory=dict)
     within_s: Seconds = 10.0
 
 
-class RequestEntry(Named, HttpRequest):
+class RequestEntry(HttpRequest):
     """What is sent to the server that the contract starts."""
 
-    subject: ClassVar[str] = "the request"
-
-    method: Annotated[str, AfterValidator(_method)] = "GET"
+    method: Method = "GET"
     path: ServerPath
     headers: dict[HeaderName, HeaderValue] = Field(default_factory=dict)
 
 
-class HttpEntry(Named, HttpCase):
+class HttpEntry(HttpCase):
     """One exchange with the server; the cases of a check go to the same server, in order."""
 
-    model_config = Aliased
-    subject: ClassVar[str] = "the case"
+    model_config = ALIASED
 
     http: RequestEntry
     within_s: Seconds = 10.0
@@ -211,33 +182,28 @@ CaseEntry: TypeAlias = Annotated[
 # -- checks
 
 
-class TestsEntry(Named, TestsCheck):
+class TestsEntry(TestsCheck):
     """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
 
-    model_config = Aliased
-    subject: ClassVar[str] = "the tests check"
+    model_config = ALIASED
 
     kind: Literal["tests"]
     command: Argument = "python -m pytest -q"
     files: tuple[ProjectPath, ...] = ()
     from_: Argument = Field(default="", alias="from")
-    report: Annotated[str, AfterValidator(_optional_path)] = ""
+    report: OptionalPath = ""
     within_s: Seconds = 600.0
 
 
-class ExamplesEntry(Named, ExamplesCheck):
+class ExamplesEntry(ExamplesCheck):
     """Data only: nothing of it runs in the process that compares."""
-
-    subject: ClassVar[str] = "the examples check"
 
     kind: Literal["examples"]
     cases: tuple[CaseEntry, ...] = Field(min_length=1)
 
 
-class BrowserEntry(Named, BrowserCheck):
+class BrowserEntry(BrowserCheck):
     """A page in a real browser: what a person sees on it, and what not."""
-
-    subject: ClassVar[str] = "the browser check"
 
     kind: Literal["browser"]
     page: ServerPath
@@ -250,10 +216,8 @@ class BrowserEntry(Named, BrowserCheck):
         return self
 
 
-class CommandEntry(Named, CommandCheck):
+class CommandEntry(CommandCheck):
     """An exit code. It must fail on the base to count; its files are frozen."""
-
-    subject: ClassVar[str] = "the command check"
 
     kind: Literal["command"]
     command: Argument
@@ -261,10 +225,8 @@ class CommandEntry(Named, CommandCheck):
     within_s: Seconds = 600.0
 
 
-class ManualEntry(Named, ManualCheck):
+class ManualEntry(ManualCheck):
     """Steps for a person. Only a person's approval can satisfy it."""
-
-    subject: ClassVar[str] = "the manual check"
 
     kind: Literal["manual"]
 
@@ -280,17 +242,14 @@ CheckEntry: TypeAlias = Annotated[
 class ReadyEntry(Ready):
     """When a server counts as up."""
 
-    path: str = "/"
     within_s: Seconds = 20.0
 
 
-class ServeEntry(Named, Serve):
+class ServeEntry(Serve):
     """A server that the engine starts: from the contract, never from the head."""
 
-    subject: ClassVar[str] = "the server"
-
     command: CommandLine
-    port_env: Annotated[str, AfterValidator(_port_variable)] = "PORT"
+    port_env: PortVariable = "PORT"
     ready: ReadyEntry = ReadyEntry()
 
 
@@ -298,17 +257,15 @@ class EnvironmentEntry(Environment):
     """How checks are run; sealed with the contract, inferred where absent."""
 
     prepare: tuple[Argument, ...] = ()
-    variables: dict[Annotated[str, AfterValidator(_variable)], Argument] = Field(default_factory=dict)
+    variables: dict[VariableName, Argument] = Field(default_factory=dict)
     services: tuple[ServeEntry, ...] = ()
 
 
-class RequirementEntry(Named, Value):
+class RequirementEntry(Value):
     """One thing that must hold when the goal is met: the user's words, verbatim."""
 
-    subject: ClassVar[str] = "the requirement"
-
     id: Id
-    text: Annotated[str, AfterValidator(_said)]
+    text: Words
     covers: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     keep: bool = False
@@ -323,7 +280,22 @@ class RequirementsFile(Value):
     requirements: tuple[RequirementEntry, ...] = Field(min_length=1)
     environment: EnvironmentEntry = EnvironmentEntry()
     serve: ServeEntry | None = None
-    interface: tuple[Annotated[str, AfterValidator(_interface_entry)], ...] = Field(default=(), min_length=1)
+    interface: tuple[InterfaceEntry, ...] = Field(default=(), min_length=1)
+
+
+SUBJECTS: Subjects = {
+    RequirementEntry: "the requirement",
+    TestsEntry: "the tests check",
+    ExamplesEntry: "the examples check",
+    BrowserEntry: "the browser check",
+    CommandEntry: "the command check",
+    ManualEntry: "the manual check",
+    CallEntry: "the case",
+    RunEntry: "the case",
+    HttpEntry: "the case",
+    RequestEntry: "the request",
+    ServeEntry: "the server",
+}
 
 
 def schema() -> dict[str, Any]:
