@@ -1,4 +1,4 @@
-"""TOML, JSON and YAML whose every value knows the line that it stands on."""
+"""Read TOML, JSON and YAML into plain values, and remember the line of every part."""
 
 import difflib
 import json
@@ -11,6 +11,7 @@ from stat import S_ISREG
 from typing import Any
 
 from trued.errors import BadInput
+from trued.support.located.lines import json_lines, toml_lines
 from trued.support.located.spots import DEPTH_LIMIT, FILE_LIMIT, NODE_LIMIT, Spot
 
 
@@ -29,17 +30,18 @@ class Located:
         return self.lines.get(spot, 1)
 
     def where(self, *spot: str | int) -> str:
+        """`file:line` of that part."""
         return f"{self.file}:{self.line(*spot)}"
 
 
 def read_text(path: Path, name: str = "") -> str:
-    """The text of a file that the user named; one clear sentence where it cannot be had."""
+    """Read a UTF-8 file that the user named, which messages call `name`. Raises BadInput if it cannot be read."""
     name = name or str(path)
     try:
         if path.is_dir():
             raise BadInput(f"{name} is a folder", then="name a file")
         if not S_ISREG((status := path.stat()).st_mode):  # a pipe or a device may never end
-            raise BadInput(f"{name} is no ordinary file", then="name a file")
+            raise BadInput(f"{name} is not a regular file", then="name a file")
         if status.st_size > FILE_LIMIT:
             raise BadInput(f"{name} is larger than {FILE_LIMIT // 1024 // 1024} MB", then="name the right file")
         data = path.read_bytes()
@@ -47,7 +49,7 @@ def read_text(path: Path, name: str = "") -> str:
         what = "there is no file" if isinstance(error, FileNotFoundError) else f"{error.strerror or 'cannot read'}:"
         raise BadInput(f"{what} {name}", then="name a file that can be read") from error
     except ValueError as error:  # a NUL in the path
-        raise BadInput(f"{name!r} is no file name", then="name a file") from error
+        raise BadInput(f"{name!r} is not a file name", then="name a file") from error
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -56,54 +58,52 @@ def read_text(path: Path, name: str = "") -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """`did you mean …` for a misspelt word, else what there is."""
+    """The hint for an unknown word: "did you mean …?" if a known one is close, else all known ones."""
     known = list(known)
     close = difflib.get_close_matches(word, known, 1, 0.6)
     return f"did you mean {close[0]}?" if close else f"known are {', '.join(known)}"
 
 
 def read_toml(text: str, file: str) -> Located:
-    from trued.support.located.toml import toml_lines
-
+    """Raises BadInput with the line of what is not TOML, or cannot be stored as JSON."""
     text = text.removeprefix("\ufeff")
     try:
         value = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         what, _, at = str(error).partition(" (at ")
         line = "".join(char for char in at.partition(",")[0] if char.isdigit()) or str(text.count("\n") + 1)
-        raise BadInput(f"this is not TOML: {_sentence(what)}", f"{file}:{line}", "mend that line") from error
+        raise BadInput(f"this is not TOML: {_reason(what)}", f"{file}:{line}", "fix that line") from error
     except (RecursionError, ValueError) as error:
-        raise BadInput(f"this is not TOML: {_sentence(str(error))}", f"{file}:1", "make it simpler") from error
-    return _plain(Located(file, value, toml_lines(text)))
+        raise BadInput(f"this is not TOML: {_reason(str(error))}", f"{file}:1", "make it simpler") from error
+    return _storable(Located(file, value, toml_lines(text, file)))
 
 
 def read_json(text: str, file: str) -> Located:
+    """Raises BadInput with the line of what is not JSON, or of a key that is there twice."""
     text = text.removeprefix("\ufeff")
     try:
         value = json.loads(text)
     except json.JSONDecodeError as error:
-        raise BadInput(
-            f"this is not JSON: {_sentence(error.msg)}", f"{file}:{error.lineno}", "mend that line"
-        ) from error
+        raise BadInput(f"this is not JSON: {_reason(error.msg)}", f"{file}:{error.lineno}", "fix that line") from error
     except (RecursionError, ValueError) as error:
-        raise BadInput(f"this is not JSON: {_sentence(str(error))}", f"{file}:1", "make it simpler") from error
-    return _plain(Located(file, value, _Json(text, file).lines))
+        raise BadInput(f"this is not JSON: {_reason(str(error))}", f"{file}:1", "make it simpler") from error
+    return _storable(Located(file, value, json_lines(text, file)))
 
 
 def read_yaml(text: str, file: str, first: int = 1) -> Located:
-    """YAML 1.2; `first` is the line of the file that the text begins on."""
+    """Read YAML 1.2; `first` is the line of the file on which the text begins. Raises BadInput with a line."""
     from trued.support.located.yaml import yaml_value
 
     value, lines = yaml_value(text.removeprefix("\ufeff"), file, first)
-    return _plain(Located(file, value, lines))
+    return _storable(Located(file, value, lines))
 
 
-def _sentence(words: str) -> str:
-    return words[:1].lower() + words[1:200].replace("\n", " ")
+def _reason(message: str) -> str:
+    return message[:1].lower() + message[1:200].replace("\n", " ")
 
 
-def _plain(located: Located) -> Located:
-    """Refuse what JSON cannot carry: dates, infinities, broken characters. A contract is JSON in the end."""
+def _storable(located: Located) -> Located:
+    """Refuse what JSON cannot hold: dates, infinities, broken characters. Contracts are stored as JSON."""
     todo: list[tuple[Spot, Any]] = [((), located.value)]
     count = 0
     while todo:
@@ -124,51 +124,3 @@ def _plain(located: Located) -> Located:
         elif not isinstance(value, bool | int | float | None):
             raise BadInput(f"{value} is a date or time", located.where(*spot), "put it in quotation marks")
     return located
-
-
-class _Json:
-    """Lines of all parts of a text that is known to be JSON."""
-
-    def __init__(self, text: str, file: str) -> None:
-        self.text, self.file, self.at, self.line = text, file, 0, 1
-        self.lines: dict[Spot, int] = {}
-        self._value(())
-
-    def _skip(self) -> str:
-        while self.at < len(self.text) and self.text[self.at] in " \t\r\n,:":
-            self.line += self.text[self.at] == "\n"
-            self.at += 1
-        return self.text[self.at] if self.at < len(self.text) else ""
-
-    def _value(self, spot: Spot) -> None:
-        start = self._skip()
-        self.lines.setdefault(spot, self.line)
-        if len(spot) > DEPTH_LIMIT:
-            raise BadInput("nested too deeply", f"{self.file}:{self.line}", "make it simpler")
-        if start == "{":
-            self.at += 1
-            seen: set[str] = set()
-            while self._skip() != "}":
-                line, key = self.line, self._string()
-                if key in seen:
-                    raise BadInput(f'"{key}" is there twice', f"{self.file}:{line}", "keep one of them")
-                seen.add(key)
-                self.lines[(*spot, key)] = line
-                self._value((*spot, key))
-            self.at += 1
-        elif start == "[":
-            self.at += 1
-            number = 0
-            while self._skip() != "]":
-                self._value((*spot, number))
-                number += 1
-            self.at += 1
-        elif start == '"':
-            self._string()
-        else:
-            while self.at < len(self.text) and self.text[self.at] not in " \t\r\n,]}":
-                self.at += 1
-
-    def _string(self) -> str:
-        value, self.at = json.JSONDecoder().raw_decode(self.text, self.at)
-        return str(value)

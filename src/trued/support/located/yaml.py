@@ -14,18 +14,19 @@ SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
-    reading = YAML(typ="safe", pure=True)
-    reading.composer.warn_double_anchors = False  # the later one counts, as YAML says
+    """The value, and the line of every part. Nodes are read here: ruamel's own loader would accept tags and merge keys."""
+    parser = YAML(typ="safe", pure=True)
+    parser.composer.warn_double_anchors = False  # the later one counts, as YAML says
     try:
-        node = reading.compose(text)
+        node = parser.compose(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = (mark.line if mark else 0) + first
         what = str(error.problem or error.context or "it cannot be read").replace("\n", " ")
-        raise BadInput(f"this is not YAML: {what[:200]}", f"{file}:{line}", "mend that line") from error
+        raise BadInput(f"this is not YAML: {what[:200]}", f"{file}:{line}", "fix that line") from error
     except (YAMLError, RecursionError, ValueError) as error:
         what = " ".join(str(error).split()) or "nested too deeply"
-        raise BadInput(f"this is not YAML: {what[:200]}", f"{file}:{first}", "mend it") from error
+        raise BadInput(f"this is not YAML: {what[:200]}", f"{file}:{first}", "fix it") from error
     if node is None:
         return None, {(): first}
     reader = _Yaml(file, first)
@@ -53,12 +54,12 @@ class _Yaml:
         return self._scalar(node, kind, line)
 
     def _kind(self, node: Node, line: int) -> str:
-        """What the value is by its look; no tag makes it something else."""
+        """What YAML resolves the value to; tags that would make it something else are refused."""
         known = {"map"} if isinstance(node, MappingNode) else {"seq"} if isinstance(node, SequenceNode) else SCALARS
         kind = str(node.tag).removeprefix(PREFIX)
         if not str(node.tag).startswith(PREFIX) or kind not in known:
             what = "merge keys are" if kind == "merge" else f"the tag {node.tag} is"
-            raise BadInput(f"{what} not read here", f"{self.file}:{line}", "write the value out plainly")
+            raise BadInput(f"{what} not supported", f"{self.file}:{line}", "write the value out plainly")
         return kind
 
     def _mapping(self, node: MappingNode, spot: Spot) -> dict[str, Any]:
@@ -66,7 +67,7 @@ class _Yaml:
         for name, part in node.value:
             line = name.start_mark.line + self.first
             if str(name.tag).endswith(":merge"):
-                raise BadInput("merge keys are not read here", f"{self.file}:{line}", "write the values out plainly")
+                raise BadInput("merge keys are not supported", f"{self.file}:{line}", "write the values out plainly")
             if not isinstance(name, ScalarNode):
                 raise BadInput("a key is a list or a mapping", f"{self.file}:{line}", "use a word as key")
             self._kind(name, line)
@@ -90,7 +91,7 @@ class _Yaml:
             if kind == "float":
                 return float(text.replace("_", "").replace(".inf", "inf").replace(".Inf", "inf").replace(".nan", "nan"))
         except ValueError as error:
-            what = f"{text[:40]} is no {'truth value' if kind == 'bool' else 'number'}"
+            what = f"{text[:40]} is not a {'truth value' if kind == 'bool' else 'number'}"
             raise BadInput(what, f"{self.file}:{line}", "write it as YAML 1.2 does") from error
         return _whole(text)
 
