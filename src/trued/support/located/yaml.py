@@ -14,7 +14,7 @@ SCALARS = {"null", "bool", "int", "float", "str", "timestamp", "value"}
 
 
 def yaml_value(text: str, file: str, first: int) -> tuple[Any, dict[Spot, int]]:
-    """The value, and the line of every part. Nodes are read here: ruamel's own loader would accept tags and merge keys."""
+    """The value, and the line of every part. Read node by node: ruamel's own loader would take tags and merge keys."""
     parser = YAML(typ="safe", pure=True)
     parser.composer.warn_double_anchors = False  # the later one counts, as YAML says
     try:
