@@ -6,7 +6,19 @@ from dataclasses import replace
 
 from trued.inputs.project import python as python_commands
 from trued.inputs.project import toolchains
-from trued.inputs.project.manifests import Inside, Project, Read, folders, is_read, json_table, projects, reading
+from trued.inputs.project.manifests import (
+    MAKEFILES,
+    Inside,
+    Project,
+    Read,
+    folders,
+    is_read,
+    json_table,
+    make_targets,
+    makefile_of,
+    projects,
+    reading,
+)
 from trued.inputs.project.python import PythonCommands
 from trued.model import Commands, Value
 
@@ -15,7 +27,6 @@ MOST = 4  # projects whose commands are strung together; of more somebody says w
 LANGUAGES = {"python": "Python", "node": "Node", **toolchains.LANGUAGES}
 STEPS = ("build", "test", "start")
 TARGETS = {"build": ("build",), "test": ("test", "check"), "start": ("start", "run", "serve")}
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
 _NODE_TEST = re.compile(r"(?:[^/]+/)*[^/]+\.test\.[cm]?[jt]s|(?:test|tests)/(?:[^/]+/)*[^/]+\.[cm]?js")
 _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
@@ -142,10 +153,10 @@ def _with(kind: Kind, step: str, own: Sequence[Project]) -> Kind:
 
 def _filled(kind: Kind, root: set[str], inside: Inside) -> Kind:
     """What is not known otherwise may be a target of the root's Makefile."""
-    file = next((name for name in MAKEFILES if name in root), "")
-    text = inside(".", file) if file else ""
+    file = makefile_of(root)
+    targets = make_targets(inside(".", file) if file else "")
     for step, names in TARGETS.items():
-        target = next((name for name in names if re.search(rf"^{name}[ \t]*:(?!:*=)", text, re.MULTILINE)), "")
+        target = next((name for name in names if name in targets), "")
         if target and not getattr(kind, step):
             kept = tuple(one for one in kind.why if not one.startswith(f"no {step} command"))
             why = f"{step}: a target of {file}"

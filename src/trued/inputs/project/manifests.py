@@ -20,6 +20,9 @@ REQUIREMENTS = re.compile(
     r"(?:requirements(?:[-_.](?:dev|test|tests|testing))?|(?:dev|test|tests)[-_]requirements)\.txt"
     r"|requirements/(?:base|common|main|requirements|dev|test|tests)\.txt"
 )
+MAKEFILES = ("GNUmakefile", "makefile", "Makefile")  # in make's own order
+PLACEHOLDER = "no test specified"  # `npm init` writes it into a test script that only fails
+_TARGET = re.compile(r"^([\w.-]+)[ \t]*:(?!:*=)", re.MULTILINE)
 _READ = ("pyproject.toml", "setup.cfg", "package.json", "yarn.lock")
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _PINNED = re.compile(r"^[^#\n]*--hash=", re.MULTILINE)
@@ -213,14 +216,44 @@ def _node(folder: str, names: set[str], inside: Inside) -> Project:
         "yarn": ("install", *(("--frozen-lockfile" if classic else "--immutable",) if lock else ())),
         "bun": ("install", *(("--frozen-lockfile",) if lock else ("--no-save",))),
     }
-    scripts = table(manifest, "scripts")
-    has = {name: isinstance(scripts.get(name), str) and "no test specified" not in scripts[name] for name in scripts}
+    scripts = PackageManifest.of(manifest).scripts
     made = Project(folder, "node", tool, ("package.json", *([lock] if lock else [])), (commands[tool],))
     by_name = f"{tool} run" if tool == "bun" else tool  # `bun test` is a runner of its own, not the project's script
-    test = made.within(f"{by_name} test") if has.get("test") else ""
-    begin = f"{by_name} start" if has.get("start") else f"{tool} run dev" if has.get("dev") else ""
-    build = made.within(f"{tool} run build") if has.get("build") else ""
+    test = made.within(f"{by_name} test") if "test" in scripts else ""
+    begin = f"{by_name} start" if "start" in scripts else f"{tool} run dev" if "dev" in scripts else ""
+    build = made.within(f"{tool} run build") if "build" in scripts else ""
     return replace(made, test=test, start=made.within(begin) if begin else "", build=build)
+
+
+@dataclass(frozen=True, slots=True)
+class PackageManifest:
+    """The scripts and packages of a package.json, without the placeholder that `npm init` writes for missing tests."""
+
+    scripts: Mapping[str, str]
+    packages: Mapping[str, str]
+
+    @classmethod
+    def of(cls, manifest: Mapping[str, Any]) -> "PackageManifest":
+        scripts = _texts(manifest.get("scripts"))
+        packages = {**_texts(manifest.get("dependencies")), **_texts(manifest.get("devDependencies"))}
+        return cls({name: line for name, line in scripts.items() if PLACEHOLDER not in line}, packages)
+
+
+def _texts(value: Any) -> dict[str, str]:
+    return {name: one for name, one in value.items() if isinstance(one, str)} if isinstance(value, dict) else {}
+
+
+# -- make
+
+
+def makefile_of(names: Collection[str]) -> str:
+    """The Makefile that make would read; "" if there is none."""
+    return next((name for name in MAKEFILES if name in names), "")
+
+
+def make_targets(makefile: str) -> frozenset[str]:
+    """The targets that a Makefile's text names one to a line; `test := x` is a variable."""
+    return frozenset(_TARGET.findall(makefile))
 
 
 # -- manifests, as far as they can be read

@@ -1,10 +1,10 @@
 """Guards that every run has: the base's own tests, and what the user's words ask of the base's own tools."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import TypeAlias
 
+from trued.inputs.project.manifests import PackageManifest, json_table, make_targets, makefile_of
 from trued.inputs.requirements.guard_phrases import named_command, recognised
 from trued.model import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
 from trued.proof.room.bench import check_hash
@@ -16,7 +16,6 @@ from trued.protocols import Workspace
 LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # words that choose no tests
 MOST_READ = 40  # test files that are looked into before it is said that there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
-MAKEFILES = ("GNUmakefile", "makefile", "Makefile")
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
 TEST_TARGETS = ("test", "tests", "check")
 # How a suite of another language is known. None of these can be counted here: that is said, and never passed over.
@@ -41,8 +40,7 @@ async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requiremen
     """
     tools, unguarded = await _tools(workspace, workspace.base)
     there = await workspace.blobs(workspace.base)
-    manifest = await workspace.read(workspace.base, "package.json") if "package.json" in there else None
-    scripts = _manifest(manifest).scripts
+    scripts = (await _package(workspace, workspace.base, there)).scripts
     named = [_by_its_runner(one, tools.get("tests", ()), scripts, there) for one in asked.requirements]
     requirements = tuple(_recognised(one, tools) for one in named)
     given = {check_hash(check) for one in asked.requirements for check in one.checks}
@@ -113,7 +111,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     """What a commit has to try itself with, by the kind of thing that it tries; and suites that cannot be run here."""
     blobs = await workspace.blobs(base)
     found: dict[str, tuple[Check, ...]] = {}
-    manifest = _manifest(await workspace.read(base, "package.json") if "package.json" in blobs else None)
+    manifest = await _package(workspace, base, blobs)
     suites, unguarded = list[Check](), [f"tests by {tool}: no runner that is known here" for tool in _foreign(blobs)]
     if await _has_tests(workspace, base, [path for path in blobs if path.endswith(".py")]):
         suites.append(TestsCheck(command="python -m pytest -q"))
@@ -123,14 +121,12 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
     if command := _node_suite(manifest, blobs):
         suites.append(TestsCheck(command=command))
     else:
-        if "test" in manifest.scripts and not manifest.is_placeholder:
+        if "test" in manifest.scripts:
             suites.append(CommandCheck(command="npm test"))  # nothing can be counted: its exit code guards
         if await _has_tests(workspace, base, scripts):
             suites.append(TestsCheck(command="node --test"))
     unguarded += [f"tests of {folder}: they are a package of their own" for folder in _inner_packages(blobs)]
-    makefile = next((name for name in MAKEFILES if name in blobs), "")
-    text = (await workspace.read(base, makefile) or b"").decode("utf-8", "replace") if makefile else ""
-    targets = {line.split(":")[0].strip() for line in text.splitlines() if ":" in line and line[:1].isalpha()}
+    targets = make_targets(await _text(workspace, base, makefile_of(blobs)))
     if not suites and (target := next((name for name in TEST_TARGETS if name in targets), "")):
         suites.append(CommandCheck(command=f"make {target}"))
     found |= {"tests": tuple(suites)} if suites else {}
@@ -174,40 +170,20 @@ def _inner_packages(blobs: _Blobs) -> Iterator[str]:
             yield str(folder)
 
 
-class _Manifest:
-    """What package.json says of scripts and packages; nothing where it cannot be read."""
-
-    def __init__(self, read: object) -> None:
-        table = read if isinstance(read, dict) else {}
-        self.scripts = _strings(table.get("scripts"))
-        self.packages = {**_strings(table.get("dependencies")), **_strings(table.get("devDependencies"))}
-
-    @property
-    def is_placeholder(self) -> bool:
-        """What `npm init` writes where there are no tests."""
-        return "no test specified" in self.scripts.get("test", "")
-
-    @property
-    def test(self) -> Asked | None:
-        return runner("npm test", self.scripts)
+async def _text(workspace: Workspace, commit: str, path: str) -> str:
+    return (await workspace.read(commit, path) or b"").decode("utf-8", "replace") if path else ""
 
 
-def _manifest(content: bytes | None) -> _Manifest:
-    try:
-        return _Manifest(json.loads(content or b"{}"))
-    except (ValueError, RecursionError):
-        return _Manifest({})
+async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageManifest:
+    path = "package.json" if "package.json" in blobs else ""
+    return PackageManifest.of(json_table(await _text(workspace, commit, path)))
 
 
-def _strings(found: object) -> dict[str, str]:
-    return {name: one for name, one in found.items() if isinstance(one, str)} if isinstance(found, dict) else {}
-
-
-def _node_suite(manifest: _Manifest, blobs: _Blobs) -> str:
+def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
     """The project's own way to run its tests, where it comes to a runner that is counted; else that of its package."""
-    if manifest.test is not None:
+    if runner("npm test", manifest.scripts) is not None:
         return "npm test"
-    if "test" in manifest.scripts and not manifest.is_placeholder:
+    if "test" in manifest.scripts:
         return ""
     tests = any(named_like_a_script_test(path) for path in blobs)
     tool = next((name for name in COUNTED if name in manifest.packages), "") if tests else ""
