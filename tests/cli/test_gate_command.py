@@ -202,16 +202,16 @@ def test_a_file_in_the_working_tree_is_visible_and_the_bar_can_be_lowered(yard: 
     assert done.returncode == 0
     assert "count as visible" in done.stderr
     yard.write("slug.py", GREEN)
-    assert "the bar was lowered to tested" in yard.stop()["systemMessage"]
+    assert "--accept tested" in yard.stop()["systemMessage"]
     assert yard.trued("gate").returncode == 0
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("install", "claude"), "no requirements are named"),
+        (("install", "claude"), "no requirements are given"),
         (("install", "claude", "--requirements", "none.yaml"), "there is no file none.yaml"),
-        (("install", "svn", "--requirements", "none.yaml"), "no place for a gate"),
+        (("install", "svn", "--requirements", "none.yaml"), "cannot be installed in 'svn'"),
         (("install", "git", "--requirements", "../requirements.yaml", "--base", "nope"), "no commit"),
         ((), "no gate is installed here"),
         (("amend",), "no gate is installed here"),
@@ -229,7 +229,7 @@ def test_what_cannot_be_installed_is_one_sentence(yard: Yard, words: tuple[str, 
 def test_private_state_inside_the_repository_is_refused(yard: Yard) -> None:
     words = ("gate", "install", "git", "--requirements", str(yard.requirements))
     done = yard.trued(*words, variables={"TRUED_HOME": str(yard.repository / "state")})
-    assert "lies inside the repository" in done.stderr
+    assert "is inside the repository" in done.stderr
 
 
 # -- a person's word ---------------------------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ def test_a_person_accepts_what_no_check_can_show_for_exactly_this_work(yard: Yar
     )
     yard.install("claude")
     yard.write("slug.py", GREEN)
-    assert "only your word is missing for looks" in yard.stop()["systemMessage"]
+    assert "only your approval is missing for looks" in yard.stop()["systemMessage"]
     assert yard.trued("gate").returncode == 3
     code, said = at_a_terminal(yard, "gate", "amend", "--attest", "looks", "--as", "Ann", "--reason", "I looked")
     assert code == 0, said

@@ -100,11 +100,11 @@ def test_an_entry_that_was_taken_out_is_said(tmp_path: Path) -> None:
     path.write_bytes(FORMER["other keys"])
     assert "changed or removed" in claude.trouble(installed)
     path.unlink()
-    assert "is gone" in claude.trouble(installed)
+    assert "was removed" in claude.trouble(installed)
     path.write_bytes(installed.after.encode("latin-1"))
     assert claude.trouble(installed) == ""
     path.with_name("settings.local.json").write_text('{"disableAllHooks": true}')
-    assert "switches all hooks off" in claude.trouble(installed)
+    assert "disables all hooks" in claude.trouble(installed)
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_a_link_out_of_the_repository_is_not_written_through(tmp_path: Path) -> 
     root = tmp_path / "root"
     (root / ".claude").mkdir(parents=True)
     (root / claude.FILE).symlink_to(elsewhere)
-    with pytest.raises(BadInput, match="leads out"):
+    with pytest.raises(BadInput, match="outside the repository"):
         claude.install(root, COMMAND, 600, None)
     assert elsewhere.read_text() == "{}"
 

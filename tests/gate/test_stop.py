@@ -72,7 +72,7 @@ def test_once_let_go_it_stays_so_until_there_is_a_new_turn_with_new_work() -> No
 def test_what_only_a_person_can_add_blocks_no_agent() -> None:
     decision = decide(GATE, WAITING, Session(), active=False)
     assert not decision.blocked
-    assert "only your word is missing for slug" in decision.said
+    assert "only your approval is missing for slug" in decision.said
 
 
 def test_what_could_not_be_judged_is_no_pass() -> None:
@@ -87,7 +87,7 @@ def test_silence_means_that_the_bar_is_reached(grade: Grade, accept: Grade) -> N
     reached = grade.rank >= accept.rank
     assert bool(decision.blocked) != reached
     if reached and accept.rank < Grade.ATTESTED.rank:
-        assert f"the bar was lowered to {accept}" in decision.said
+        assert f"--accept {accept}" in decision.said
 
 
 def test_many_and_long_reasons_are_cut() -> None:

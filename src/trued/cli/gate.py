@@ -1,4 +1,4 @@
-"""The gate on the command line: install it, ask it, and let hooks ask it."""
+"""`trued gate`: install the gate, run it by hand, and answer the hooks that call it."""
 
 import asyncio
 import json
@@ -32,44 +32,50 @@ from trued.support.redaction import plain
 Found = TypeVar("Found")
 app = typer.Typer(rich_markup_mode=None)
 gates = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
-app.add_typer(gates, name="gate", help="Let nobody say that it is done while a requirement is not met")
+app.add_typer(gates, name="gate", help="Block agents, pushes and CI until requirements are met")
 gates.command()(ci)
 hooks = typer.Typer(rich_markup_mode=None)
-gates.add_typer(hooks, name="hook", help="What Claude Code and git call; reads their question from stdin")
+gates.add_typer(hooks, name="hook", help="Called by Claude Code and git; reads their input from stdin")
 
-Places = Annotated[list[str], typer.Argument(metavar="claude|git|github...", help="Where.", show_default=False)]
+Places = Annotated[
+    list[str], typer.Argument(metavar="claude|git|github...", help="Where to install it.", show_default=False)
+]
 Requirements = Annotated[
     Path | None,
-    typer.Option(metavar="FILE", help="What must hold; best kept outside the repository.", show_default=False),
+    typer.Option(metavar="FILE", help="The requirements file; keep it outside the repository.", show_default=False),
 ]
 Base = Annotated[
     str | None,
-    typer.Option(metavar="REV", help="What the work starts from.", show_default="where it left its upstream"),
+    typer.Option(
+        metavar="REV", help="The commit that the work starts from.", show_default="merge base with the upstream"
+    ),
 ]
 Accept = Annotated[
     str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
 ]
 Attempts = Annotated[
-    int | None, typer.Option(min=1, max=7, help="How often an agent's stop is blocked.", show_default="3")
+    int | None, typer.Option(min=1, max=7, help="Block an agent's stop at most this often.", show_default="3")
 ]
 Within = Annotated[
-    float | None, typer.Option(min=1, metavar="SECONDS", help="Time for all checks.", show_default="600")
+    float | None, typer.Option(min=1, metavar="SECONDS", help="Time limit for all checks.", show_default="600")
 ]
 Repo = Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")]
-Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)]
-Reason = Annotated[str, typer.Option(help="Why.", show_default=False)]
+Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
+Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 
 
 @gates.callback(invoke_without_command=True)
 def ask(
     context: typer.Context,
-    head: Annotated[str, typer.Option(metavar="REV", help="A commit.", show_default="the working tree as it is")] = "",
+    head: Annotated[
+        str, typer.Option(metavar="REV", help="The commit to check.", show_default="the working tree")
+    ] = "",
     repo: Repo = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Judge the working tree as it is, uncommitted work and new files with it, against the sealed contract.
+    """Check the working tree, with uncommitted changes and new files, against the sealed contract.
 
-    `trued gate install claude --requirements FILE` seals the contract and lets Claude Code stop only when it holds.
+    `trued gate install claude --requirements FILE` seals the contract and blocks Claude Code's stop until it is met.
     """
     if context.invoked_subcommand:
         return
@@ -90,7 +96,7 @@ def install(
     within: Within = None,
     repo: Repo = Path(),
 ) -> None:
-    """Seal the contract now, and let Claude Code, git or GitHub ask for it. What else is in their files stays."""
+    """Seal the contract and install the gate for Claude Code, git or GitHub. Everything else in their files stays."""
     outside_agents("gate install")
     grounds = _grounds(repo)
     if grounds.keep.gate():
@@ -106,7 +112,7 @@ def install(
 
 @gates.command()
 def remove(places: Places, repo: Repo = Path()) -> None:
-    """Take the gate out again: the files are as they were."""
+    """Remove the gate and restore the files that it changed."""
     _by_a_person("remove")
     gone = gate.remove(_grounds(repo), _known(places))
     for place in _known(places):
@@ -115,7 +121,7 @@ def remove(places: Places, repo: Repo = Path()) -> None:
 
 @gates.command()
 def status(repo: Repo = Path(), as_json: AsJson = False) -> None:
-    """What is sealed, where the gate is installed, whether anybody meddled with it, and what it decided last."""
+    """Show the sealed contract, where the gate is installed, changes made to it since, and its last decisions."""
     grounds = _grounds(repo)
     standing, recorded = grounds.keep.gate(), grounds.keep.recorded()
     troubles = gate.troubles(standing) if standing else []
@@ -148,7 +154,7 @@ WORDS = {"places": "in"}
 
 
 def _words(value: object) -> str:
-    """A value of the record as a person would say it."""
+    """A value of the gate's log as text."""
     return " and ".join(map(_words, value)) or "none" if isinstance(value, list) else str(value)
 
 
@@ -161,13 +167,13 @@ def amend(  # noqa: PLR0913 - each is a flag
     within: Within = None,
     attest: Annotated[
         str,
-        typer.Option(metavar="REQUIREMENT", help="Give your word for it, for the work as it is.", show_default=False),
+        typer.Option(metavar="REQUIREMENT", help="Accept this requirement for the work as it is.", show_default=False),
     ] = "",
     who: Who = "",
     reason: Reason = "",
     repo: Repo = Path(),
 ) -> None:
-    """Change the sealed contract, or give your word for a requirement. Only a person may; name and reason are kept."""
+    """Change the sealed contract, or accept a requirement yourself. Recorded with your name and reason."""
     _by_a_person("amend")
     grounds, _ = _standing(repo)
     name, why = _signed(who, reason)
@@ -179,12 +185,12 @@ def amend(  # noqa: PLR0913 - each is a flag
     _sealed(grounds, _run(gate.amend(grounds, wanted, who=name, why=why, tell=_tell)))
 
 
-# -- what hooks call ---------------------------------------------------------------------------------------------------
+# -- hooks -------------------------------------------------------------------------------------------------------------
 
 
 @hooks.command("claude")
 def hook_claude() -> None:
-    """May Claude Code stop? Its question is read from stdin, the answer is JSON. Nothing that breaks here blocks it."""
+    """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error of the gate blocks nobody."""
     try:
         question = gate.asked(sys.stdin.buffer.read(gate.MOST_BYTES + 1))
     except TruedError as error:
@@ -192,7 +198,7 @@ def hook_claude() -> None:
     try:
         answer = _run(_answered(question))
     except TruedError as error:
-        answer = {"systemMessage": f"trued gate could not judge, and nothing is proven: {plain(str(error))}"}
+        answer = {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
     if answer:
         print(json.dumps(answer))
 
@@ -202,7 +208,7 @@ async def _answered(question: gate.Asked) -> dict[str, str]:
     grounds = _first_with_a_gate(folders)
     standing = grounds.keep.gate() if grounds else None
     if grounds is None or standing is None:
-        return {"systemMessage": "trued gate: no contract is sealed for this repository: nothing was judged"}
+        return {"systemMessage": "trued gate: no contract is sealed for this repository; nothing was checked"}
     if question.event == gate.CHANGED:
         return gate.changed(gate.troubles(standing))
     found = await grounds.judge(standing, _quiet).now()
@@ -221,7 +227,7 @@ def _first_with_a_gate(folders: list[Path]) -> gate.Grounds | None:
     for folder in folders:
         try:
             grounds = _grounds(folder)
-        except BadInput:  # no repository there: the next one may be
+        except BadInput:  # not a repository; try the next folder
             continue
         if grounds.keep.gate():
             return grounds
@@ -229,18 +235,16 @@ def _first_with_a_gate(folders: list[Path]) -> gate.Grounds | None:
 
 
 def _let_go(sentence: str) -> NoReturn:
-    """1 and nothing on stdout: shown to the user, and no reason for the agent to go on."""
+    """Exit with 1 and no stdout: Claude Code shows the sentence to the user and lets the agent stop."""
     err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     raise typer.Exit(1)
 
 
 @hooks.command("git")
 def hook_git(
-    remote: Annotated[
-        list[str] | None, typer.Argument(help="Name and address of the remote, as git gives them.")
-    ] = None,
+    remote: Annotated[list[str] | None, typer.Argument(help="Name and address of the remote, passed by git.")] = None,
 ) -> None:
-    """May this be pushed? git's lines are read from stdin."""
+    """Answer git's pre-push hook: read the refs from stdin, exit with 1 to refuse the push."""
     refs = gate.pushed(sys.stdin.buffer.read(gate.MOST_LINES_BYTES))
     grounds = _grounds(Path())
     standing = grounds.keep.gate()
@@ -255,18 +259,18 @@ def hook_git(
     refused = [one for one in found.values() if not one.passed]
     grounds.keep.record("push refused" if refused else "pushed", commits=list(found))
     if refused:
-        hint("nothing was pushed; `git push --no-verify` goes past the gate, and says so to nobody")
+        hint("nothing was pushed; `git push --no-verify` skips the gate and leaves no record")
         raise typer.Exit(1)
 
 
-# -- what is shown -----------------------------------------------------------------------------------------------------
+# -- output ------------------------------------------------------------------------------------------------------------
 
 
 def _show(grounds: gate.Grounds, standing: gate.Gate, found: gate.Judgement, *, as_json: bool) -> None:
     troubles = gate.troubles(standing)
     if as_json:
         contract = grounds.keep.contract(standing)
-        data = ledger(found.verdict, contract, over=False)  # whoever asks may be the agent that is judged
+        data = ledger(found.verdict, contract, over=False)  # the caller may be the agent under check
         more = {"state": found.outcome.state, "accept": str(standing.accept), "tree": found.tree, "dirty": found.dirty}
         print_json({**data, **more, "contract": standing.contract, "base": standing.base, "troubles": troubles})
         return
@@ -290,19 +294,19 @@ def _sealed(grounds: gate.Grounds, standing: gate.Gate) -> None:
     out().print(
         Text(
             f"sealed: {counted(number, 'requirement')} on base {standing.base[:12]}, "
-            f"contract {standing.contract[:12]}, accepted from {standing.accept}"
+            f"contract {standing.contract[:12]}; counts as met: {standing.accept} or better"
         ),
         soft_wrap=True,
     )
     if not contract.held_out:
-        hint(f"{contract.held_out_why}; nothing can be above tested: keep the file elsewhere, or --accept tested")
+        hint(f"{contract.held_out_why}; no grade can be above tested: move the file, or use --accept tested")
 
 
-# -- who asks, and where -----------------------------------------------------------------------------------------------
+# -- settings, repository, person --------------------------------------------------------------------------------------
 
 
 def _settings(accept: str | None) -> Settings:
-    """The user's own; what a repository says of itself is not asked for."""
+    """The user's own settings; a repository's settings do not apply to its gate."""
     return config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
 
 
@@ -322,10 +326,10 @@ def _standing(repo: Path) -> tuple[gate.Grounds, gate.Gate]:
 
 
 def _command() -> str:
-    """This very program, as a shell starts it later, with the same private state."""
+    """The shell command that starts this same program later, with the same private state."""
     found = shutil.which("trued")
     same = found is not None and Path(found).resolve() == Path(sys.argv[0]).resolve()
-    words = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]  # -P: nothing of the repository is imported
+    words = ["trued"] if same else [sys.executable, "-P", "-m", "trued"]  # -P: import nothing from the repository
     given = os.environ.get("TRUED_HOME")
     place = f"TRUED_HOME={shlex.quote(str(home()))} " if given else ""
     return place + shlex.join(words)
@@ -334,35 +338,37 @@ def _command() -> str:
 def _commit(here: Checkout, name: str) -> str:
     if found := here.commit(name):
         return found
-    raise BadInput(f"{here.root} has no commit {name!a}", then="name a commit, or leave --head out")
+    raise BadInput(f"{here.root} has no commit {name!a}", then="pass another commit, or leave out --head")
 
 
 def _known(places: list[str]) -> list[str]:
     for one in places:
         if one not in gate.PLACES:
-            raise BadInput(f"{one!a} is no place for a gate", then=f"say {', '.join(gate.PLACES)}")
+            raise BadInput(f"a gate cannot be installed in {one!a}", then=f"choose {', '.join(gate.PLACES)}")
     return list(dict.fromkeys(places))
 
 
 def _by_a_person(command: str) -> None:
     outside_agents(f"gate {command}")
     if agent := agent_around():
-        raise BadInput(f"`trued gate {command}` is refused inside an agent ({agent})", then="only a person may do this")
+        raise BadInput(
+            f"`trued gate {command}` is refused inside an agent ({agent})", then="run it in your own terminal"
+        )
 
 
 def _signed(who: str, reason: str) -> tuple[str, str]:
-    """Name and reason of a person at a terminal: agents on this machine are not confined, and could give both."""
+    """Name and reason of a person at a terminal. Options alone do not count: unsandboxed agents could pass them."""
     if not person_there():
-        raise BadInput("your word needs a terminal", then="say it in one")
-    name = who or (asyncio.run(typed(f"Who changes the contract? [{whoami()}] ")) or whoami())
-    why = reason or asyncio.run(typed("Why? (empty: nothing is changed) "))
+        raise BadInput("this command needs a terminal", then="run it in one")
+    name = who or (asyncio.run(typed(f"Your name: [{whoami()}] ")) or whoami())
+    why = reason or asyncio.run(typed("Reason (leave empty to cancel): "))
     if not why:
-        raise BadInput("nothing was changed", then="a reason is needed")
+        raise BadInput("nothing was changed", then="give a reason")
     return name, why
 
 
 def _run(work: Coroutine[Any, Any, Found]) -> Found:
-    """To its end, or until somebody ends us: then no process of a check is left behind."""
+    """Run to the end. A signal cancels it cleanly, so that no process of a check is left behind."""
 
     async def told() -> Found:
         task = asyncio.current_task()
@@ -382,4 +388,4 @@ def _tell(kind: str, /, **data: object) -> None:
 
 
 def _quiet(kind: str, /, **data: object) -> None:
-    """Hooks say what they have to say at the end."""
+    """Drop events: hooks print only their result."""

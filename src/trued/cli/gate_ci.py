@@ -1,4 +1,4 @@
-"""The gate as a step of a build server: everything is given, nothing is kept, and GitHub is told in its own way."""
+"""`trued gate ci`: the gate as a CI step. It keeps no state, and on GitHub it writes annotations and a summary."""
 
 import asyncio
 import os
@@ -28,31 +28,31 @@ VARIABLE = "TRUED_REQUIREMENTS"
 
 
 def ci(
-    base: Annotated[str, typer.Option(metavar="REV", help="The branch that the work goes to.")],
-    head: Annotated[str, typer.Option(metavar="REV", help="The work.")] = "HEAD",
+    base: Annotated[str, typer.Option(metavar="REV", help="The branch that the work is merged into.")],
+    head: Annotated[str, typer.Option(metavar="REV", help="The commit to check.")] = "HEAD",
     requirements: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help=f"What must hold; else the text in {VARIABLE}.", show_default=False),
+        typer.Option(metavar="FILE", help=f"The requirements file; else its text in {VARIABLE}.", show_default=False),
     ] = None,
     accept: Annotated[
         str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
     ] = None,
     terms: Annotated[
         str,
-        typer.Option(metavar="HASH", help="Refuse other requirements than those that were sealed.", show_default=False),
+        typer.Option(metavar="HASH", help="Refuse requirements that differ from the sealed ones.", show_default=False),
     ] = "",
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Judge a commit on a build server, from where it left its base. On GitHub with annotations and a summary."""
+    """Check a commit in CI against its merge base. On GitHub it adds annotations and a summary."""
     here = checkout(repo, os.environ)
     tip, work = _commit(here, base), _commit(here, head)
     start = here.common_base(tip, work) or tip
     settings = config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
     with _file(here, start, requirements) as file:
         if terms and gate.terms_of(load_requirements(file)) != terms:
-            then = "a person amends the gate and commits the new workflow"
-            raise BadInput("these are not the requirements that were sealed", "--terms", then)
+            then = "run `trued gate amend` and commit the new workflow"
+            raise BadInput("the requirements differ from the sealed ones", "--terms", then)
         request = VerifyRequest(
             base=f"{here.root}@{start}",
             head=f"{here.root}@{work}",
@@ -69,7 +69,7 @@ def ci(
 
 @contextmanager
 def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
-    """The requirements file; text of a variable is written outside the repository, and gone afterwards."""
+    """The requirements file. Text from the variable is written to a temporary file outside the repository."""
     if named is not None:
         if (path := named.resolve()).is_relative_to(here.root):
             _as_on_base(here, base, path)
@@ -77,7 +77,7 @@ def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
         return
     given = os.environ.get(VARIABLE, "")
     if not given.strip():
-        raise BadInput("no requirements are given", then=f"--requirements FILE, or their text in {VARIABLE}")
+        raise BadInput("no requirements are given", then=f"pass --requirements FILE, or set {VARIABLE} to their text")
     folder = home() / "ci"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     suffix = ".json" if given.lstrip().startswith("{") else ".yaml"
@@ -90,21 +90,19 @@ def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
 
 
 def _as_on_base(here: Checkout, base: str, path: Path) -> None:
-    """A requirements file that is part of the repository counts as it is on the base: the work may not change it."""
+    """Refuse a requirements file of the repository that differs from the base: the work may not change it."""
     name = path.relative_to(here.root).as_posix()
     known = here.read(base, name)
     if not path.is_file() or known != path.read_bytes():
         then = f"check out the base, or `git show {base[:12]}:{name}`"
-        raise BadInput(f"{name} is not as it is on the base {base[:12]}", then=then)
+        raise BadInput(f"{name} differs from the base {base[:12]}", then=then)
 
 
 def _commit(here: Checkout, name: str) -> str:
     for one in (name, f"origin/{name}"):
         if found := here.commit(one):
             return found
-    raise BadInput(
-        f"{here.root} has no commit {name!a}", then="fetch it: a build server often has the last commit only"
-    )
+    raise BadInput(f"{here.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
 
 
 def _told(done: Verified, accept: Grade, *, as_json: bool) -> None:
@@ -127,10 +125,10 @@ def _told(done: Verified, accept: Grade, *, as_json: bool) -> None:
 
 
 def summary(heading: str, data: dict[str, Any]) -> str:
-    """A table of requirements for a page of GitHub's."""
+    """The verdict as a Markdown table for GitHub's job summary."""
     rows = [f"| {text(row['id'])} | {row['grade']} | {text(row['why'])} |" for row in data["requirements"]]
     undecided = [f"- {text(one)}" for one in data["undecided"]]
-    said = ["", "What no check can decide:", "", *undecided] if undecided else []
+    said = ["", "Notes:", "", *undecided] if undecided else []
     table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
     return "\n".join([f"### trued gate: {text(heading)}", "", *table, *said, ""])
 
@@ -140,13 +138,13 @@ def _summarise(place: Path, words: str) -> None:
         with place.open("a", encoding="utf-8") as file:
             file.write(words + "\n")
     except OSError as error:
-        hint(f"the summary could not be written: {error.strerror}")
+        hint(f"cannot write the summary: {error.strerror}")
 
 
 def _escaped(words: str) -> str:
-    """As GitHub wants it: nothing in it can begin a command of its own."""
+    """Escape text for a GitHub workflow command, so that it cannot start another one."""
     return plain(words).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
 def _quiet(kind: str, /, **data: object) -> None:
-    """A build server keeps its log for the verdict."""
+    """Drop events: the CI log shows only the verdict."""

@@ -1,4 +1,4 @@
-"""The gate: whoever says that it is done is asked for proof, at an agent's stop, before a push, on a build server."""
+"""The gate: blocks an agent's stop, a push or a CI build until the sealed requirements are met."""
 
 from trued.gate.claude_stop import CHANGED, MOST_BYTES, Asked, asked, changed, decide, folder_of
 from trued.gate.install import PLACES, Grounds, Wanted, amend, attest, install, remove, troubles

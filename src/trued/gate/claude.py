@@ -1,5 +1,8 @@
-"""The gate in Claude Code's settings: asked at the end of every turn, of the agent and of its subagents, and whenever
-these settings change, so that a running session does not lose it."""
+"""Adds the gate's hooks to Claude Code's settings file and removes them again.
+
+Claude Code calls the hook when the agent or a subagent stops, and when its settings change, so that a running session
+cannot lose the gate.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -13,11 +16,14 @@ FILE = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"
 EVENTS = ("Stop", "SubagentStop", "ConfigChange")
 OURS = "gate hook claude"
-SLACK_S = 60  # beyond our own limit: Claude Code ends what we could not end ourselves
+SLACK_S = 60  # added to our own limit: after that, Claude Code kills a hook that we failed to end
 
 
 def install(root: Path, command: str, within_s: float, known: Installed | None) -> Installed:
-    """Everything else in the file stays as it is. Installing twice is installing once."""
+    """Add the gate's hooks to `root`'s settings file and return what was written.
+
+    Every other byte of the file stays. Installing twice gives the same file as installing once.
+    """
     path = files.real(root / FILE, root)
     now = files.read(path)
     text = Text.read(now, FILE) if now is not None else Text("{}\n")
@@ -38,7 +44,7 @@ def install(root: Path, command: str, within_s: float, known: Installed | None) 
 
 
 def remove(installed: Installed) -> None:
-    """The former bytes where nobody touched the file since; else our entries alone are taken out."""
+    """Restore the former file if nobody changed it since; otherwise remove only our entries."""
     path = Path(installed.path)
     now = files.read(path)
     if now is None:
@@ -54,22 +60,22 @@ def remove(installed: Installed) -> None:
 
 
 def trouble(installed: Installed) -> str:
-    """What is not as it was installed, or ""."""
+    """What was changed since the installation, as one sentence; "" if nothing was."""
     path = Path(installed.path)
     now = files.read(path)
     if now is None:
-        return f"{FILE} is gone: Claude Code does not ask the gate any more"
+        return f"{FILE} was removed: Claude Code no longer calls the gate"
     local = files.read(path.with_name(Path(LOCAL).name))
     if local is not None and Text.read(local, LOCAL).at("disableAllHooks"):
-        return f"{LOCAL} switches all hooks off"
+        return f"{LOCAL} disables all hooks"
     if now == installed.after.encode("latin-1"):
         return ""
     text, wanted = Text.read(now, FILE), Text(installed.after.encode("latin-1").decode())
     for event in EVENTS:
         if _ours(text, event) != _ours(wanted, event):
-            return f"the gate's entry for {event} in {FILE} was changed or removed since it was installed"
+            return f"the gate's {event} hook in {FILE} was changed or removed after it was installed"
     if text.at("disableAllHooks"):
-        return f"{FILE} switches all hooks off"
+        return f"{FILE} disables all hooks"
     return ""
 
 
@@ -89,17 +95,18 @@ def _with(text: Text, event: str, group: dict[str, Any]) -> Text:
     if hooks is None and "hooks" not in text.at():
         return text.put((), "hooks", {event: [group]})
     if not isinstance(hooks, dict):
-        raise BadInput("hooks is no object", f"{FILE}:{text.line('hooks')}", "mend it by hand; nothing was changed")
+        where = f"{FILE}:{text.line('hooks')}"
+        raise BadInput("`hooks` is not an object", where, "fix it by hand; nothing was changed")
     if event not in hooks:
         return text.put(("hooks",), event, [group])
     if not isinstance(found, list):
         where = f"{FILE}:{text.line('hooks', event)}"
-        raise BadInput(f"hooks.{event} is no list", where, "mend it by hand; nothing was changed")
+        raise BadInput(f"`hooks.{event}` is not a list", where, "fix it by hand; nothing was changed")
     return text.put(("hooks", event), None, group)
 
 
 def _without(text: Text, known: Installed | None) -> Text:
-    """Without our entries, and without the lists that were made for them."""
+    """The text without our entries and without the lists that the installation added for them."""
     former = Text((known.before or "{}").encode("latin-1").decode()) if known else Text("{}")
     for event in EVENTS:
         found = text.at("hooks", event)

@@ -1,4 +1,4 @@
-"""Claude Code's questions: may it stop, and may its settings change? Asked and answered in JSON."""
+"""Answers Claude Code's hooks: may the agent stop, and may its settings change? Both sides speak JSON."""
 
 import json
 from dataclasses import dataclass
@@ -14,25 +14,25 @@ from trued.proof.contract import success
 
 CHANGED = "ConfigChange"
 EVENTS = ("Stop", "SubagentStop", CHANGED)
-MOST_BYTES = 8 * 2**20  # the question carries the agent's last message
+MOST_BYTES = 8 * 2**20  # the hook's input carries the agent's last message
 
 
 class Asked(Value):
-    """What of the question is used here."""
+    """One call of a Claude Code hook: the fields that the gate uses."""
 
     event: str
     session: str
     folder: str = ""
-    active: bool = False  # it goes on already because a hook did not let it stop
+    active: bool = False  # a hook has already blocked this turn's stop once
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What is said to the agent, what to the user, and what is remembered of the session."""
+    """The answer to a stop hook, and the session's state to save."""
 
     session: Session
-    blocked: str = ""  # the reason that the agent reads; "" lets it go
-    said: str = ""
+    blocked: str = ""  # the reason that the agent reads; "" lets it stop
+    said: str = ""  # the message that the user reads
 
     def answer(self) -> dict[str, Any]:
         told = {"systemMessage": self.said} if self.said else {}
@@ -40,21 +40,21 @@ class Decision:
 
 
 def asked(data: bytes) -> Asked:
-    """The question, or one sentence on what is wrong with it."""
+    """Parse a hook's input; raises BadInput if it is not one of Claude Code's."""
     then = "this command is for Claude Code's hooks; `trued gate` judges the working tree"
     if len(data) > MOST_BYTES:
         raise BadInput("the hook's input is too long", then=then)
     try:
         value = json.loads(data)
     except (ValueError, RecursionError):
-        raise BadInput("the hook's input is no JSON", then=then) from None
+        raise BadInput("the hook's input is not JSON", then=then) from None
     if not isinstance(value, dict):
-        raise BadInput("the hook's input is no JSON object", then=then)
+        raise BadInput("the hook's input is not a JSON object", then=then)
     event, session, folder = (value.get(name, "") for name in ("hook_event_name", "session_id", "cwd"))
     if event not in EVENTS:
-        raise BadInput(f"the hook's input is of the event {event!a:.60}, not of {' or '.join(EVENTS)}", then=then)
+        raise BadInput(f"the hook's event is {event!a:.60}; expected {' or '.join(EVENTS)}", then=then)
     if not isinstance(session, str) or not session:
-        raise BadInput("the hook's input names no session_id", then=then)
+        raise BadInput("the hook's input has no session_id", then=then)
     agent = value.get("agent_id", "")
     name = f"{session}/{agent}" if event == "SubagentStop" and isinstance(agent, str) else session
     return Asked(
@@ -66,36 +66,41 @@ def asked(data: bytes) -> Asked:
 
 
 def decide(gate: Gate, found: Judgement, session: Session, *, active: bool) -> Decision:
-    """Blocked while the bar is not reached, a bounded number of times; then let go, and loudly not proven."""
+    """Block the stop until the requirements are met, at most `gate.attempts` times in a row.
+
+    After that the agent may stop, and the user reads that nothing is proven. A session that was let go is blocked
+    again only in a new turn with new work.
+    """
     said = f"trued gate: {heading(found.outcome, gate.accept)}"
     if success(found.verdict, gate.accept):
         lowered = gate.accept.rank < Grade.ATTESTED.rank
         return Decision(Session(tree=found.tree), said=said if lowered else "")
-    if found.outcome.state == "waiting":  # no work of an agent's can add what is missing
+    if found.outcome.state == "waiting":  # only a person can add what is missing
         return Decision(Session(tree=found.tree), said=f"{said}; {lacking(found.outcome)}")
     lines = reasons(found.verdict, gate.accept)
     if session.given_up and (active or session.tree == found.tree):
         return Decision(session, said=_loud(said, lines))
-    blocks = 0 if session.given_up else session.blocks  # a new turn, and new work: it is looked at anew
+    blocks = 0 if session.given_up else session.blocks  # a new turn with new work starts at zero
     if blocks >= gate.attempts:
         given_up = Session(blocks=blocks, tree=found.tree, given_up=True)
-        return Decision(given_up, said=_loud(f"{said}; let go after {blocks} blocked stops", lines))
+        return Decision(given_up, said=_loud(f"{said}; allowed to stop after {blocks} blocked stops", lines))
     blocks += 1
     return Decision(Session(blocks=blocks, tree=found.tree), blocked=_reason(lines, blocks, gate.attempts))
 
 
 def changed(troubles: list[str]) -> dict[str, Any]:
-    """A change of settings that would take the gate away has no effect on the session that is running."""
-    said = f"trued gate: {'; '.join(troubles)}; `trued gate remove claude` is how a person takes it out"
+    """The answer to a settings change: blocked if it would remove the gate from the running session."""
+    said = f"trued gate: {'; '.join(troubles)}; to remove the gate, a person runs `trued gate remove claude`"
     return {"decision": "block", "reason": said, "systemMessage": said} if troubles else {}
 
 
 def _reason(lines: list[str], blocks: int, attempts: int) -> str:
     listed = "\n".join(f"- {line}" for line in lines)
     return (
-        f"This is not done yet: the checks that were sealed before your work do not hold (stop {blocks} of {attempts}"
-        f" that is blocked).\n{listed}\n"
-        "Mend the work itself; tests and settings that you change are not what judges it. If it cannot be met, say so."
+        f"This is not done yet: checks that were sealed before you started do not pass (blocked stop {blocks} of"
+        f" {attempts}).\n{listed}\n"
+        "Fix the work itself: the sealed checks ignore your changes to tests and settings. If a requirement cannot be"
+        " met, say so."
     )
 
 
@@ -104,5 +109,5 @@ def _loud(said: str, lines: list[str]) -> str:
 
 
 def folder_of(question: Asked, project: str, here: Path) -> list[Path]:
-    """Where the agent works, as far as it says so: most exact first."""
+    """Folders in which the agent may be working, the most specific first."""
     return [Path(one) for one in (question.folder, project) if one] + [here]

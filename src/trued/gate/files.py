@@ -1,4 +1,4 @@
-"""Files of the repository that a gate is installed in: written so that they can be put back byte by byte."""
+"""Reads and writes the files that a gate is installed in, so that they can be restored byte by byte."""
 
 import contextlib
 import os
@@ -11,11 +11,11 @@ from trued.support import atomic_files as durable
 
 
 def read(path: Path) -> bytes | None:
-    """An ordinary file's bytes; None where there is none."""
+    """A regular file's bytes; None if it does not exist."""
     if not os.path.lexists(path):
         return None
     if not path.is_file():
-        raise BadInput(f"{path} is no ordinary file", then="move it away")
+        raise BadInput(f"{path} is not a regular file", then="move it away")
     try:
         return path.read_bytes()
     except OSError as error:
@@ -23,7 +23,7 @@ def read(path: Path) -> bytes | None:
 
 
 def put(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
-    """Write it in one step; returns the folders that were made for it."""
+    """Write the file atomically; return the folders that were created for it."""
     made = [str(one) for one in (*reversed(path.parents), path.parent) if not one.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
     mode = mode if mode is not None else _mode(path)
@@ -38,17 +38,17 @@ def _mode(path: Path) -> int | None:
 
 
 def real(path: Path, root: Path) -> Path:
-    """The file behind a link, as long as it stays in the repository."""
+    """The file that `path` links to; raises BadInput if that is outside the repository `root`."""
     if not path.is_symlink():
         return path
     target = Path(os.path.realpath(path))
     if not target.is_relative_to(os.path.realpath(root)):
-        raise BadInput(f"{path} is a link that leads out of the repository", then="put a file there")
+        raise BadInput(f"{path} links to a file outside the repository", then="replace the link by a file")
     return target
 
 
 def restore(installed: Installed) -> None:
-    """As it was before, to the byte."""
+    """Put the file back as it was before the installation; remove it if there was none."""
     path = Path(installed.path)
     if installed.before is not None:
         put(path, installed.before.encode("latin-1"))
@@ -58,7 +58,7 @@ def restore(installed: Installed) -> None:
 
 
 def empty(folders: tuple[str, ...]) -> None:
-    """Folders that were made for a file go with it, unless somebody else moved in."""
+    """Remove folders that were created for a file, unless something else is in them."""
     for folder in reversed(folders):
         with contextlib.suppress(OSError):
             Path(folder).rmdir()

@@ -1,4 +1,4 @@
-"""The gate as git's pre-push hook. A hook that was there before is moved aside and still runs, first."""
+"""Installs the gate as git's pre-push hook. An existing hook is moved aside and still runs first."""
 
 import os
 import shlex
@@ -13,7 +13,7 @@ ASIDE = "pre-push.before-trued"
 OURS = "gate hook git"
 SCRIPT = """\
 #!/bin/sh
-# What is pushed is judged first. `trued gate remove git` takes this out and puts back what was here.
+# Checks what is pushed. `trued gate remove git` removes this hook and restores the former one.
 refs=$(cat; printf .)
 before="$(dirname -- "$0")/{aside}"
 if [ -x "$before" ]; then
@@ -35,12 +35,12 @@ def install(hooks: Path, command: str, known: Installed | None) -> Installed:
         if now != after:
             files.put(path, after, 0o755)
         return known.model_copy(update={"after": after.decode("latin-1")})
-    if now is not None and _is_ours(now):  # of a gate whose private state is lost
+    if now is not None and _is_ours(now):  # left by a gate whose private state is lost
         moved = str(aside) if os.path.lexists(aside) else ""
         folders = files.put(path, after, 0o755)
         return Installed(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
     if now is not None and os.path.lexists(aside):
-        raise BadInput(f"{aside} is in the way", then="look at it, and move it away")
+        raise BadInput(f"{aside} already exists", then="look at it and move it away")
     if now is not None:
         path.rename(aside)
     folders = files.put(path, after, 0o755)
@@ -51,8 +51,8 @@ def install(hooks: Path, command: str, known: Installed | None) -> Installed:
 def remove(installed: Installed) -> None:
     path, now = Path(installed.path), files.read(Path(installed.path))
     if now is not None and not _is_ours(now):
-        what = f"{path} was replaced by somebody since the gate was installed"
-        raise BadInput(what, then=f"take `trued {OURS}` out of it by hand, if it is still there")
+        what = f"{path} was replaced after the gate was installed"
+        raise BadInput(what, then=f"if it still calls `trued {OURS}`, remove that line by hand")
     path.unlink(missing_ok=True)
     if installed.moved and os.path.lexists(installed.moved):
         Path(installed.moved).rename(path)
@@ -63,11 +63,11 @@ def trouble(installed: Installed) -> str:
     path = Path(installed.path)
     now = files.read(path)
     if now is None:
-        return f"{path} is gone: git does not ask the gate any more"
+        return f"{path} was removed: git no longer calls the gate"
     if now != installed.after.encode("latin-1"):
-        return f"{path} was changed since it was installed"
+        return f"{path} was changed after it was installed"
     if not os.access(path, os.X_OK):
-        return f"{path} cannot be executed: git leaves it out"
+        return f"{path} is not executable: git ignores it"
     return ""
 
 

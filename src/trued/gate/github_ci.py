@@ -1,4 +1,4 @@
-"""The gate as a step on GitHub: a workflow that belongs to the base branch, so that no pull request can change it."""
+"""Installs the gate as a GitHub workflow that runs from the base branch, so that no pull request can change it."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from trued.gate.state import Installed
 FILE = ".github/workflows/trued-gate.yml"
 OURS = "trued gate ci"
 WORKFLOW = """\
-# Written by `trued gate install github`; `trued gate remove github` takes it out.
+# Written by `trued gate install github`; `trued gate remove github` removes it.
 # pull_request_target runs this file as it is on the base branch: no pull request can change how it is judged.
-# Nothing of the pull request is executed here but inside trued's sandbox, without network and without secrets.
+# Code of the pull request runs only inside trued's sandbox, without network and without secrets.
 name: trued gate
 on:
   pull_request_target:
@@ -31,24 +31,24 @@ jobs:
           python-version: "3.12"
       - run: sudo apt-get install -qq -y --no-install-recommends bubblewrap
       - run: python -m pip install --quiet trued=={version}
-      - name: Bring the commit that is to be judged
+      - name: Fetch the pull request
         env:
           NUMBER: ${{{{ github.event.pull_request.number }}}}
         run: git fetch --quiet --no-tags origin "refs/pull/$NUMBER/head"
-      - name: Judge it
+      - name: Check the requirements
         env:
           BASE: ${{{{ github.event.pull_request.base.sha }}}}
           HEAD: ${{{{ github.event.pull_request.head.sha }}}}
-          # the text of the requirements file, which is kept out of the repository: a secret of this repository
+          # a repository secret: the text of the requirements file, which stays out of the repository
           TRUED_REQUIREMENTS: ${{{{ secrets.TRUED_REQUIREMENTS }}}}
         run: trued gate ci --base "$BASE" --head "$HEAD" --accept {accept} --terms {terms}{requirements}
 """
 
 
 def workflow(*, version: str, accept: str, terms: str, requirements: str, within_s: float) -> bytes:
-    """`requirements` names the file where it is part of the repository."""
+    """The workflow file. `requirements` is the requirements file's path if it is in the repository, else ""."""
     named = f" --requirements {requirements}" if requirements else ""
-    minutes = max(10, int(within_s * 3 // 60) + 5)  # red is taken anew there: the base may have moved
+    minutes = max(10, int(within_s * 3 // 60) + 5)  # CI runs the base's checks again: the base may have moved
     return WORKFLOW.format(version=version, accept=accept, terms=terms, requirements=named, minutes=minutes).encode()
 
 
@@ -56,7 +56,7 @@ def install(root: Path, content: bytes, known: Installed | None) -> Installed:
     path = files.real(root / FILE, root)
     now = files.read(path)
     if now is not None and OURS.encode() not in now:
-        raise BadInput(f"{FILE} is not ours", then="give that workflow another name")
+        raise BadInput(f"{FILE} exists and was not written by trued", then="rename that workflow")
     folders = files.put(path, content) if now != content else ()
     before = known.before if known else None
     return Installed(
@@ -70,7 +70,7 @@ def install(root: Path, content: bytes, known: Installed | None) -> Installed:
 def remove(installed: Installed) -> None:
     now = files.read(Path(installed.path))
     if now is not None and now != installed.after.encode("latin-1"):
-        raise BadInput(f"{FILE} was edited since it was installed", then="take it out by hand")
+        raise BadInput(f"{FILE} was edited after it was installed", then="remove it by hand")
     if now is not None:
         files.restore(installed)
 
@@ -78,5 +78,5 @@ def remove(installed: Installed) -> None:
 def trouble(installed: Installed) -> str:
     now = files.read(Path(installed.path))
     if now is None:
-        return f"{FILE} is gone"
-    return f"{FILE} was changed since it was installed" if now != installed.after.encode("latin-1") else ""
+        return f"{FILE} was removed"
+    return f"{FILE} was changed after it was installed" if now != installed.after.encode("latin-1") else ""

@@ -1,4 +1,4 @@
-"""Installs a gate and takes it out again; amends its contract, which only a person may."""
+"""Installs and removes a gate, amends its contract, and records attestations."""
 
 import time
 from collections.abc import Iterable
@@ -23,7 +23,7 @@ PLACES = ("claude", "git", "github")
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a person asked for; None is what it was."""
+    """Options given on the command line; None leaves the present value."""
 
     requirements: Path | None = None
     base: str | None = None
@@ -38,11 +38,11 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Grounds:
-    """Where a gate stands, and how its own command is called there."""
+    """A repository with a gate: its checkout, the gate's store, and how hooks call trued there."""
 
     checkout: Checkout
     keep: Keep
-    command: str  # that starts this program, quoted for a shell
+    command: str  # starts this program; quoted for a shell
     sandbox: str = "auto"
     allow_unsandboxed: bool = False
 
@@ -54,14 +54,17 @@ class Grounds:
 
 
 async def install(grounds: Grounds, places: Iterable[str], wanted: Wanted, *, tell: Tell) -> Gate:
-    """Seal the contract if there is none, and write the gate into these places. What cannot be done changes nothing."""
+    """Seal the contract if there is none, and install the gate in `places`.
+
+    Raises BadInput, before anything is written, if a different contract is already sealed.
+    """
     refuse_inside(grounds.keep.home, grounds.checkout.root)
     gate, contract, text = grounds.keep.gate(), None, b""
     if gate is None:
         gate, contract, text = await _sealed(grounds, wanted, None, tell)
     elif _differs(grounds, gate, wanted):
         raise BadInput(
-            "another contract is sealed here already", then="a person changes it with `trued gate amend`, or removes it"
+            "another contract is already sealed here", then="change it with `trued gate amend`, or remove the gate"
         )
     for place in places:
         gate = gate.model_copy(update={"installed": {**gate.installed, place: _installed(grounds, gate, place)}})
@@ -72,7 +75,7 @@ async def install(grounds: Grounds, places: Iterable[str], wanted: Wanted, *, te
 
 
 def remove(grounds: Grounds, places: Iterable[str]) -> list[str]:
-    """Take it out of these places; with the last one the contract goes, too. Returns those it really was in."""
+    """Remove the gate from `places`, and the contract with the last one. Returns the places it was installed in."""
     gate = grounds.keep.gate()
     if gate is None:
         return []
@@ -89,7 +92,7 @@ def remove(grounds: Grounds, places: Iterable[str]) -> list[str]:
 
 
 async def amend(grounds: Grounds, wanted: Wanted, *, who: str, why: str, tell: Tell) -> Gate:
-    """A new contract, or other settings, by the word of a person; what was installed is written anew."""
+    """Change the contract or the settings, record who and why, and write the installed files again."""
     gate = _standing(grounds)
     before = gate
     changed = gate.model_copy(update=wanted.settings())
@@ -107,14 +110,14 @@ async def amend(grounds: Grounds, wanted: Wanted, *, who: str, why: str, tell: T
 
 
 async def attest(grounds: Grounds, requirement: str, *, who: str, why: str, tell: Tell) -> Gate:
-    """A person's word for one requirement of the work as it is now."""
+    """Record that a person accepts one requirement of the work as it is now."""
     gate = _standing(grounds)
     known = [one.id for one in grounds.keep.contract(gate).requirements]
     if requirement not in known:
         raise BadInput(f"there is no requirement {requirement!r}", then=f"known: {', '.join(known)}")
     found = await grounds.judge(gate, tell).now()
     if any(one.id == requirement and one.grade is Grade.REFUTED for one in found.verdict.requirements):
-        raise BadInput(f"{requirement} is refuted by a check", then="mend the work, or amend the contract")
+        raise BadInput(f"a check refutes {requirement}", then="fix the work, or amend the contract")
     word = Approval(requirement=requirement, who=who, why=why, at=time.time(), contract=gate.contract)
     gate = gate.model_copy(update={"attested": (*gate.attested, Attested(tree=found.tree, approval=word))})
     grounds.keep.write(gate)
@@ -123,7 +126,7 @@ async def attest(grounds: Grounds, requirement: str, *, who: str, why: str, tell
 
 
 def troubles(gate: Gate) -> list[str]:
-    """What is not as it was installed: said wherever the gate speaks."""
+    """What was changed in the installed files since, one sentence each."""
     looks = {"claude": claude.trouble, "git": prepush.trouble, "github": github.trouble}
     found = []
     for place, installed in gate.installed.items():
@@ -141,8 +144,8 @@ async def _sealed(grounds: Grounds, wanted: Wanted, gate: Gate | None, tell: Tel
     checkout = grounds.checkout
     file = wanted.requirements or (Path(gate.requirements_file) if gate else None)
     if file is None or not file.is_file():
-        what = f"there is no file {file}" if file else "no requirements are named"
-        raise BadInput(what, then="--requirements FILE: what must hold, sealed now")
+        what = f"there is no file {file}" if file else "no requirements are given"
+        raise BadInput(what, then="pass --requirements FILE")
     base = _base(checkout, wanted, gate)
     fresh = gate or Gate(repository=str(checkout.common), root=str(checkout.root), base=base).model_copy(
         update=wanted.settings()
@@ -164,12 +167,14 @@ def _base(checkout: Checkout, wanted: Wanted, gate: Gate | None) -> str:
         return gate.base if gate else checkout.start()
     found = checkout.commit(wanted.base)
     if not found:
-        raise BadInput(f"{checkout.root} has no commit {wanted.base!a}", then="name a commit that the work starts from")
+        raise BadInput(
+            f"{checkout.root} has no commit {wanted.base!a}", then="pass the commit that the work starts from"
+        )
     return found
 
 
 def _differs(grounds: Grounds, gate: Gate, wanted: Wanted) -> bool:
-    """Whether installing again asks for something else than what is sealed."""
+    """Whether these options ask for something other than the sealed contract and settings."""
     if wanted.base is not None and grounds.checkout.commit(wanted.base) != gate.base:
         return True
     if wanted.requirements and wanted.requirements.is_file():
@@ -213,7 +218,7 @@ def _installed(grounds: Grounds, gate: Gate, place: str) -> Installed:
     if known and place != "git":
         root = _root_of(known, claude.FILE if place == "claude" else github.FILE, root)
     if place == "claude":
-        # every failure of ours is a 1: a 2 would stop the agent from stopping, and nothing could be done about it
+        # a failure of ours exits with 1: Claude Code takes a 2 for a block, which the agent could not resolve
         return claude.install(root, f"{grounds.command} {claude.OURS} || exit 1", gate.within_s, known)
     if place == "git":
         return prepush.install(grounds.checkout.hooks, f"{grounds.command} {prepush.OURS}", known)
@@ -230,7 +235,7 @@ def _installed(grounds: Grounds, gate: Gate, place: str) -> Installed:
 
 
 def _root_of(installed: Installed, name: str, otherwise: Path) -> Path:
-    """Where it was installed before: a repository may have several worktrees."""
+    """The worktree in which it was installed before: a repository may have several."""
     path = Path(installed.path)
     top = path.parents[len(Path(name).parts) - 1]
     return top if top / name == path and top.is_dir() else otherwise

@@ -1,4 +1,4 @@
-"""JSON as text: one member or element put in or taken out, and every other byte left as it stands."""
+"""Edits JSON as text: adds or removes one member or element and leaves every other byte as it is."""
 
 import json
 import re
@@ -24,33 +24,33 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A JSON text that holds an object. Its own style is kept: line ends, and how deep a level is indented."""
+    """A JSON text that holds an object. Edits keep its style: line ends and indentation."""
 
     text: str
 
     @classmethod
     def read(cls, data: bytes, where: str) -> "Text":
-        """The text, or one sentence on why it is none."""
+        """Decode a file's bytes; `where` names the file. Raises BadInput if it is not a JSON object."""
         try:
             text = data.decode()
             value = json.loads(text.removeprefix(MARK))
         except UnicodeDecodeError:
-            raise BadInput("it is not UTF-8", where, "mend it by hand; nothing was changed") from None
+            raise BadInput("the file is not UTF-8", where, "fix it by hand; nothing was changed") from None
         except ValueError as error:
             line = getattr(error, "lineno", 1)
-            what = f"it is no JSON: {getattr(error, 'msg', error)}"
-            raise BadInput(what, f"{where}:{line}", "mend it by hand; nothing was changed") from None
+            what = f"the file is not JSON: {getattr(error, 'msg', error)}"
+            raise BadInput(what, f"{where}:{line}", "fix it by hand; nothing was changed") from None
         except RecursionError:
-            raise BadInput("it is nested too deeply", where, "mend it by hand; nothing was changed") from None
+            raise BadInput("the file is nested too deeply", where, "fix it by hand; nothing was changed") from None
         if not isinstance(value, dict):
-            raise BadInput("it holds no object", f"{where}:1", "mend it by hand; nothing was changed")
+            raise BadInput("the file is not a JSON object", f"{where}:1", "fix it by hand; nothing was changed")
         return cls(text)
 
     def bytes(self) -> bytes:
         return self.text.encode()
 
     def at(self, *path: str | int) -> Any:
-        """The value there; None where nothing is."""
+        """The value at `path`; None if there is none."""
         spot = self._spot(path)
         return None if spot is None else _DECODER.raw_decode(self.text, spot)[0]
 
@@ -59,9 +59,9 @@ class Text:
         return self.text.count("\n", 0, spot or 0) + 1
 
     def put(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "Text":
-        """A new last part of the object or array at `path`; the name is a member's."""
+        """Append a part to the object or array at `path`; `name` is the member's name in an object."""
         spot = self._spot(path)
-        assert spot is not None  # noqa: S101  (whoever puts something there has looked)
+        assert spot is not None  # noqa: S101  (callers have checked that it exists)
         parts = self._parts(spot)
         inner = self._indent * (len(path) + 1)
         label = f"{json.dumps(name)}: " if name is not None else ""
@@ -75,7 +75,7 @@ class Text:
         return self._spliced(spot + 1, shut, f"{self._newline}{inner}{written}{self._newline}{outer}")
 
     def drop(self, *path: str | int) -> "Text":
-        """Without the part at `path`, its comma and the space before it."""
+        """Remove the part at `path`, its comma and the space before it."""
         holder = self._spot(path[:-1])
         assert holder is not None  # noqa: S101
         parts = self._parts(holder)
@@ -86,7 +86,7 @@ class Text:
             return self._spliced(parts[place - 1].end, parts[place].end, "")
         return self._spliced(parts[0].start, parts[1].start, "")
 
-    # -- where things stand ----------------------------------------------------------------------------------------
+    # -- positions in the text -------------------------------------------------------------------------------------
 
     @property
     def _newline(self) -> str:
@@ -109,7 +109,7 @@ class Text:
         for name in path:
             if self.text[spot] not in "{[":
                 return None
-            # of two members with one name the last counts, as for every reader of JSON
+            # of two members with the same name the last one counts, as in every JSON reader
             found = [part.value for part in self._parts(spot) if part.name == name]
             if not found:
                 return None
@@ -134,6 +134,6 @@ class Text:
         return parts
 
     def _shut(self, spot: int) -> int:
-        """Where the bracket stands that closes the object or array at `spot`."""
+        """The position of the bracket that closes the object or array at `spot`."""
         parts = self._parts(spot)
         return self._skip(parts[-1].end if parts else spot + 1)

@@ -1,4 +1,4 @@
-"""Seals a gate's contract, and judges working trees and commits against it: each tree once."""
+"""Seals a gate's contract and judges working trees and commits against it, each tree once."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -15,13 +15,13 @@ from trued.proof.contract import approved, concluded
 from trued.protocols import Tell
 
 LOOK_AGAIN_S = 0.2
-OPEN = "nothing confines an agent before a gate: whether it looked for the held-out cases elsewhere is not known"
-IN_SIGHT = "the requirements file lies in the working tree: its cases count as visible"
+OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
+IN_SIGHT = "the requirements file is in the working tree: its cases count as visible"
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How one tree stands before the gate."""
+    """The gate's verdict on one tree."""
 
     verdict: Verdict
     outcome: Outcome
@@ -38,7 +38,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """How strict: what the user said on the command line or in their own settings."""
+    """How strictly to judge, from the command line or the user's own settings."""
 
     accept: Grade = Grade.ATTESTED
     sandbox: str = "auto"
@@ -46,7 +46,7 @@ class Bar:
 
 
 async def seal(checkout: Checkout, requirements: Path, base: str, *, keep: Keep, bar: Bar, tell: Tell) -> Contract:
-    """The contract on `base`, with red taken there. Nothing is written but private state that is gone afterwards."""
+    """Seal the contract: run its checks on `base`. Writes temporary private state only."""
     request = _request(checkout, base, requirements, bar)
     contract = await sealed(request, home=keep.home, tell=tell)
     if contract.held_out and inside(requirements, checkout.root):
@@ -55,13 +55,13 @@ async def seal(checkout: Checkout, requirements: Path, base: str, *, keep: Keep,
 
 
 class Judge:
-    """One gate in one checkout."""
+    """Judges work in one checkout against one gate's contract."""
 
     def __init__(self, checkout: Checkout, keep: Keep, gate: Gate, bar: Bar, tell: Tell) -> None:
         self.checkout, self.keep, self.gate, self.bar, self.tell = checkout, keep, gate, bar, tell
 
     async def now(self) -> Judgement:
-        """The working tree as it is."""
+        """Judge the working tree, with uncommitted changes and new files."""
         own = {
             str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
             for one in self.gate.installed.values()
@@ -78,7 +78,7 @@ class Judge:
     async def _within(
         self, head: str, commit: str, tree: str, notes: tuple[str, ...] = (), dirty: bool = False
     ) -> Judgement:
-        """In bounded time: whoever waits here has better things to do than to wait for ever."""
+        """Judge within the gate's time limit; raises CannotJudge when it is over."""
         try:
             async with asyncio.timeout(self.gate.within_s):
                 verdict, remembered = await self._judged(head, tree)
@@ -96,7 +96,7 @@ class Judge:
         return Judgement(verdict, outcome, tree, commit, dirty, remembered, notes)
 
     async def _judged(self, head: str, tree: str) -> tuple[Verdict, bool]:
-        """By tree, once: a verdict is not rolled again until it pleases. What could not be judged is tried anew."""
+        """The verdict on a tree and whether it was saved before. A tree is judged once; only `unjudged` is retried."""
         if known := self.keep.verdict(self.gate.contract, tree):
             return known, True
         contract = self.keep.contract(self.gate)
@@ -114,13 +114,13 @@ class Judge:
             return verdict, False
 
     def _file(self) -> Path | None:
-        """The requirements file, looked for in the head's history by its bytes; a copy is kept for when it is gone."""
+        """The requirements file, or the saved copy if it is gone. Its bytes are searched for in the head's history."""
         named = Path(self.gate.requirements_file)
         return next((one for one in (named, self.keep.folder / "requirements") if one.is_file()), None)
 
     @asynccontextmanager
     async def _alone(self) -> AsyncIterator[None]:
-        """One gate of a repository judges at a time; the next finds what it found."""
+        """Hold the gate's lock: one process judges at a time, and the next one reuses its verdict."""
         while (lock := self.keep.lock()) is None:  # noqa: ASYNC110 (another process has it)
             await asyncio.sleep(LOOK_AGAIN_S)
         with lock:

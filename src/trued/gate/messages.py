@@ -1,19 +1,19 @@
-"""What a gate says: short, and nothing that an implementer must not know."""
+"""The gate's messages: short, and without anything held out from the implementer."""
 
 from trued.model import Grade, Judged, Outcome, Verdict
 from trued.proof.contract import success
 
-MOST = 8  # reasons; whoever mends these comes back for the rest
+MOST = 8  # reasons shown at once; the next attempt shows the rest
 LONGEST = 400
 
 
 def reasons(verdict: Verdict, accept: Grade) -> list[str]:
-    """Why the bar is not reached, requirement by requirement; of held-out cases the kind of failure only."""
+    """Why the work is not accepted, by requirement. For held-out cases only the kind of failure is named."""
     short = [one for one in verdict.requirements if one.grade.rank < accept.rank or one.gaps]
     found = [line for one in short for line in _of(one)]
     found += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
     if not verdict.requirements:
-        found.append("there is no requirement: nothing can be proven")
+        found.append("the contract has no requirement: nothing can be proven")
     found = list(dict.fromkeys(_cut(one) for one in found))
     left = len(found) - MOST
     return [*found[:MOST], *([f"… and {left} more"] if left > 0 else [])]
@@ -22,26 +22,26 @@ def reasons(verdict: Verdict, accept: Grade) -> list[str]:
 def _of(one: Judged) -> list[str]:
     if not one.gaps:
         return [f"{one.id} is {one.grade}: {one.reason}"]
-    return [f"{gap.what} (asked for: {_cut(gap.where, 160)})" if gap.where else gap.what for gap in one.gaps]
+    return [f"{gap.what} (requirement: {_cut(gap.where, 160)})" if gap.where else gap.what for gap in one.gaps]
 
 
 def _cut(text: str, most: int = LONGEST) -> str:
-    """The end of a long text tells most; the beginning says of what."""
+    """Shorten a long text from the middle: its end says most, its beginning says what it is about."""
     text = text.strip()
     return text if len(text) <= most else f"{text[: most // 3]} … {text[-(most - most // 3) :]}"
 
 
 def heading(outcome: Outcome, accept: Grade) -> str:
-    """One line: how it stands."""
+    """The verdict in one line."""
     verdict = outcome.verdict or Verdict.open("nothing")
     number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.rank >= accept.rank]
     if success(verdict, accept):
-        lowered = f" (the bar was lowered to {accept})" if accept.rank < Grade.ATTESTED.rank else ""
-        return f"{number} of {number} requirements are met, the worst is {outcome.grade}{lowered}"
-    state = {"unjudged": "could not be judged", "waiting": "waits for a person's word"}.get(outcome.state, "NOT PROVEN")
-    return f"{state}: {len(met)} of {number} requirements are met, the worst is {outcome.grade}"
+        lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.rank < Grade.ATTESTED.rank else ""
+        return f"{number} of {number} requirements met, lowest grade {outcome.grade}{lowered}"
+    state = {"unjudged": "could not judge", "waiting": "waiting for approval"}.get(outcome.state, "NOT PROVEN")
+    return f"{state}: {len(met)} of {number} requirements met, lowest grade {outcome.grade}"
 
 
 def lacking(outcome: Outcome) -> str:
-    """What only a person can give."""
-    return f"only your word is missing for {', '.join(outcome.lacking)}: `trued gate amend --attest REQUIREMENT`"
+    """Which requirements only a person can accept, and with which command."""
+    return f"only your approval is missing for {', '.join(outcome.lacking)}: `trued gate amend --attest REQUIREMENT`"

@@ -1,4 +1,4 @@
-"""git's question before a push: each line names what goes where."""
+"""Reads what git tells a pre-push hook, and selects the commits to judge."""
 
 import re
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MOST_BYTES = 16 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Pushed:
-    """One ref that is pushed."""
+    """One ref of a push."""
 
     local: str
     commit: str  # "" when the remote's ref is deleted
@@ -21,7 +21,7 @@ class Pushed:
 
 
 def pushed(data: bytes) -> list[Pushed]:
-    """The lines that git writes to a pre-push hook."""
+    """Parse the lines that git writes to a pre-push hook; raises BadInput if they are not git's."""
     found = []
     for number, line in enumerate(data[:MOST_BYTES].decode(errors="replace").splitlines(), start=1):
         words = line.split(" ")
@@ -29,23 +29,23 @@ def pushed(data: bytes) -> list[Pushed]:
             continue
         if len(words) != 4 or not _HASH.fullmatch(words[1]) or not _HASH.fullmatch(words[3]):
             then = "this command is for git's pre-push hook; `trued gate` judges the working tree"
-            raise BadInput("this is not what git says before a push", f"stdin:{number}", then)
+            raise BadInput("this is not what git writes to a pre-push hook", f"stdin:{number}", then)
         found.append(Pushed(words[0], "" if not words[1].strip("0") else words[1], words[2]))
     return found
 
 
 def due(checkout: Checkout, base: str, refs: list[Pushed]) -> tuple[dict[str, list[str]], list[str]]:
-    """Commits to judge, with the refs that they go to; and what is let through unjudged, with the reason."""
+    """Commits to judge, with the refs they are pushed to; and the refs that pass without a check, with the reason."""
     commits: dict[str, list[str]] = {}
     said: list[str] = []
     for one in refs:
         commit = checkout.commit(one.commit) if one.commit else ""
         if not one.commit:
-            said.append(f"{one.remote} is deleted: nothing to judge")
+            said.append(f"{one.remote} is deleted: nothing to check")
         elif not commit:
-            said.append(f"{one.remote} is no commit but a {checkout.kind(one.commit) or 'missing object'}: not judged")
+            said.append(f"{one.remote} is a {checkout.kind(one.commit) or 'missing object'}, not a commit: not checked")
         elif checkout.contains(base, commit):
-            said.append(f"{one.remote} has nothing beyond the sealed base: not judged")
+            said.append(f"{one.remote} adds nothing to the sealed base: not checked")
         else:
             commits.setdefault(commit, []).append(one.remote)
     return commits, said

@@ -1,4 +1,4 @@
-"""What a gate remembers, outside the repository: its sealed contract, what was installed, and what it decided."""
+"""A gate's state, stored outside the repository: its sealed contract, installed files, verdicts and decisions."""
 
 import contextlib
 import fcntl
@@ -17,23 +17,23 @@ from trued.proof.contract import contract_hash
 from trued.support import atomic_files as durable
 
 Kind = TypeVar("Kind", bound=Value)
-ATTEMPTS = 3  # the agent's own limit on blocked stops is higher: ours speaks first
+ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
 WITHIN_S = 600.0
-RECORD_BYTES = 4 * 2**20  # of the record of decisions; then its older half goes
+RECORD_BYTES = 4 * 2**20  # of the log of decisions; beyond that its older half is dropped
 
 
 class Installed(Value):
-    """One file that was written: as it was, and as it was left."""
+    """One file that the installation wrote: its content before and after."""
 
     path: str
-    before: str | None = None  # its former bytes, as latin-1; None: there was no file
+    before: str | None = None  # its former bytes, as latin-1; None if there was no file
     after: str = ""
-    folders: tuple[str, ...] = ()  # made for it
-    moved: str = ""  # where the former file went, when it still has to run
+    folders: tuple[str, ...] = ()  # created for it
+    moved: str = ""  # where a former hook was moved that still has to run
 
 
 class Amendment(Value):
-    """A change of the contract after it was sealed, by a person."""
+    """A person's change of the sealed contract."""
 
     who: str
     why: str
@@ -43,14 +43,14 @@ class Amendment(Value):
 
 
 class Attested(Value):
-    """A person's word for one requirement of one tree."""
+    """A person's acceptance of one requirement, for one tree."""
 
     tree: str
     approval: Approval
 
 
 class Gate(Value):
-    """One repository's gate."""
+    """One repository's gate: its contract, settings and installed files."""
 
     repository: str  # the .git that its worktrees share
     root: str  # where it was installed
@@ -59,7 +59,7 @@ class Gate(Value):
     attempts: int = ATTEMPTS
     within_s: float = WITHIN_S
     requirements_file: str = ""
-    terms: str = ""  # of requirements and environment, without what depends on the base
+    terms: str = ""  # hash of requirements and environment, without what depends on the base
     contract: str = ""  # hash
     sealed_at: float = 0.0
     installed: dict[str, Installed] = {}  # noqa: RUF012 (pydantic copies it)
@@ -68,22 +68,22 @@ class Gate(Value):
 
 
 class Session(Value):
-    """What was said to one agent's session so far."""
+    """How often one agent session was blocked, and on which tree."""
 
     blocks: int = 0
-    tree: str = ""  # that was judged last
-    given_up: bool = False  # it was let go though nothing was proven
+    tree: str = ""  # judged last
+    given_up: bool = False  # allowed to stop although nothing was proven
 
 
 def terms_of(asked: Requirements) -> str:
-    """What the user asked for, by hash: the same on every base, and wherever the file lies."""
+    """Hash of the user's requirements; independent of the base and of the file's location."""
     data = asked.model_dump(mode="json", exclude={"file": True, "requirements": {"__all__": {"source"}}})
     text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def identity(common: Path) -> str:
-    """A repository by the folder that all its worktrees share."""
+    """A folder name for a repository, from the git folder that all its worktrees share."""
     real = os.path.realpath(common)
     named = Path(real).parent if Path(real).name == ".git" else Path(real)
     name = "".join(one if one.isalnum() and one.isascii() else "-" for one in named.name)[:40]
@@ -91,7 +91,7 @@ def identity(common: Path) -> str:
 
 
 class Keep:
-    """The folder of one gate."""
+    """One gate's folder below the private state `home`."""
 
     def __init__(self, home: Path, common: Path) -> None:
         self.home, self.folder = home, home / "gates" / identity(common)
@@ -104,12 +104,12 @@ class Keep:
     def contract(self, gate: Gate) -> Contract:
         found = self._read(self.folder / "contract.json", Contract)
         if found is None or contract_hash(found) != gate.contract:
-            what = "the sealed contract is gone" if found is None else "the sealed contract was changed"
+            what = "the sealed contract is missing" if found is None else "the sealed contract was changed"
             raise StateFailed(f"{what}: {self.folder / 'contract.json'}; seal it again with `trued gate amend`")
         return found
 
     def write(self, gate: Gate, contract: Contract | None = None, requirements: bytes = b"") -> None:
-        """The contract first: a gate never names one that is not there."""
+        """Save the gate. The contract is written first, so that a gate never names one that is missing."""
         self._make(self.folder)
         if contract:
             durable.write(self.folder / "requirements", requirements)
@@ -117,11 +117,11 @@ class Keep:
         durable.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
 
     def forget(self) -> None:
-        """The record of what was decided stays."""
+        """Remove gate and contract; the log of decisions stays."""
         for name in ("gate.json", "contract.json", "requirements"):
             (self.folder / name).unlink(missing_ok=True)
 
-    # -- what was found out ------------------------------------------------------------------------------------------
+    # -- verdicts, sessions, log -------------------------------------------------------------------------------------
 
     def verdict(self, contract: str, tree: str) -> Verdict | None:
         return self._read(self._verdict(contract, tree), Verdict)
@@ -135,7 +135,7 @@ class Keep:
         return self.folder / "verdicts" / contract[:16] / f"{tree}.json"
 
     def session(self, name: str) -> Session:
-        with contextlib.suppress(StateFailed):  # a broken count is a new count
+        with contextlib.suppress(StateFailed):  # a damaged count starts again at zero
             return self._read(self._session(name), Session) or Session()
         return Session()
 
@@ -148,7 +148,7 @@ class Keep:
         return self.folder / "sessions" / f"{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
 
     def record(self, what: str, **data: Any) -> None:
-        """One line of what happened at this gate."""
+        """Append one line to the log of what the gate decided."""
         self._make(self.folder)
         path = self.folder / "record.jsonl"
         line = json.dumps({"at": round(time.time(), 3), "what": what, **data}, ensure_ascii=False)
@@ -171,7 +171,7 @@ class Keep:
         return found
 
     def lock(self) -> IO[bytes] | None:
-        """Held until it is closed; None while another process has it."""
+        """The gate's lock, held until it is closed; None while another process holds it."""
         self._make(self.folder)
         file = (self.folder / "lock").open("ab")
         try:
@@ -197,7 +197,7 @@ class Keep:
         except OSError as error:
             raise StateFailed(f"cannot read {path}: {error.strerror}") from error
         except ValidationError:
-            raise StateFailed(f"{path} is damaged; remove it, and seal the contract again") from None
+            raise StateFailed(f"{path} is damaged; remove it and seal the contract again") from None
 
 
 def inside(folder: Path, of: Path) -> bool:
@@ -205,6 +205,6 @@ def inside(folder: Path, of: Path) -> bool:
 
 
 def refuse_inside(home: Path, root: Path) -> None:
-    """Private state is nothing that the work may hold."""
+    """Raise BadInput if private state is inside the repository, where agents could read it."""
     if inside(home, root):
-        raise BadInput(f"private state ({home}) lies inside the repository", then="set TRUED_HOME to a folder outside")
+        raise BadInput(f"private state ({home}) is inside the repository", then="set TRUED_HOME to a folder outside it")
