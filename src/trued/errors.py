@@ -1,25 +1,25 @@
-"""What this package raises on purpose.
+"""Every exception that trued raises on purpose, as one tree.
 
 TruedError
-├── BadInput        the user can mend it: a file, a flag, a key; carries where (file:line) and what to do
-│   └── Untrusted   found in a repository and not yet trusted by the user
-├── Busy            another process drives this run, or holds the journal
-├── StateFailed     private state cannot be written: disk full, read-only, corrupted
-├── Diverged        replay met a step whose inputs are not those of the journal
-├── AgentFailed     an agent process or provider broke, or never kept its contract
-├── ForgeFailed     a forge or tracker cannot be reached, broke, or answers nonsense
-├── CannotJudge     the environment of evidence broke: neither pass nor fail
-└── Ended           the run cannot go on now, and that is no error
-    ├── Waiting     a person's word is missing
-    ├── LimitReached money, tokens, calls or time are used up, or a provider lets nobody go on for long
-    ├── Stopped     a person said stop when asked
-    ├── Cancelled   somebody asked for it
+├── BadInput        the user can fix it: a file, a flag, a key; says where (file:line) and what to do
+│   └── Untrusted   found in a repository that the user has not trusted yet
+├── Busy            another process drives this run or holds the journal
+├── StateFailed     private state cannot be read or written: disk full, read-only, corrupted
+├── Diverged        replay reached a step whose inputs differ from those in the journal
+├── AgentFailed     an agent process or its provider failed, or its replies never fitted the contract
+├── ForgeFailed     a forge or tracker is unreachable, failed, or returned something unexpected
+├── CannotJudge     the environment of the checks failed: neither pass nor fail
+└── Ended           the run stops here; this is not an error
+    ├── Waiting     a person's answer or approval is missing
+    ├── LimitReached money, tokens, calls or time are used up, or a provider refuses work for a long time
+    ├── Stopped     a person answered "stop"
+    ├── Cancelled   a person cancelled the run
     └── Interrupted the process was told to stop; the run can be resumed
 """
 
 
 class TruedError(Exception):
-    """One sentence for a person: what, where, what to do. `code` is the exit code that it stands for."""
+    """The message is one sentence for a person: what, where, what to do. `code` is the exit code."""
 
     code = 1
 
@@ -30,7 +30,7 @@ class BadInput(TruedError):
     def __init__(self, what: str, where: str = "", then: str = "") -> None:
         self.what, self.where, self.then = what, where, then
         sentence = f"{f'{where}: ' if where else ''}{what}{f' ({then})' if then else ''}"
-        super().__init__(" ".join(sentence.splitlines()))  # a name from outside may hold line ends
+        super().__init__(" ".join(sentence.splitlines()))  # names from outside may contain line breaks
 
 
 class Untrusted(BadInput):

@@ -1,4 +1,4 @@
-"""The command line. A group of commands is a module, loaded when one of them is used, so that help is instant."""
+"""The command line. Each module holds a few commands and is loaded only when one of them runs, so help is instant."""
 
 import io
 import os
@@ -14,47 +14,43 @@ from trued.errors import BadInput, TruedError
 
 # command → (section of the help, module, what it does)
 COMMANDS = {
-    "demo": ("Begin", "demo_doctor", "See it all in a minute: no key, no agent, no network"),
-    "doctor": (
-        "Begin",
-        "demo_doctor",
-        "What works on this machine, and how to mend what does not",
-    ),
-    "init": ("Begin", "init", "Write a commented trued.toml, with the agents that are here"),
-    "agents": ("Begin", "agents", "What can play a role here, and how it would log in"),
-    "roles": ("Begin", "roles", "The roles, and where each comes from; export them to other tools"),
-    "lint": ("Begin", "roles", "Look for mistakes in role files"),
-    "trust": ("Begin", "people", "See what this repository would tell agents, and trust it"),
-    "verify": ("Work", "verify", "Judge any commit against any other, whoever made it: no agent, no key"),
-    "gate": ("Work", "gate", "Let nobody say that it is done while a requirement is not met"),
+    "demo": ("Start", "demo_doctor", "Watch a whole run in about a minute: no key, no agent, no network"),
+    "doctor": ("Start", "demo_doctor", "Check this machine and project, with a fix for each problem"),
+    "init": ("Start", "init", "Write a commented trued.toml with the agents found here"),
+    "agents": ("Start", "agents", "List the agents on this machine and how each would log in"),
+    "roles": ("Start", "roles", "List the roles and where each comes from; export them to other tools"),
+    "lint": ("Start", "roles", "Find mistakes in role files"),
+    "trust": ("Start", "people", "Show what this repository tells agents, and trust it"),
+    "verify": ("Work", "verify", "Check anyone's commit against another: no agent, no key"),
+    "gate": ("Work", "gate", "Block agents, pushes and CI until requirements are met"),
     "run": ("Work", "run", "Let agents work on a goal or a plan until it is proven"),
-    "resume": ("Work", "run", "Go on where a run stands; no finished call is paid for twice"),
-    "compare": ("Work", "compare", "One goal by several workflows or agents, side by side in one table"),
+    "resume": ("Work", "run", "Continue a run; finished calls are not made again"),
+    "compare": ("Work", "compare", "Run one goal with several workflows or agents and compare them in a table"),
     "cancel": ("Work", "run", "End a run for good; its work stays on its branch"),
-    "answer": ("Work", "people", "Answer what a run asks: yes, stop or redo"),
-    "approve": ("Work", "people", "Give your word for a contract or a requirement"),
-    "reject": ("Work", "people", "Say that a requirement does not hold, and why"),
-    "amend": ("Work", "people", "Change the contract of a run, by your word"),
-    "land": ("Work", "land", "Bring a finished run home: onto your branch, or as a pull request"),
-    "ls": ("Look", "look", "The runs"),
-    "show": ("Look", "look", "One run: its calls, checks, tokens, cost, and what it waits for"),
-    "logs": ("Look", "look", "The events of a run, or the transcript of one call"),
-    "ledger": ("Look", "ledger", "Every requirement with its grade and reasons"),
-    "why": ("Look", "ledger", "Why a requirement has its grade, with all evidence"),
-    "diff": ("Look", "look", "What the run changed"),
-    "report": ("Look", "look", "The whole run as one HTML file"),
-    "receipt": ("Look", "receipt", "A run's verdict as a file that anyone can check"),
-    "key": ("Look", "receipt", "The public key that signs receipts here"),
+    "answer": ("Work", "people", "Answer a run's question: yes, stop or redo"),
+    "approve": ("Work", "people", "Approve a contract, or accept a requirement yourself"),
+    "reject": ("Work", "people", "Reject a requirement, with a reason"),
+    "amend": ("Work", "people", "Change a run's contract (recorded with your name and reason)"),
+    "land": ("Work", "land", "Merge a finished run into your branch, or open a pull request"),
+    "ls": ("Look", "look", "List the runs"),
+    "show": ("Look", "look", "Show one run: calls, checks, tokens, cost, and what it waits for"),
+    "logs": ("Look", "look", "Show a run's events, or the transcript of one call"),
+    "ledger": ("Look", "ledger", "List every requirement with its grade and reasons"),
+    "why": ("Look", "ledger", "Explain a requirement's grade, with all evidence"),
+    "diff": ("Look", "look", "Show what the run changed"),
+    "report": ("Look", "look", "Write the whole run as one HTML file"),
+    "receipt": ("Look", "receipt", "Write a run's verdict as a file that anyone can check"),
+    "key": ("Look", "receipt", "Show the public key that signs receipts here"),
 }
 
 EPILOG = (
-    "Exit codes: 0 success, 1 not proven, 2 usage, 3 waits for you, 4 limit reached, 5 agent failed, 6 could not judge,"
-    " 130 interrupted and can be resumed."
+    "Exit codes: 0 success, 1 not proven, 2 usage, 3 waiting for you, 4 limit reached, 5 agent failed,"
+    " 6 could not judge, 130 interrupted (can be resumed)."
 )
 
 
 class Commands(TyperGroup):
-    """Knows every command by name and sentence, and loads only the one that is asked for."""
+    """Lists every command in the help and loads the module of the one that runs."""
 
     def __init__(self, **options: Any) -> None:
         known = {
@@ -74,7 +70,7 @@ class Commands(TyperGroup):
 
 
 def load(name: str) -> Any:
-    """The command itself, with its module."""
+    """Import the command's module and return the command."""
     module = import_module(f"{__name__}.{COMMANDS[name][1]}")
     return get_group(module.app).commands[name]
 
@@ -100,13 +96,13 @@ def _version(wanted: bool) -> None:
 @app.callback()
 def trued(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say the version.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Let coding agents finish real work in this repository, and believe none of them.
+    """Let coding agents work in this repository, and check every result instead of trusting them.
 
-    `trued demo` shows it; `trued run PLAN.md --agent 'command:PROGRAM'` does it. A run can be killed at any moment:
-    `trued resume` goes on.
+    Start with `trued demo`, then `trued run "what you want"`. You can kill a run at any moment and continue it with
+    `trued resume`.
     """
     for one in sys.argv[1:]:
         try:
@@ -116,15 +112,15 @@ def trued(
     try:
         os.getcwd()  # noqa: PTH109
     except FileNotFoundError:
-        raise BadInput("the current folder does not exist any more", then="go to another one") from None
+        raise BadInput("the current folder no longer exists", then="change to another one") from None
 
 
 def _streams() -> None:
-    """A stream that is closed says nothing and is nobody; what a stream cannot show is spelled out."""
+    """Replace closed streams by /dev/null, and escape characters that a stream cannot show."""
     for number, name in enumerate(("stdin", "stdout", "stderr")):
         if getattr(sys, name) is None:
             nowhere = os.open(os.devnull, os.O_RDWR)
-            os.dup2(nowhere, number)  # so that no file of ours ends up under this number
+            os.dup2(nowhere, number)  # so that no file of ours gets this number
             if nowhere != number:
                 os.close(nowhere)
             setattr(sys, name, os.fdopen(number, "w" if number else "r", encoding="utf-8", closefd=False))
@@ -134,13 +130,13 @@ def _streams() -> None:
 
 
 def _path() -> None:
-    """Without entries that mean the working folder: a repository would bring its own git, and its own agents."""
+    """Remove PATH entries that mean the working folder: a repository could supply its own git or agents."""
     if path := os.environ.get("PATH", ""):
         os.environ["PATH"] = ":".join(entry for entry in path.split(":") if entry.startswith("/")) or os.defpath
 
 
 def main() -> None:
-    """The process: whatever goes wrong becomes one sentence and an exit code."""
+    """Run the command line. Every error becomes one sentence and an exit code."""
     try:
         _streams()
         _path()
@@ -150,9 +146,9 @@ def main() -> None:
 
         complain(str(error))
         sys.exit(error.code)
-    except Exception as error:  # noqa: BLE001  the outermost boundary: the whole story goes to a file
+    except Exception as error:  # noqa: BLE001  the outermost boundary: the traceback goes to a file
         from trued.cli.terminal import complain, keep_traceback
 
         said = " ".join(f"{type(error).__name__}: {error}".split())
-        complain(f"unexpected {said[:300]}; this is a mistake in trued, its story is in {keep_traceback(error)}")
+        complain(f"unexpected {said[:300]}; this is a bug in trued, its traceback is in {keep_traceback(error)}")
         sys.exit(1)

@@ -1,4 +1,4 @@
-"""`trued agents`: what can play a role here, how it would log in, and what it lacks."""
+"""`trued agents`: the agents on this machine, how each would log in, and what each lacks."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -26,9 +26,9 @@ WIDTH = 25
 
 @app.command()
 def agents(as_json: AsJson = False) -> None:
-    """What can play a role here: found by looking, without a request to anybody.
+    """List the agents on this machine and how each would log in. Makes no network request.
 
-    Nothing of a login is read but whether it is there, what shape it has and when it ends.
+    Of a login trued reads only whether it exists, its kind and when it expires.
     """
     settings = settings_here()
     seen = engine.look(settings, os.environ, versions=True)
@@ -41,21 +41,17 @@ def agents(as_json: AsJson = False) -> None:
         for text in _lines(one, cast):
             console.print(text, soft_wrap=True)
     who = engine.played(cast)
-    named = "trued.toml names" if settings.agents else "nobody is named; a run would take"
-    hint(
-        f"{named} {who}"
-        if who
-        else "nobody could play yet; `trued verify`, `trued gate` and `trued demo` need no agent"
-    )
-    hint("choose with --agent AGENT or --agent ROLE=AGENT, or in trued.toml under [agents]")
+    named = "trued.toml selects" if settings.agents else "none selected; a run would use"
+    hint(f"{named} {who}" if who else "no agent is ready; `trued verify`, `trued gate` and `trued demo` need no agent")
+    hint("select with --agent AGENT or --agent ROLE=AGENT, or in trued.toml under [agents]")
 
 
 def settings_here() -> Settings:
-    """As a run in this folder would have them; a repository that is not trusted has no say."""
+    """The settings of a run in this folder, without those of a repository that is not trusted."""
     top = top_of(Path.cwd())
     if top and (what := found(top)).files and not is_trusted(home(), top, what.digest):
         if config.FILE in what.files:
-            hint(f"{config.FILE} of this repository is left out, since you have not trusted it: `trued trust`")
+            hint(f"ignoring this repository's {config.FILE}, which you have not trusted: `trued trust`")
         top = None
     return config.load_settings({}, os.environ, top, config.user_config(os.environ))
 
@@ -85,7 +81,7 @@ def _head(one: Seen) -> str:
 
 
 def _number(version: str) -> str:
-    """`2.1.197 (Claude Code)`, `codex-cli 0.166.0`: the part that is a version."""
+    """The version number in `2.1.197 (Claude Code)` or `codex-cli 0.166.0`."""
     return next((word for word in version.split() if word[:1].isdigit()), version)
 
 

@@ -1,4 +1,4 @@
-"""The command that compares: one goal by several workflows or agents, and the table of runs that there are."""
+"""The command `compare`: runs one goal with several workflows or agents, or compares existing runs, in a table."""
 
 import asyncio
 import os
@@ -52,59 +52,64 @@ def compare(  # noqa: PLR0913  a flag is a parameter
         list[str] | None,
         typer.Argument(
             metavar="[GOAL|FILE|TICKET | COMPARISON | RUN RUN…]",
-            help="What to work on; or what to look at again, with no agent called.",
+            help="What to work on; or the comparison or runs to show again, without calling an agent.",
             show_default="this repository's newest comparison",
         ),
     ] = None,
     workflow: Annotated[
         list[str] | None,
-        typer.Option("-w", "--workflow", help="A workflow to try; several.", show_default="the input's own, and solo"),
+        typer.Option(
+            "-w", "--workflow", help="A workflow to try; repeatable.", show_default="the input's own, and solo"
+        ),
     ] = None,
     cast: Annotated[
         list[str] | None,
         typer.Option(
-            "--with", metavar="AGENT", help="An agent to try in each workflow, or 'ROLE=AGENT; ROLE=AGENT'; several."
+            "--with", metavar="AGENT", help="An agent to try in each workflow, or 'ROLE=AGENT; ROLE=AGENT'; repeatable."
         ),
     ] = None,
     called: Annotated[
-        list[str] | None, typer.Option("--as", metavar="NAME", help="What the --with before it is called in the table.")
+        list[str] | None, typer.Option("--as", metavar="NAME", help="Name of the preceding --with in the table.")
     ] = None,
     agent: Annotated[
         list[str] | None,
-        typer.Option(metavar="[ROLE=]AGENT", help="Who works in all of them.", show_default="what is installed"),
+        typer.Option(
+            metavar="[ROLE=]AGENT", help="The agent in every run, as in `run`.", show_default="the installed agents"
+        ),
     ] = None,
     requirements: Annotated[
-        Path | None, typer.Option(help="One contract for all. Without it each run seals its own.")
+        Path | None, typer.Option(help="One requirements file for all. Without it each run seals its own contract.")
     ] = None,
     together: Annotated[
-        bool, typer.Option("--together", help="Side by side under one cap; their times then say little.")
+        bool,
+        typer.Option("--together", help="Run concurrently under one agent limit (wall times are then not comparable)."),
     ] = False,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the runs of a comparison.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue the runs of a comparison.")] = False,
     login: Annotated[
         list[str] | None, typer.Option(metavar="[AGENT=]HOW", help="How agents may log in.", show_default="auto")
     ] = None,
     role: Annotated[
-        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Let a role work by another role file.")
+        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Use another role file for a role.")
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
-    cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
+    rounds: Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")] = None,
+    cap: Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False,
     accept: Annotated[
-        str | None, typer.Option(metavar="GRADE", help="The lowest grade that is enough.", show_default="attested")
+        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
     ] = None,
     limit: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="The most that each run may use: usd=5, time=2h.")
+        list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h.")
     ] = None,
     sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help="As in `run`.", show_default="auto")] = None,
     allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help="As in `run`.")] = False,
     trust: Annotated[str, typer.Option(metavar="DIGEST", help="As in `run`.", show_default=False)] = "",
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it as one HTML file, too.")] = None,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one HTML file.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """The same goal by two or more workflows or agents, from the same commit, and one table of what came of it.
+    """Run the same goal with two or more workflows or agents from the same commit, and print one table.
 
-    Each is an ordinary run with a branch of its own: `trued ls`, `show`, `resume` and `land` know it.
+    Each is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
     """
     flags: dict[str, Any] = {
         "login": logins(login or []),
@@ -123,7 +128,7 @@ def compare(  # noqa: PLR0913  a flag is a parameter
         there = _there(engine, words or [])
         if there and (workflow or cast):
             raise BadInput(
-                "there is no goal to work on", "-w" if workflow else "--with", "name a plan, or say it in words"
+                "there is no goal to work on", "-w" if workflow else "--with", "pass a plan, or the goal in words"
             )
         if there and not resume:
             show(engine, there)
@@ -132,9 +137,7 @@ def compare(  # noqa: PLR0913  a flag is a parameter
     if there:
         _drive(lambda engine: there, show, yes=yes)
     if resume:
-        raise BadInput(
-            "there is no such comparison", "--resume", "`trued compare COMPARISON --resume` goes on with one"
-        )
+        raise BadInput("there is no such comparison", "--resume", "use `trued compare COMPARISON --resume`")
     request = partial(Request, goal=(words or [""])[0], repository=repo, requirements=requirements, trust=trust)
     ways = [
         Variant(
@@ -151,7 +154,7 @@ def compare(  # noqa: PLR0913  a flag is a parameter
 
 
 def _there(engine: Engine, words: Sequence[str]) -> Comparison | None:
-    """The comparison that is named, or the one that these runs make; None for a goal."""
+    """The comparison with this id, or one made of these runs; None if `words` is a goal."""
     if not words:
         return _newest(engine)
     if len(words) > 1:
@@ -162,9 +165,7 @@ def _there(engine: Engine, words: Sequence[str]) -> Comparison | None:
     if (found := named(engine, word)) is not None:
         return found
     if any(one.id == word for one in engine.journal.runs()):
-        raise BadInput(
-            "one run alone is nothing to compare", then=f"name another one, too; `trued show {word}` shows it"
-        )
+        raise BadInput("a comparison needs two runs", then=f"name another one; `trued show {word}` shows this one")
     return None
 
 
@@ -172,7 +173,9 @@ def _newest(engine: Engine) -> Comparison:
     here = top_of(Path.cwd())
     found = [one for one in remembered(engine) if here and Path(one.repository).resolve() == here]
     if not found:
-        raise BadInput("nothing was compared here yet", then="begin with: trued compare PLAN.md -w purple -w solo")
+        raise BadInput(
+            "this repository has no comparison yet", then="start with: trued compare PLAN.md -w purple -w solo"
+        )
     return found[0]
 
 
@@ -180,11 +183,11 @@ def _made_of(engine: Engine, words: Sequence[str]) -> Comparison:
     runs = {one.id: one for one in engine.journal.runs()}
     for word in words:
         if not word or not any(one.startswith(word) for one in runs):
-            then = "`trued ls` lists the runs; put a goal in words between quotation marks"
+            then = "`trued ls` lists the runs; put quotation marks around a goal in words"
             raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
     records = {one.id: one for one in (engine.journal.run(word) for word in words)}
     if len(records) < FEWEST:
-        raise BadInput("one run alone is nothing to compare", then="name another one, too")
+        raise BadInput("a comparison needs two runs", then="name another one")
     names = distinct(one.workflow for one in records.values())
     entered = tuple(Entered(name=name, run=run) for name, run in zip(names, records, strict=True))
     return Comparison(id="", repository="", at=0.0, runs=entered)
@@ -193,12 +196,12 @@ def _made_of(engine: Engine, words: Sequence[str]) -> Comparison:
 def _is_file(goal: str) -> bool:
     try:
         return Path(goal).is_file()
-    except (OSError, ValueError):  # a sentence that is too long for a file name
+    except (OSError, ValueError):  # too long for a file name
         return False
 
 
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
-    """Those that are named; else the input's own, and the one to compare it with where no agents are compared."""
+    """The workflows given; else the input's own and the baseline, or the input's own where agents are compared."""
     if named or casts:
         return list(named) or [None]
     in_words = not _is_file(goal) and " " in goal.strip()
@@ -208,7 +211,7 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
 def _casts(casts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:
     if names and len(names) != len(casts):
         what = f"{counted(len(names), 'name')} for {counted(len(casts), 'agent')}"
-        raise BadInput(what, "--as", "give each --with its name: --with codex:gpt-5-mini --as cheap")
+        raise BadInput(what, "--as", "give each --with a name: --with codex:gpt-5-mini --as cheap")
     return list(zip(casts, names or [""] * len(casts), strict=True)) or [("", "")]
 
 
@@ -225,7 +228,7 @@ def _by(cast: str) -> str:
 
 
 class Named(Side):
-    """One line an event, prefixed by what its run is called here."""
+    """Plain lines, each prefixed by its run's name in the comparison."""
 
     def __init__(self, names: Mapping[str, str]) -> None:
         super().__init__()
@@ -236,7 +239,7 @@ class Named(Side):
 
 
 class Turns:
-    """One live tree after the other, as the runs have their turns."""
+    """Shows one live tree after the other, as the runs take turns."""
 
     def __init__(self) -> None:
         self._tree: Tree | None = None
@@ -262,7 +265,7 @@ class Turns:
 
 
 def _drive(make: Callable[[Engine], Comparison], show: Callable[[Engine, Comparison], None], *, yes: bool) -> None:
-    """Let the runs go on, show the table, and end with the worst of their codes."""
+    """Drive the runs, print the table, and exit with the worst of their codes."""
     engine = Engine(home(), os.environ)
     turns = Turns()
     try:
@@ -277,7 +280,7 @@ def _drive(make: Callable[[Engine], Comparison], show: Callable[[Engine, Compari
         turns.close()
         _conclude(engine, comparison, ended, show)
     except KeyboardInterrupt:
-        hint("interrupted before anything could be lost; `trued compare --resume` goes on")
+        hint("interrupted, nothing is lost; continue with `trued compare --resume`")
         raise typer.Exit(130) from None
     finally:
         turns.close()
@@ -307,9 +310,9 @@ def _conclude(engine: Engine, comparison: Comparison, ended: Ended, show: Callab
     left = [one for one in comparison.runs if engine.journal.run(one.run).state not in FINISHED]
     named = f"{comparison.id} " if comparison.id else f"{' '.join(one.run for one in comparison.runs)} "
     if left:
-        hint(f"go on with: trued compare {named}--resume; trued show {left[0].run} tells how it stands")
+        hint(f"continue with: trued compare {named}--resume; status: trued show {left[0].run}")
     else:
-        hint(f"trued compare {named}shows this again; trued land RUN brings one of them home")
+        hint(f"show this again: trued compare {named.rstrip()}; merge one of them: trued land RUN")
 
 
 def _show(engine: Engine, comparison: Comparison, *, report: Path | None, as_json: bool) -> None:

@@ -1,4 +1,4 @@
-"""The table of a comparison: a figure a row, a run a column; drawn on a terminal, plain elsewhere."""
+"""Prints a comparison as a table, one column a run: drawn on a terminal, plain text elsewhere."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -14,11 +14,11 @@ from trued.cli.terminal import out
 
 Run: TypeAlias = Mapping[str, Any]
 
-NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of one that may be broken, and between columns
+NAME, NARROW, GAP = 80, 18, 3  # characters of a name, of a name that may wrap, and between columns
 LINE = 600  # characters of a note
 NONE = "–"
 ALIKE = "asked alike"  # proven, of the requirements that all contracts have in common
-ROLES = 8  # whose peaks are told, the largest ones
+ROLES = 8  # roles whose peak context is listed, the largest first
 
 
 def _number(of: Callable[[Run], int]) -> Callable[[Run], Text]:
@@ -40,7 +40,7 @@ def _cost(run: Run) -> Text:
     return Text(f"{least}{money(run['cost_usd'], run['cost']) or '$0'}" if told else NONE)
 
 
-# what the figure is called → how it is written
+# name of the row → how its cells are written
 ROWS: dict[str, Callable[[Run], Text]] = {
     "run": lambda run: Text(run["id"]),
     "state": lambda run: Text(run["state"], STATES.get(run["state"], "yellow")),
@@ -76,7 +76,7 @@ def print_table(data: Mapping[str, Any]) -> None:
 
 
 def _blocks(runs: Sequence[Run], console: Console) -> Iterator[Sequence[Run]]:
-    """As many runs beside each other as there is room for; elsewhere than on a terminal, all."""
+    """Split the runs into blocks that fit the terminal's width; all in one block elsewhere."""
     room, block = console.width - FIRST, list[Run]()
     for run in runs:
         wide = _width(run, NARROW) + GAP
@@ -115,7 +115,7 @@ def _right(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _peaks(runs: Sequence[Run]) -> Iterator[str]:
-    """Who needed how much, where several worked: a long session against several short ones."""
+    """The peak context of each role, for runs with several roles."""
     for run in runs:
         roles, mark = run["peak"]["roles"], run["tokens"]["estimated"]
         largest = sorted(roles, key=lambda role: roles[role], reverse=True)[:ROLES]

@@ -1,4 +1,4 @@
-"""Several runs at once under the eyes of one person: one line an event, prefixed by whose it is."""
+"""Drives several runs at once: one line an event, prefixed by its run."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ SHORT = 24  # characters of what stands before a line
 
 
 class Side:
-    """Lines of several runs; a question is put while no other one is."""
+    """Prints the events of several runs and asks one question at a time."""
 
     def __init__(self) -> None:
         self._console, self._one = err(), asyncio.Lock()
@@ -40,20 +40,20 @@ class Side:
 
 
 def name_of(record: RunRecord) -> str:
-    """A ticket's key, where its title begins with one; else the run's id."""
+    """The ticket's key if the run's title begins with one; else the run's id."""
     key, colon, _ = record.title.partition(": ")
     return line(key if colon and " " not in key else record.id, SHORT)
 
 
 def drive_all(work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: bool) -> None:
-    """Let them go on side by side, say how each ended, and end with the worst of their codes."""
+    """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
     eyes = Side()
     engine = Engine(home(), os.environ, person=eyes.ask, hear=eyes.hear)
     try:
         ended = asyncio.run(work(engine))
         _conclude(engine, ended, as_json=as_json)
     except KeyboardInterrupt:
-        hint("interrupted before anything could be lost; `trued ls` lists the runs, `trued resume --all` goes on")
+        hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
         raise typer.Exit(130) from None
     finally:
         engine.close()

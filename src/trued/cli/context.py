@@ -1,4 +1,4 @@
-"""The engine as commands use it: opened on this machine's private state, and asked for the run that is meant."""
+"""Opens the engine on this machine's private state, and selects the run that a command works on."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def opened() -> "Iterator[Engine]":
 
 
 def top_of(folder: Path) -> Path | None:
-    """The repository that a folder lies in."""
+    """The top folder of the repository that contains `folder`; None outside a repository."""
     command = ["git", "-C", str(folder), "rev-parse", "--show-toplevel"]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
@@ -42,9 +42,9 @@ def top_of(folder: Path) -> Path | None:
 
 
 def chosen(engine: "Engine", name: str | None) -> RunRecord:
-    """The run that is named, or the newest of this repository, or the only one there is."""
-    if name == "":  # a variable of a script that is not set: the newest is not what it means
-        raise BadInput("the name of the run is empty", then="`trued ls` lists the runs")
+    """The run with this id; without one, this repository's newest run, or the only run there is."""
+    if name == "":  # an unset variable in a script does not mean the newest run
+        raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:
         return engine.journal.run(name)
     runs = engine.journal.runs()
@@ -53,28 +53,28 @@ def chosen(engine: "Engine", name: str | None) -> RunRecord:
     if own or len(runs) == 1:
         return (own or runs)[0]
     if not runs:
-        raise BadInput("there is no run yet", then="start one with `trued run`, or see `trued demo`")
-    raise BadInput("which run? none of them is of this folder's repository", then="`trued ls --all` lists the runs")
+        raise BadInput("there is no run yet", then="start one with `trued run`, or watch `trued demo`")
+    raise BadInput("this folder's repository has no run", then="pass a run's id; `trued ls --all` lists all runs")
 
 
 def writable(path: Path | None, flag: str) -> None:
-    """Refuse, before anything is done, a file that could not be written in the end."""
+    """Raise BadInput if the file cannot be written: better now than after the work."""
     if path is None:
         return
     if not path.absolute().parent.is_dir():
-        raise BadInput(f"there is no folder {path.absolute().parent}", flag, "name one that is there")
+        raise BadInput(f"there is no folder {path.absolute().parent}", flag, "create it, or choose another")
     if path.is_dir():
-        raise BadInput(f"{path} is a folder", flag, "name a file")
+        raise BadInput(f"{path} is a folder", flag, "pass a file name")
 
 
 def branch_at(record: RunRecord) -> str:
-    """The commit that the run's branch has in the user's repository; empty where there is none."""
+    """The commit of the run's branch in the user's repository; "" if there is no branch."""
     done = _asked(record, "rev-parse", "--verify", "--quiet", f"refs/heads/{record.branch}^{{commit}}")
     return done.stdout.decode().strip() if done and done.returncode == 0 else ""
 
 
 def newest(record: RunRecord) -> str:
-    """The last accepted commit. What was killed is on its branch and not yet in the record."""
+    """The last accepted commit. After a kill the branch can be ahead of the record."""
     there = branch_at(record)
     if not there or there == record.base:
         return record.head
@@ -92,7 +92,7 @@ def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes]
 
 
 def is_over(engine: "Engine", record: RunRecord) -> bool:
-    """No agent will be asked again, so nothing needs to be kept from anybody."""
+    """Whether no agent will be called again, so that held-out cases may be shown."""
     from trued.engine.approvals import untaken
 
     ended = record.state == "waiting" and engine.final(record.id) is not None
@@ -109,7 +109,7 @@ def completed(incomplete: str) -> list[tuple[str, str]]:
 RunName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[RUN]", help="Its id, or the beginning of it; else this repository's newest.", autocompletion=completed
+        metavar="[RUN]", help="Its id or the beginning of it; else this repository's newest.", autocompletion=completed
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON document on stdout.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]

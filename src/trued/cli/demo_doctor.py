@@ -1,4 +1,4 @@
-"""Commands of the first minute: demo, doctor."""
+"""The commands `demo` and `doctor`."""
 
 from pathlib import Path
 from typing import Annotated
@@ -16,12 +16,13 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command()
 def demo(
     keep: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where to put it.", show_default="a new folder")
+        Path | None,
+        typer.Option(metavar="DIR", help="Keep the demo's files in this folder.", show_default="a new folder"),
     ] = None,
 ) -> None:
-    """See the whole product in about a minute: scripted agents (labelled as such) work through a small plan.
+    """Watch scripted agents (labelled as such) work through a small plan, in about a minute.
 
-    One of them lies and is refuted; the program is killed and goes on; a ledger and a report are left at the end.
+    One of them lies and is refuted; the engine is killed and the run is resumed; a ledger and a report remain.
     """
     from trued.cli.demo import show
 
@@ -30,7 +31,7 @@ def demo(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """Look at this machine and this project: what works, what was found, what does not, and the exact fix."""
+    """Check this machine and this project: what works, what is missing, and the exact fix for each problem."""
     from trued.cli.agents import settings_here
     from trued.cli.doctor import findings
 

@@ -1,4 +1,4 @@
-"""What this machine has and lacks for a run, each with the exact fix."""
+"""The checks of `trued doctor`: what this machine has and lacks for a run, each with the exact fix."""
 
 import os
 import shutil
@@ -17,12 +17,12 @@ from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
 
-GIT = (2, 30)  # the first with all that the private store uses
-FREE_BYTES = 1024**3  # clones and rooms of a middling repository
+GIT = (2, 30)  # the first version with everything that the private store uses
+FREE_BYTES = 1024**3  # clones and clean rooms of a mid-sized repository
 SESSION_FIX = {
-    "bubblewrap": "use Linux 6.12 or newer with Landlock, and take folders of your session out of `readable`",
-    "landlock": "install bubblewrap: apt install bubblewrap, or dnf or pacman likewise; and use Linux 6.12 or newer",
-    "none": "let a sandbox confine them",
+    "bubblewrap": "use Linux 6.12 or newer with Landlock, and remove your session's folders from `readable`",
+    "landlock": "install bubblewrap (apt, dnf or pacman install bubblewrap), and use Linux 6.12 or newer",
+    "none": "use a sandbox",
 }
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -33,7 +33,7 @@ class Found:
     state: Literal["ok", "missing", "broken"]  # missing: trued works without it, with less
     says: str
     fix: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)  # the same for programs, where there is more to it
+    facts: Mapping[str, Any] = field(default_factory=dict)  # more details, for --json
 
     def as_json(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "facts" or value}
@@ -46,16 +46,16 @@ def findings(home: Path, settings: Settings, top: Path | None = None) -> list[Fo
 
 
 def _project(top: Path, settings: Settings) -> Found:
-    """What a run in this folder takes it for; what is wrong or not known, the user says."""
+    """What kind of project a run would detect in this folder."""
     kind = kind_here(top, settings)
     facts = {"kind": kind.name, **{step: getattr(kind, step) for step in STEPS}, "why": list(kind.why)}
     facts["names"] = list(kind.names)
-    fix = "" if kind.test else 'if it has tests, say how they are run: [commands] test = "…" in trued.toml'
+    fix = "" if kind.test else 'if it has tests, set the command that runs them: [commands] test = "…" in trued.toml'
     return Found("project", "ok" if kind.test else "missing", kind.said, fix, facts)
 
 
 def _agents(settings: Settings) -> Iterator[Found]:
-    """Those that are installed; where none could begin, how to get one."""
+    """The installed agents; if none is ready, how to get one."""
     seen = agents.look(settings, os.environ)
     there = [one for one in seen if one.name in agents.PREFERRED and not one.missing]
     for one in there:
@@ -65,7 +65,7 @@ def _agents(settings: Settings) -> Iterator[Found]:
     if cast:
         yield Found("roles", "ok", agents.played(cast))
     else:
-        says = f"nobody could play a role; {agents.WITHOUT}"
+        says = f"no agent is ready; {agents.WITHOUT}"
         yield Found("roles", "missing", says, "" if there else agents.shortest(seen))
 
 
@@ -74,18 +74,18 @@ def _logins(settings: Settings, home: Path) -> Iterator[Found]:
     policies = [
         f"{'every other agent' if len(told) > 1 and name == '*' else name}: {how}" for name, how in told.items()
     ]
-    words = "auto: a key of your environment where the agent would take it, else your subscription, lent for each call"
+    words = "auto: an API key from your environment if the agent accepts it, else your subscription, borrowed per call"
     yield Found("login", "ok", ", ".join(policies) if settings.login else words)
     if left := lent_left(home):
-        says = f"copies of your login are left in {', '.join(sorted(left))}, which were killed"
-        yield Found("login", "broken", says, f"trued resume {left[0]}, or trued cancel {left[0]}: either removes them")
+        says = f"copies of your credentials remain in killed runs: {', '.join(sorted(left))}"
+        yield Found("login", "broken", says, f"remove them with trued resume {left[0]} or trued cancel {left[0]}")
 
 
 def _network(settings: Settings) -> Found:
     if settings.network == "host":
-        return Found("network", "ok", 'agents have this machine\'s (network = "host"); checks never have any')
-    says = f'agents have {settings.network} (network = "{settings.network}"): no provider can be reached from there'
-    return Found("network", "missing", says, 'network = "host" in trued.toml, unless the model runs here')
+        return Found("network", "ok", 'agents use this machine\'s network (network = "host"); checks never do')
+    says = f'agents cannot reach a provider (network = "{settings.network}")'
+    return Found("network", "missing", says, 'set network = "host" in trued.toml, unless the model runs here')
 
 
 def _python() -> Found:
@@ -96,7 +96,7 @@ def _git() -> Found:
     try:
         said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
-        return Found("git", "broken", "git is not installed", "apt install git, or dnf or pacman likewise")
+        return Found("git", "broken", "git is not installed", "install it: apt, dnf or pacman install git")
     numbers = [part for part in said.split() if part[:1].isdigit()]
     version = tuple(int(part) for part in numbers[0].split(".")[:2] if part.isdigit()) if numbers else ()
     if version < GIT:
@@ -113,40 +113,41 @@ def _sandbox() -> Iterator[Found]:
         left = f"; not confined: {', '.join(one.unconfined)}" if one.unconfined else ""
         if one.works:
             used = ", used by default" if one is confined[0] else ""
-            yield Found(one.level, "ok", f"works: the canary could not get out{used}{left}")
+            yield Found(one.level, "ok", f"works: the canary stayed inside{used}{left}")
         else:
             yield Found(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
 
 
 def _session(settings: Settings) -> Found:
-    """Tried by listening here and connecting from the sandbox: could an agent at work type for the person?"""
+    """Whether a sandboxed agent can reach the user's session: listen here, try to connect from the sandbox."""
     try:
         level, reached = within_reach(settings)
-    except BadInput as error:  # a level that is asked for and does not work: said above, with its fix
+    except BadInput as error:  # the selected level does not work; its own line shows the fix
         return Found("session", "missing", f"not tried: {error.what}")
     facts = {"level": level, "reached": list(reached)}
     if not reached:
-        says = "agents reach no window, bus, terminal or key agent of yours: your word is taken while they work, too"
+        says = "agents cannot reach your windows, bus, terminal or key agent: you may approve while they work"
         return Found("session", "ok", says, facts=facts)
     says = (
-        f"at level {level} agents reach {', '.join(reached)} of your session and could speak for you:"
-        " approve, answer, amend and land are refused while an agent of that run is at work"
+        f"at level {level} agents can reach {', '.join(reached)} of your session and could act as you:"
+        " approve, answer, amend and land are refused while an agent of that run is working"
     )
     return Found("session", "missing", says, SESSION_FIX[level], facts)
 
 
 def _home(home: Path) -> Found:
-    """Tried on the nearest folder that is there: looking makes nothing."""
-    fix = "set TRUED_HOME to a folder that you can write"
+    """Whether the state folder is writable and private. Tests the nearest existing folder and creates none."""
+    fix = "set TRUED_HOME to a folder that you can write to"
     place = _nearest(home)
     try:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".trued-doctor-"):
             pass
     except OSError as error:
-        return Found("state", "broken", f"{home}: {place} cannot be written: {error.strerror}", fix)
+        return Found("state", "broken", f"{home}: cannot write to {place}: {error.strerror}", fix)
     if place == home and home.stat().st_mode & 0o077:
-        return Found("state", "broken", f"{home} can be read by others", f"chmod 700 {home}")
-    return Found("state", "ok", f"{home} is writable and private" if place == home else f"{home}, made when first used")
+        return Found("state", "broken", f"other users can read {home}", f"chmod 700 {home}")
+    says = f"{home} is writable and private" if place == home else f"{home}, created on first use"
+    return Found("state", "ok", says)
 
 
 def _nearest(folder: Path) -> Path:
@@ -157,7 +158,7 @@ def _space(home: Path) -> Found:
     free = shutil.disk_usage(_nearest(home)).free
     if free < FREE_BYTES:
         return Found(
-            "disk", "broken", f"{free // 1024**2} MB are free for {home}", "free a gigabyte, or move TRUED_HOME"
+            "disk", "broken", f"only {free // 1024**2} MB free for {home}", "free a gigabyte, or move TRUED_HOME"
         )
     return Found("disk", "ok", f"{free / 1024**3:.1f} GB free")
 
@@ -165,5 +166,5 @@ def _space(home: Path) -> Found:
 def _browser() -> Found:
     where = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if where:
-        return Found("chromium", "ok", f"{where} (for checks of pages)")
-    return Found("chromium", "missing", "not found: checks of pages cannot be judged", "apt install chromium")
+        return Found("chromium", "ok", f"{where} (for browser checks)")
+    return Found("chromium", "missing", "not found: browser checks cannot run", "apt install chromium")

@@ -1,11 +1,11 @@
-"""Numbers and events as a person reads them in a terminal: short, on one line, harmless."""
+"""Formats numbers and events for a terminal: short, on one line, without control characters."""
 
 import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from trued.model import Case, Event
-from trued.reporting import views  # by name: what tells of stages and teams is loaded when there is something to tell
+from trued.reporting import views  # as a module: it loads the views of stages and teams only when they are used
 from trued.reporting.views.cases import described, stood
 from trued.support.plurals import counted as counted  # for all of the command line
 from trued.support.redaction import plain
@@ -33,7 +33,7 @@ STATES = {
 
 
 def line(text: object, length: int = 0) -> str:
-    """Any text as one harmless line; cut where it is longer than `length`."""
+    """Any text as one line without control characters, cut at `length` if that is not 0."""
     flat = " ".join(plain(str(text)).split())
     return f"{flat[: length - 1]}…" if length and len(flat) > length else flat
 
@@ -68,13 +68,13 @@ def tokens(number: int, *, estimated: bool) -> str:
 
 
 def money(usd: float, cost: str = "") -> str:
-    """With how it is known: `~` computed from a price table, `≤` at the ceiling of an unknown price."""
+    """An amount, marked by how it is known: `~` computed from a price table, `≤` ceiling of an unknown price."""
     mark = {"computed": "~", "ceiling": "≤"}.get(cost, "")
     return f"{mark}${usd:.2f}" if usd >= 0.005 else f"{mark}${usd:.4f}" if usd else ""
 
 
 def until(at: float, now: float) -> str:
-    """A moment to come, and how far off it is: `14:05 (in 12m00s)`."""
+    """A future time and how far off it is: `14:05 (in 12m00s)`."""
     near = at - now < 12 * 3600
     shown = time.strftime("%H:%M" if near else "%a %d %b %H:%M", time.localtime(at))
     return f"{shown} (in {duration(at - now)})" if at > now else shown
@@ -85,7 +85,7 @@ def clock(at: float) -> str:
 
 
 def case(one: Case) -> str:
-    """A case as a person would write it down: what is done, and what must come of it."""
+    """A case in words: what is called, and the expected result."""
     return line(described(one), 300)
 
 
@@ -93,14 +93,15 @@ def case(one: Case) -> str:
 
 
 def told(event: Event) -> str:
-    """One event as one line: time, what, where, and the few facts that matter."""
+    """One event as one line: time, kind, step, and its main facts."""
     if event.kind == "waits":
         moment = until(float(event.data.get("until") or 0.0), event.at)
         why = line(event.data.get("why") or "", 200)
         return f"{clock(event.at)} waits {line(event.key)}: until {moment}: {line(views.waits_for(event.data))}; {why}"
-    facts = line(_FACTS.get(event.kind, _all_facts)(event.data))  # whatever is in it may be anybody's
-    key = views.scope_of(event.key) if views.label_of(event.key) == event.kind else event.key  # "step: …" says it once
-    key = "" if event.kind == "team" and event.data.get("feature") else key  # its words begin with the feature
+    facts = line(_FACTS.get(event.kind, _all_facts)(event.data))  # may contain an agent's text
+    # a step whose label is the event's kind would repeat it
+    key = views.scope_of(event.key) if views.label_of(event.key) == event.kind else event.key
+    key = "" if event.kind == "team" and event.data.get("feature") else key  # its facts begin with the feature
     where = f" {line(key)}" if key else ""
     return f"{clock(event.at)} {event.kind}{where}{f': {facts}' if facts else ''}"
 
@@ -208,11 +209,11 @@ _FACTS: dict[str, Callable[[Mapping[str, Any]], str]] = {
     "team asks": lambda data: line(f"{data.get('who')} asks the {data.get('to')}: {data.get('text')}", 300),
     "team answers": lambda data: line(f"the {data.get('role')}: {data.get('text')}", 300),
     "fix tasks": lambda data: line(f"for {data.get('about')}: {', '.join(map(str, data.get('tasks') or ()))}", 300),
-    "withheld": lambda data: line(f"{data.get('about')}: it quotes something held out, and no agent is told", 300),
+    "withheld": lambda data: line(f"{data.get('about')}: quotes held-out data, so it is not passed to agents", 300),
     "objection not run": lambda data: line(f"{data.get('what')}: {data.get('why')}", 300),
     "objection": lambda data: (
         f"{'its case passes' if data.get('passed') else 'its own case fails'}: {line(data.get('what'), 300)}"
     ),
-    "agents found": lambda data: f"nobody named one; {line(data.get('says'))}",
+    "agents found": lambda data: line(data.get("says")),
     "waited": lambda data: duration(float(data.get("seconds") or 0.0)),
 }

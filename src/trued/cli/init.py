@@ -1,4 +1,4 @@
-"""`trued init`: a commented trued.toml, with the agents that are installed in the roles that suit them."""
+"""`trued init`: writes a commented trued.toml that gives the installed agents suitable roles."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -21,9 +21,9 @@ from trued.inputs.settings.template import AGENTS, starter
 app = typer.Typer(rich_markup_mode=None)
 
 WHY = {
-    "*": "builds, and plays every role that is not named below",
-    "purple-team-b": "checks what was built: of another vendor, it has other blind spots",
-    "examiner": "writes the held-out cases: of another vendor than whoever builds",
+    "*": "builds, and plays every role not listed below",
+    "purple-team-b": "checks the work; another vendor has other blind spots",
+    "examiner": "writes the held-out cases; not from the builder's vendor",
 }
 
 
@@ -31,10 +31,10 @@ WHY = {
 def init(
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
 ) -> None:
-    """Write a commented trued.toml, with the agents that are installed here. One that is there is left as it is."""
+    """Write a commented trued.toml with the agents installed here. An existing file is not changed."""
     top = top_of(repo)
     if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="`git init`, or name one with --repo")
+        raise BadInput(f"{repo.resolve()} is not in a git repository", then="run `git init`, or pass --repo DIR")
     settings = config.load_settings({}, os.environ, None, config.user_config(os.environ))
     seen = agents.look(settings, os.environ)
     able = agents.ready(seen, settings, os.environ)
@@ -44,20 +44,20 @@ def init(
         with path.open("x") as file:
             file.write(starter(section(cast)))
     except FileExistsError:
-        raise BadInput(f"{path} is there already", then="edit it; it was left as it is") from None
+        raise BadInput(f"{path} already exists", then="edit it; it was not changed") from None
     except OSError as error:
         raise BadInput(f"cannot write {path}: {error.strerror}", then="make the folder writable") from error
     out().print(Text(str(path)), soft_wrap=True)
     _say(seen, able, cast)
-    hint(f"the project: {line(kind_here(top, settings).said)}; what is wrong of it [commands] corrects")
-    hint("`trued trust` it before the next run")
+    hint(f"detected: {line(kind_here(top, settings).said)}; correct it under [commands]")
+    hint("run `trued trust` before the next run")
 
 
 def section(cast: Mapping[str, str]) -> str:
-    """The settings of agents: live lines for what was found, the rest as comments. Empty where nothing was."""
+    """The [agents] section: the agents found, and everything else as comments. Empty if none was found."""
     if not cast:
         return ""
-    lines = ["[agents]                     # found when this file was written; `trued agents` tells more"]
+    lines = ["[agents]                     # found when this file was written; see `trued agents`"]
     for role, agent in cast.items():
         name = "default" if role == "*" else role
         written = f'{name} = "{agent}"'
@@ -72,6 +72,6 @@ def _say(seen: Sequence[Seen], able: Sequence[Seen], cast: Mapping[str, str]) ->
         if one.name in agents.PREFERRED and not one.missing and not one.login.ready:
             hint(f"found {one.agent.title}, which {one.login.says}: {one.to_do}")
     if cast:
-        hint(f"it proposes {agents.played(cast)}; every other line is a default, commented out")
+        hint(f"selected {agents.played(cast)}; every other line is a default, commented out")
     else:
         hint(f"no agent was found; {agents.shortest(seen)}")

@@ -1,4 +1,4 @@
-"""The command that brings a finished run home: land."""
+"""The command `land`: merges a finished run, or opens a pull request for it."""
 
 import asyncio
 import os
@@ -26,37 +26,41 @@ def land(  # noqa: PLR0913  a flag is a parameter
     run: RunName = None,
     onto: Annotated[
         str,
-        typer.Option(metavar="BRANCH", help="Where it lands.", show_default="the branch on which the run began"),
+        typer.Option(
+            metavar="BRANCH", help="The branch to merge into.", show_default="the branch that the run began on"
+        ),
     ] = "",
-    ff: Annotated[bool, typer.Option("--ff", help="Only if the branch can simply be forwarded.")] = False,
-    merge: Annotated[bool, typer.Option("--merge", help="By a merge commit, which is proven again.")] = False,
+    ff: Annotated[bool, typer.Option("--ff", help="Fast-forward only.")] = False,
+    merge: Annotated[bool, typer.Option("--merge", help="Make a merge commit, which is proven again.")] = False,
     pr: Annotated[
         bool, typer.Option("--pr", help="Push the run's branch and open or update its pull request.")
     ] = False,
     draft: Annotated[
         bool,
-        typer.Option("--draft", help="A draft pull request; also of work that is not proven, and its title says so."),
+        typer.Option(
+            "--draft", help="Open a draft pull request, also for work that is not proven (its title says so)."
+        ),
     ] = False,
     agree: Annotated[
         str,
         typer.Option(
             metavar="DIGEST",
-            help="Your word for changes of settings, roles, hooks, CI and the like.",
+            help="Agree to changes of settings, roles, hooks and CI.",
             show_default=False,
         ),
     ] = "",
     carry: Annotated[
-        bool, typer.Option("--carry", help="What you accepted by hand holds for the rebased commit, too.")
+        bool, typer.Option("--carry", help="Carry your manual approvals over to the rebased commit.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Bring a finished run home: onto your branch, or as a pull request. Only what was proven lands.
+    """Merge a finished run into your branch, or open a pull request. Only proven work lands.
 
-    Where your branch has moved meanwhile, the work is rebased and proven again before anything is changed.
+    If your branch has moved, the work is rebased and proven again before anything changes.
     """
     outside_agents("land")
     if sum((ff, merge, pr or draft)) > 1:
-        raise BadInput("--ff, --merge and --pr are three ways", then="choose one of them")
+        raise BadInput("--ff, --merge and --pr exclude each other", then="choose one of them")
     with opened() as engine:
         record = chosen(engine, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""
@@ -76,7 +80,7 @@ def _landed(record: RunRecord, wanted: Wanted, *, as_json: bool) -> int:
         else:
             _say(engine, record, landing)
     except KeyboardInterrupt:
-        hint("interrupted; nothing is half done, and the same command goes on")
+        hint("interrupted; nothing is half done: run the same command again to continue")
         return 130
     finally:
         engine.close()
@@ -84,7 +88,7 @@ def _landed(record: RunRecord, wanted: Wanted, *, as_json: bool) -> int:
 
 
 def data(landing: Landing) -> dict[str, Any]:
-    """`land --json`."""
+    """The output of `land --json`."""
     found = landing.model_dump(mode="json", exclude={"verdict"})
     judged = ledger(landing.verdict, None, over=True) if landing.verdict else None
     return {**found, "verdict": judged}
@@ -92,7 +96,7 @@ def data(landing: Landing) -> dict[str, Any]:
 
 def _say(engine: Engine, record: RunRecord, landing: Landing) -> None:
     for path, kind in landing.asks.items():
-        err().print(Text(f"{line(path)} is changed: {kind}", "bold yellow"), soft_wrap=True)
+        err().print(Text(f"{line(path)} was changed: {kind}", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:
         found = ledger(landing.verdict, None, over=True)
         ledger_lines(record, found, "on the new base", accept=engine.inputs(record.id).settings.accept)
@@ -101,9 +105,10 @@ def _say(engine: Engine, record: RunRecord, landing: Landing) -> None:
     if landing.landed:
         out().print(Text(_sentence(landing)), soft_wrap=True)
         if not landing.url:
-            another = landing.commit != record.head  # so that git would not call the run's branch merged
-            hint(f"`git branch {'-D' if another else '-d'} {record.branch}` removes the run's branch, which stays else")
-            hint(f"`trued receipt {record.id}{' --landed' if another else ''}` gives the verdict on this commit away")
+            another = landing.commit != record.head  # git does not count the run's branch as merged then
+            hint(f"the run's branch is kept; `git branch {'-D' if another else '-d'} {record.branch}` removes it")
+            receipt = f"trued receipt {record.id}{' --landed' if another else ''}"
+            hint(f"`{receipt}` writes the verdict as a file that others can check")
         return
     err().print(Text.assemble(("not landed: ", "bold red"), line(landing.why)), soft_wrap=True)
     if landing.then:
@@ -112,6 +117,6 @@ def _say(engine: Engine, record: RunRecord, landing: Landing) -> None:
 
 def _sentence(landing: Landing) -> str:
     if landing.url:
-        return f"{landing.run} is offered: {line(landing.url)}"
+        return f"{landing.run} is a pull request: {line(landing.url)}"
     proven = ", proven again" if landing.verdict else ""
     return f"{landing.run} is on {line(landing.onto)} at {landing.commit[:10]} ({landing.how}{proven})"

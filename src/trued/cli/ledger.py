@@ -1,4 +1,4 @@
-"""Commands that say what is proven, and on what: ledger, why."""
+"""The commands `ledger` and `why`: every requirement's grade, and the evidence for it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -18,7 +18,7 @@ from trued.reporting.views import ledger as ledger_of
 from trued.reporting.views.verdict import Verification, data, ran_by
 from trued.support.redaction import plain
 
-if TYPE_CHECKING:  # loaded when somebody looks: help needs none of it
+if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
     from trued.engine.engine import Engine
     from trued.engine.last_verification import Kept
 
@@ -31,7 +31,7 @@ LONGEST_LINE = 300  # characters of one of them
 
 @app.command()
 def ledger(run: RunName = None, as_json: AsJson = False) -> None:
-    """Every requirement with its grade and reasons."""
+    """List every requirement with its grade and reasons."""
     from trued.cli.summary import ledger_lines
 
     with opened() as engine:
@@ -50,7 +50,7 @@ def why(
     run: RunName = None,
     as_json: AsJson = False,
 ) -> None:
-    """Why a requirement has its grade: each piece of evidence, where it comes from, and on whose word it rests."""
+    """Explain a requirement's grade: every piece of evidence, where it comes from, and who approved it."""
     if run is None and (kept := _verified_last()):
         one = Verification(
             kept.contract, kept.verdict, concluded(kept.verdict, kept.accept), kept.accept, kept.reproduce
@@ -66,7 +66,7 @@ def why(
 
 
 def explain(one: Verification, requirement: str, *, as_json: bool = False) -> None:
-    """One requirement of a verification, with all evidence."""
+    """Print one requirement of a verification with all its evidence."""
     from trued.cli.summary import check_lines
 
     found = data(one)
@@ -80,7 +80,7 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
 
 
 def _verified_last() -> "Kept | None":
-    """The last verification, if it is of this repository (or of none that we are in) and newer than its last run."""
+    """The last `trued verify` result, if it concerns this repository and is newer than its last run."""
     from trued.engine.last_verification import last
 
     kept, here = last(home()), top_of(Path.cwd())
@@ -105,7 +105,7 @@ def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_js
     for text in cases:
         console.print(Text(f"  {text}", "dim"), soft_wrap=True)
     if not row["evidence"]:
-        console.print("  there is no evidence")
+        console.print("  no evidence")
     before: dict[str, Any] = {}
     for one in row["evidence"]:
         _evidence(console, one, before)
@@ -128,7 +128,7 @@ def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
 
 
 def _word(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
-    """Who stands behind the checks."""
+    """Whose checks these are, and who approved them."""
     contract, inputs = engine.contract(record.id), engine.inputs(record.id)
     own = (
         [f"your own checks in {inputs.requirements_file}"]
@@ -147,7 +147,7 @@ def _did(word: Approval) -> str:
 
 
 def _cases(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
-    """The checks in words; cases only when no agent can learn of them any more."""
+    """The checks in words; held-out cases only after the run, when no agent can read them."""
     from trued.cli.summary import check_lines
 
     contract = engine.contract(record.id)

@@ -1,4 +1,4 @@
-"""A run while it goes on: a live tree on a terminal, one line an event elsewhere."""
+"""Shows a run while it works: a live tree on a terminal, one line an event elsewhere."""
 
 import threading
 import time
@@ -14,14 +14,14 @@ from trued.cli.tree import footer, header, scope_lines
 from trued.model import Event, Question
 from trued.reporting.views import Progress, Row
 
-PER_SECOND = 4  # pictures; more is only warmth
-HANGING = 4  # columns by which the rest of a long line stands in
+PER_SECOND = 4  # redraws; more only uses CPU
+HANGING = 4  # columns by which the rest of a wrapped line is indented
 NARROWEST = 40
-AT_ONCE = 12  # rows of one part that are drawn again and again; what is settled of more goes up at once
+AT_ONCE = 12  # rows of one scope that are redrawn; beyond that, finished rows are printed for good
 
 
 class Screen(Protocol):
-    """Who listens to a run."""
+    """Shows a run's events and asks its questions."""
 
     def __enter__(self) -> Self: ...
     def __exit__(self, *_: object) -> None: ...
@@ -30,7 +30,7 @@ class Screen(Protocol):
 
 
 class Lines:
-    """Plain lines for logs, pipes and build servers."""
+    """Plain lines, for logs, pipes and CI."""
 
     def __init__(self) -> None:
         self._console = err()
@@ -49,7 +49,7 @@ class Lines:
 
 
 class Tree:
-    """Finished parts go up into the scrollback for good; only what is at work is drawn again."""
+    """A live tree: finished scopes are printed once, into the scrollback; only running ones are redrawn."""
 
     def __init__(self, run: str = "", before: tuple[Event, ...] = (), console: Console | None = None) -> None:
         self._console = console or err()
@@ -58,9 +58,9 @@ class Tree:
         self._printed = {scope: self._settled_rows(names) for scope, names in self._seen.scopes.items()}  # how many
         self._titled = False
         self._last = ""
-        self._alive: dict[str, None] = {}  # scopes with something to draw: few, however long the run is
+        self._alive: dict[str, None] = {}  # scopes with something to draw; few, however long the run is
         self._live = self._fresh()
-        self._turn = threading.RLock()  # who writes to the screen: two at once would draw over each other
+        self._turn = threading.RLock()  # held by the thread that writes to the screen
         self._over = threading.Event()
         self._drawing = threading.Thread()
 
@@ -104,7 +104,7 @@ class Tree:
             return await asked(question)
         finally:
             with self._turn:
-                self._live = self._fresh()  # one that was stopped would draw over what was typed since
+                self._live = self._fresh()  # a stopped one would draw over what the user typed since
                 self._live.start()
 
     def _fresh(self) -> Live:
@@ -116,7 +116,7 @@ class Tree:
         self._live.console.print(header(self._run, self._seen, live=True))
 
     def _settle(self, *, everything: bool) -> None:
-        """Print for good what will not change any more: whole scopes, once nothing in them is at work."""
+        """Print scopes that will not change any more: those in which nothing is running."""
         if everything:
             self._seen.settle()
         for scope, names in self._unprinted():
@@ -128,12 +128,12 @@ class Tree:
                 self._print(scope, names[:settled])
 
     def _settled_rows(self, names: list[str]) -> int:
-        """How many of them from the first on."""
+        """How many rows are finished, counted from the first."""
         rows = (self._seen.rows[name] for name in names)
         return next((number for number, row in enumerate(rows) if not _is_settled(row)), len(names))
 
     def _unprinted(self) -> list[tuple[str, list[str]]]:
-        """Scopes with rows that are not up in the scrollback yet."""
+        """Scopes with rows that have not been printed yet."""
         fresh = [(scope, self._seen.scopes[scope][self._printed.get(scope, 0) :]) for scope in list(self._alive)]
         return [(scope, names) for scope, names in fresh if names]
 
@@ -156,7 +156,7 @@ class Tree:
 
 
 def hung(text: Text, console: Console) -> list[Text]:
-    """What is wider than the screen goes on below, under what it belongs to."""
+    """Wrap a line that is wider than the screen, with the rest indented below it."""
     if text.cell_len <= console.width or console.width < NARROWEST:
         return [text]
     indent = len(text.plain) - len(text.plain.lstrip()) + HANGING

@@ -1,4 +1,4 @@
-"""Commands that look at runs: ls, show, logs, diff, report. What only one of them needs is loaded by that one."""
+"""The commands `ls`, `show`, `logs`, `diff` and `report`. Each imports what only it needs."""
 
 import subprocess
 import sys
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 app = typer.Typer(rich_markup_mode=None)
 
-ROWS = 60  # of a tree that is shown at once; the parts in between are counted
+ROWS = 60  # rows of a tree that `show` prints; the rest is counted
 POLL_S = 0.3
 
 
 @app.command()
 def ls(
-    every: Annotated[bool, typer.Option("--all", help="Of every repository.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="The runs of every repository.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The runs of this repository, newest first; of all repositories outside of any."""
+    """List this repository's runs, newest first; outside a repository, all runs."""
     from trued.engine.pending import waits
 
     here = None if every else top_of(Path.cwd())
@@ -53,8 +53,8 @@ def ls(
     elif rows:
         _print_runs(rows)
     else:
-        others = "" if here is None else ", `trued ls --all` lists those of other repositories"
-        err().print(f"no runs here yet; `trued demo` shows one{others}", soft_wrap=True)
+        others = "" if here is None else "; `trued ls --all` lists those of other repositories"
+        err().print(f"no runs here yet{others}; `trued demo` shows one", soft_wrap=True)
 
 
 def _print_runs(rows: list[dict[str, Any]]) -> None:
@@ -68,16 +68,16 @@ def _print_runs(rows: list[dict[str, Any]]) -> None:
         cells = [(f"{row[name]:<{width[name]}}", styles.get(name, "")) for name in columns]
         console.print(Text.assemble(*cells, f"{ago(row['updated_at']):<12}{line(row['title'], 60)}"), soft_wrap=True)
     if any(row["waits"] for row in rows):
-        hint("(n): so many things wait for you; trued show RUN lists them")
+        hint("(n) = things that wait for you; trued show RUN lists them")
 
 
 @app.command()
 def show(
     run: RunName = None,
-    full: Annotated[bool, typer.Option("--all", help="Every row, however many.")] = False,
+    full: Annotated[bool, typer.Option("--all", help="Print every row.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """One run: its calls and checks, tokens, cost, and what it waits for."""
+    """Show one run: calls and checks, tokens, cost, and what it waits for."""
     from trued.cli.summary import advise, used_lines, whole
     from trued.cli.tree import footer, header, scope_lines
     from trued.reporting.views import Progress
@@ -116,23 +116,23 @@ def _landed(seen: "Progress") -> str:
 
 
 def _shortened(lines: list[Text], *, full: bool) -> Iterator[Text]:
-    """Beginning and end of a long tree: what happened last is what people look for."""
+    """Leave out the middle of a long tree: people look for what happened last."""
     if full or len(lines) <= ROWS:
         yield from lines
         return
     yield from lines[: ROWS // 4]
-    yield Text(f"… {counted(len(lines) - ROWS, 'line')} left out; `trued show --all` shows them …", style="dim")
+    yield Text(f"… {counted(len(lines) - ROWS, 'line')} left out; `trued show --all` prints them …", style="dim")
     yield from lines[-(ROWS - ROWS // 4) :]
 
 
 @app.command()
 def logs(
     run: RunName = None,
-    follow: Annotated[bool, typer.Option("-f", "--follow", help="Go on until the run ends.")] = False,
-    call: Annotated[str, typer.Option(metavar="KEY", help="The transcript of one call.", show_default=False)] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line.")] = False,
+    follow: Annotated[bool, typer.Option("-f", "--follow", help="Keep printing until the run ends.")] = False,
+    call: Annotated[str, typer.Option(metavar="KEY", help="Show this call's transcript.", show_default=False)] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
-    """The events of a run as lines, or what one agent did and said."""
+    """Show a run's events, one a line, or the transcript of one call."""
     with opened() as engine:
         record = chosen(engine, run)
         lines = _transcript(engine, record, call, follow) if call else _events(engine, record, follow)
@@ -143,7 +143,7 @@ def logs(
 def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     last = 0
     while True:
-        driven = engine.journal.driver(record.id)  # looked at first, so that the last words are not missed
+        driven = engine.journal.driver(record.id)  # read first, so that the last events are not missed
         for event in engine.journal.events(record.id, last):
             last = event.id
             yield event.model_dump(mode="json"), told(event)
@@ -172,7 +172,7 @@ def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -
 
 
 def _call_named(engine: "Engine", record: RunRecord, given: str) -> str:
-    """The key of the one call that has this name, or this in its name."""
+    """The key of the one call whose key is `given` or contains it; raises BadInput if there is not exactly one."""
     keys = list(dict.fromkeys(event.key for event in engine.journal.events(record.id) if event.kind == "asked"))
     fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
     if len(fitting) == 1:
@@ -198,9 +198,9 @@ def _said(row: dict[str, Any]) -> str:
 @app.command()
 def diff(
     run: RunName = None,
-    stat: Annotated[bool, typer.Option("--stat", help="Files and numbers only.")] = False,
+    stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
-    """What the run changed: its base against its last accepted commit."""
+    """Show what the run changed: its base against its last accepted commit."""
     with opened() as engine:
         record = chosen(engine, run)
         places = [Path(record.repository), *sorted((engine.home / "stores").glob("*.git"))]
@@ -211,7 +211,7 @@ def diff(
     text = next((text for place in places if (text := _diff(place, record, stat=stat)) is not None), None)
     if text is None:
         raise BadInput(
-            f"commit {record.head[:10]} of run {record.id} is nowhere to be found", then="its repository may have moved"
+            f"cannot find commit {record.head[:10]} of run {record.id}", then="check whether its repository has moved"
         )
     if not sys.stdout.isatty():
         sys.stdout.buffer.write(text)
@@ -243,7 +243,7 @@ def report(
         Path | None, typer.Option("-o", "--output", help="The file to write.", show_default="trued-RUN.html")
     ] = None,
 ) -> None:
-    """The whole run as one HTML file that needs nothing else: timeline, ledger, transcripts, tokens and cost."""
+    """Write the whole run as one self-contained HTML file: timeline, ledger, transcripts, tokens and cost."""
     from trued.reporting.html import write
 
     writable(path, "--output")

@@ -1,4 +1,4 @@
-"""Commands by which a person speaks: answer, approve, reject, amend, trust."""
+"""The commands by which a person decides: `answer`, `approve`, `reject`, `amend`, `trust`."""
 
 import asyncio
 from dataclasses import replace
@@ -26,7 +26,7 @@ app = typer.Typer(rich_markup_mode=None)
 Words = Annotated[
     list[str] | None,
     typer.Argument(
-        metavar="[RUN] ANSWER", show_default=False, help="The run, and what you say: yes, stop, redo, words."
+        metavar="[RUN] ANSWER", show_default=False, help="The run, and your answer: yes, stop, redo, or your own words."
     ),
 ]
 
@@ -35,34 +35,34 @@ Words = Annotated[
 def answer(
     words: Words = None,
     comment: Annotated[
-        str, typer.Option("-m", "--comment", help="With redo: what is missing.", show_default=False)
+        str, typer.Option("-m", "--comment", help="With redo: what to change.", show_default=False)
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Answer what a run asks: yes, stop or redo; an agent's own question in your own words.
+    """Answer a run's question: yes, stop or redo; answer an agent's question in your own words.
 
-    `trued resume` goes on from there.
+    Continue the run with `trued resume`.
     """
     outside_agents("answer")
     said = words or []
     if not 1 <= len(said) <= 2:
-        raise BadInput("say what the answer is", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
+        raise BadInput("an answer is missing", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
     with opened() as engine:
         if len(said) == 1 and any(one.id == said[0] for one in engine.journal.runs()):
-            raise BadInput(f"{said[0]} is a run, and no answer", then=f"trued answer {said[0]} ANSWER")
+            raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
         record = chosen(engine, said[0] if len(said) == 2 else None)
         question = engine.answer(record.id, said[-1], comment=comment, who=whoami())
     if as_json:
         print_json(question.model_dump(mode="json"))
     else:
         out().print(Text(f"{record.id}: {plain(question.key)}: {question.answer}"), soft_wrap=True)
-    hint(f"go on with: trued resume {record.id}")
+    hint(f"continue with: trued resume {record.id}")
 
 
 RunAlone = Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)]
-Reason = Annotated[str, typer.Option(help="Why you give your word.", show_default=False)]
-Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)]
-Instead = Annotated[bool, typer.Option("--instead", help="In place of what was said of the same work before.")]
+Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
+Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)]
+Instead = Annotated[bool, typer.Option("--instead", help="Replace an earlier decision on the same work.")]
 
 
 @app.command()
@@ -76,9 +76,9 @@ def approve(
     instead: Instead = False,
     as_json: AsJson = False,
 ) -> None:
-    """Give your word: for the contract, so that what holds is proven, or for a requirement that no check can prove.
+    """Approve the contract, so that passing cases count as proven; or accept requirements that no check can prove.
 
-    The contract is shown first. No agent is called again; a run that was only planned goes on with `trued resume`.
+    The contract is shown first. No agent is called again. Continue a run that was only planned with `trued resume`.
     """
     outside_agents("approve")
     _said(run, requirements or [], Word(who, reason, instead=instead), as_json=as_json)
@@ -87,15 +87,17 @@ def approve(
 @app.command()
 def reject(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run.", autocompletion=completed)],
-    requirements: Annotated[list[str], typer.Argument(metavar="REQUIREMENT...", help="What does not hold.")],
+    requirements: Annotated[
+        list[str], typer.Argument(metavar="REQUIREMENT...", help="The requirements that are not met.")
+    ],
     reason: Reason = "",
     who: Who = "",
     instead: Instead = False,
     as_json: AsJson = False,
 ) -> None:
-    """Say that a requirement does not hold, and why. `trued resume` tells those who build, and they mend it.
+    """Reject a requirement, with a reason. `trued resume` passes the reason to the agents, who fix it.
 
-    It stands until the work has been changed; then somebody has to look again.
+    The rejection is valid until the work changes; then somebody has to look again.
     """
     outside_agents("reject")
     _said(run, requirements, Word(who, reason, rejected=True, instead=instead), as_json=as_json)
@@ -111,11 +113,11 @@ def _said(run: str | None, wanted: list[str], word: Word, *, as_json: bool) -> N
         who, why = _signed(engine, record, contract, wanted, word)
         record = say(engine, record.id, wanted or [None], replace(word, who=who, why=why))
         if settled(engine, record):
-            hint("all is decided: it is written down on the branch, and proven once more")
+            hint("everything is decided: recording it on the branch and proving the final commit")
             record = asyncio.run(engine.resume(record.id))
         conclude(engine, record, as_json=as_json)
         if engine.journal.driver(record.id):
-            hint("the run is going on: what it changes after that commit needs another look")
+            hint("the run is still working: look again at what it changes after that commit")
 
 
 def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
@@ -125,29 +127,29 @@ def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
 
 
 def _signed(engine: Engine, record: RunRecord, contract: Contract, wanted: list[str], word: Word) -> tuple[str, str]:
-    """Name and reason of a person who has seen what they stand for."""
+    """Show the person what they decide on, and return their name and reason."""
     given = bool(word.who and word.why)
     if not given and not person_there():
-        raise BadInput("your word needs a terminal, or your name and a reason", then="--as NAME --reason TEXT")
+        raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(
         engine, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True
     )
     for name, verdict in judged_at(engine, record.id).items() if wanted else ():
         if name in wanted:
-            hint(f"{name}: as it is at commit {verdict.commit[:10]}; trued diff {record.id} shows the work")
+            hint(f"{name}: judged at commit {verdict.commit[:10]}; trued diff {record.id} shows the work")
     if given:
         return word.who, word.why
-    what = ", ".join(wanted) or "this whole contract"
-    return _given(f"the rejection of {what}" if word.rejected else what, word.who, word.why)
+    what = ", ".join(wanted) or "these cases as yours"
+    return _given(f"{'Reject' if word.rejected else 'Accept' if wanted else 'Approve'} {what}?", word.who, word.why)
 
 
-def _given(what: str, who: str, reason: str) -> tuple[str, str]:
-    """Asked for at the terminal, where the command line does not say it."""
-    name = who or asyncio.run(typed(f"Who gives their word for {what}? [{whoami()}] "))
-    why = reason or asyncio.run(typed("Why? (empty: nothing is changed) "))
+def _given(question: str, who: str, reason: str) -> tuple[str, str]:
+    """Name and reason: those of the command line, else asked for at the terminal."""
+    name = who or asyncio.run(typed(f"{question} Your name: [{whoami()}] "))
+    why = reason or asyncio.run(typed("Reason (leave empty to cancel): "))
     if name is None or not why:
-        raise BadInput("nothing was changed", then="a reason is needed")
+        raise BadInput("nothing was changed", then="give a reason")
     return name or whoami(), why
 
 
@@ -155,33 +157,34 @@ def _given(what: str, who: str, reason: str) -> tuple[str, str]:
 def amend(  # noqa: PLR0913  a flag is a parameter
     run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="The run.", autocompletion=completed)] = None,
     requirements: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Another requirements file, in place of the old one.")
+        Path | None, typer.Option(metavar="FILE", help="Replace the requirements file by this one.")
     ] = None,
-    add: Annotated[Path | None, typer.Option(metavar="FILE", help="Requirements to add, from a file.")] = None,
-    remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="A requirement to take out.")] = None,
+    add: Annotated[Path | None, typer.Option(metavar="FILE", help="Add the requirements in this file.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(metavar="ID", help="Remove this requirement.")] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="ID", help="Work that cannot be red: guards decide.")
+        list[str] | None,
+        typer.Option(metavar="ID", help="This requirement only keeps behaviour: existing tests decide."),
     ] = None,
     supersedes: Annotated[
-        list[str] | None, typer.Option(metavar="ID=TEST", help="A test of the base that a requirement changes.")
+        list[str] | None, typer.Option(metavar="ID=TEST", help="This existing test changes with the requirement.")
     ] = None,
-    reason: Annotated[str, typer.Option(help="Why the contract is changed.", show_default=False)] = "",
-    who: Annotated[str, typer.Option("--as", metavar="NAME", help="Who you are.", show_default=False)] = "",
+    reason: Annotated[str, typer.Option(help="Your reason.", show_default=False)] = "",
+    who: Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", show_default=False)] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Change the contract of a run: only you may, and the journal names you and the reason.
+    """Change a run's contract. The journal records your name and reason; agents cannot do this.
 
-    What changed is run on the base again. No agent is called; `trued resume` goes on by the new contract.
+    Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
     """
     outside_agents("amend")
     for path in filter(None, (requirements, add)):
         if not path.is_file():
-            raise BadInput(f"there is no file {path}", then="name a requirements file")
+            raise BadInput(f"there is no file {path}", then="pass a requirements file")
     with opened() as engine:
         record = chosen(engine, run)
         if not (who and reason) and not person_there():
-            raise BadInput("your word needs a terminal, or your name and a reason", then="--as NAME --reason TEXT")
-        what = f"an amendment of {record.id}"
+            raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
+        what = f"Amend the contract of {record.id}?"
         name, why = (who, reason) if who and reason else _given(what, who, reason)
         change = Change(
             requirements=requirements,
@@ -203,7 +206,7 @@ def _tests(pairs: list[str]) -> dict[str, tuple[str, ...]]:
     for pair in pairs:
         name, equals, test = pair.partition("=")
         if not equals or not name or not test:
-            raise BadInput(f"{pair!r} names no requirement and test", then="--supersedes ID=tests/test_x.py::test_y")
+            raise BadInput(f"{pair!r} is not ID=TEST", then="write --supersedes ID=tests/test_x.py::test_y")
         found[name] = (*found.get(name, ()), test)
     return found
 
@@ -211,40 +214,40 @@ def _tests(pairs: list[str]) -> dict[str, tuple[str, ...]]:
 @app.command()
 def trust(
     digest: Annotated[
-        str, typer.Argument(help="What was shown before; needed where there is no terminal.", show_default=False)
+        str, typer.Argument(help="The digest shown before; needed without a terminal.", show_default=False)
     ] = "",
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """See what this repository would set or say to agents, word for word, and trust it.
+    """Show the settings, roles and instructions that this repository gives to agents, and trust them.
 
-    Trust holds for exactly these bytes: whatever changes is asked about again.
+    Trust applies to exactly these bytes: after a change you are asked again.
     """
     outside_agents("trust")
     top = top_of(repo)
     if top is None:
-        raise BadInput(f"{repo.resolve()} is not in a git repository", then="go to one, or name it with --repo")
+        raise BadInput(f"{repo.resolve()} is not in a git repository", then="change to one, or pass --repo DIR")
     what = found(top)
     trusted = is_trusted(home(), top, what.digest)
     if as_json and not digest:
         print_json({"repository": str(top), "files": list(what.files), "digest": what.digest, "trusted": trusted})
         return
     if not what.files:
-        out().print("nothing here asks for trust: no trued.toml, no [tool.trued], no roles")
+        out().print("nothing here needs trust: no trued.toml, no [tool.trued], no roles")
         return
     if digest and digest != what.digest:
         raise BadInput(
-            "that is not the digest of what lies here now", then=f"look with `trued trust`; it is {what.digest}"
+            f"the files here have another digest: {what.digest}", then="look at them again with `trued trust`"
         )
     if not digest:
         _show(top, what.files, what.digest)
     if trusted:
-        out().print("trusted already")
+        out().print("already trusted")
     elif digest or _agreed():
         remember(home(), top, what.digest, whoami())
         out().print(f"trusted: {what.digest}")
     else:
-        hint(f"not trusted; where there is no terminal: trued trust {what.digest}")
+        hint(f"not trusted; without a terminal: trued trust {what.digest}")
         raise typer.Exit(3)
 
 

@@ -1,4 +1,4 @@
-"""The project in this folder, as a run would find it: its kind, and how it is built, tested and started."""
+"""Detects the project in this folder as a run would: its kind, and how it is built, tested and started."""
 
 import subprocess
 from pathlib import Path
@@ -11,7 +11,7 @@ _GIT = ("git", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false")
 
 
 def kind_here(top: Path, settings: Settings) -> Kind:
-    """Of the commit that a run would begin at."""
+    """The kind of the project at HEAD, where a run would start."""
     listed = _asked(top, "ls-tree", "-r", "-z", "--name-only", "HEAD") or b""
     paths = [name.decode(errors="replace") for name in listed.split(b"\0") if name]
     texts = _texts(top, to_read(paths))
@@ -19,7 +19,7 @@ def kind_here(top: Path, settings: Settings) -> Kind:
 
 
 def _texts(top: Path, paths: tuple[str, ...]) -> dict[str, str]:
-    """All of them at once: `cat-file --batch` answers in the order in which it was asked."""
+    """Read all files with one `git cat-file --batch`, which answers in the order of its input."""
     answer = _asked(top, "cat-file", "--batch", fed="".join(f"HEAD:{path}\n" for path in paths)) if paths else b""
     found, rest = dict[str, str](), answer or b""
     for path in paths:

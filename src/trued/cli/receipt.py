@@ -1,4 +1,4 @@
-"""Commands that give a verdict away: receipt, key."""
+"""The commands `receipt` and `key`."""
 
 import asyncio
 from pathlib import Path
@@ -24,18 +24,16 @@ def receipt(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Write the contract there, too: with it anyone can prove all again. It holds the held-out cases.",
+            help="Also write the contract here, so that anyone can prove it again. It contains the held-out cases.",
             show_default=False,
         ),
     ] = None,
-    landed: Annotated[
-        bool, typer.Option("--landed", help="Of the commit that landed, where that was proven again.")
-    ] = False,
-    unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign, though there is a key.")] = False,
+    landed: Annotated[bool, typer.Option("--landed", help="For the landed commit, if that was proven again.")] = False,
+    unsigned: Annotated[bool, typer.Option("--unsigned", help="Do not sign it, even if there is a key.")] = False,
 ) -> None:
-    """A run's final verdict as a file: an in-toto statement that `trued verify FILE` checks.
+    """Write a run's final verdict as a file: an in-toto statement that `trued verify FILE` checks.
 
-    It is signed if `trued key --new` has made a key on this machine.
+    It is signed if this machine has a key (`trued key --new`).
     """
     from trued.engine.receipts import Keeping, keep_landed, keep_run
 
@@ -51,20 +49,20 @@ def receipt(
 
 @app.command()
 def key(
-    new: Annotated[bool, typer.Option("--new", help="Make one, if there is none.")] = False,
+    new: Annotated[bool, typer.Option("--new", help="Create a key if there is none.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """The public half of the key that signs this machine's receipts. Hand it out; the other half stays here."""
+    """Print the public key that signs this machine's receipts. The private key stays here."""
     from trued.proof.receipts import signing
     from trued.proof.receipts.receipt import key_id
 
     outside_agents("key")
     found = signing.create(home()) if new else signing.own(home())
     if found is None:
-        raise BadInput("there is no key yet: receipts are not signed", then="`trued key --new` makes one")
+        raise BadInput("there is no key yet, so receipts are not signed", then="create one with `trued key --new`")
     text = signing.pem(found.public)
     if as_json:
         print_json({"id": key_id(found.public), "public": text, "file": str(signing.place(home()))})
     else:
         print(text, end="")
-        hint(f"id {key_id(found.public)}; the private half is in {signing.place(home())}")
+        hint(f"id {key_id(found.public)}; the private key is in {signing.place(home())}")

@@ -1,4 +1,4 @@
-"""Commands about roles: list them, export them to other tools, look for mistakes in their files."""
+"""The commands `roles` and `lint`: list roles, export them to other tools, find mistakes in role files."""
 
 import os
 from dataclasses import asdict
@@ -23,11 +23,11 @@ from trued.support.redaction import plain
 from trued.workflows.pipeline.lint import Kind, Look, looked, named, packaged, repository
 
 SHOW = "show"
-SHOWN = 8  # of files that are left out: a catalogue is not listed whole
+SHOWN = 8  # ignored files that are listed; more are counted
 
 
 class Names(TyperGroup):
-    """`trued roles NAME` is the role of that name; `trued roles export` is a command."""
+    """Makes `trued roles NAME` show that role, unless NAME is a command."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         return super().resolve_command(ctx, args if args[0] in self.commands else [SHOW, *args])
@@ -35,14 +35,16 @@ class Names(TyperGroup):
 
 app = typer.Typer(rich_markup_mode=None)
 group = typer.Typer(rich_markup_mode=None, no_args_is_help=False, cls=Names)
-app.add_typer(group, name="roles", help="The roles, and where each comes from", subcommand_metavar="[NAME | export]")
+app.add_typer(
+    group, name="roles", help="List the roles and where each comes from", subcommand_metavar="[NAME | export]"
+)
 
 
 @group.callback(invoke_without_command=True)
 def roles(context: typer.Context, as_json: AsJson = False) -> None:
-    """The roles, and where each comes from: the project's go before yours, yours before the packaged ones.
+    """List the roles and where each comes from. The project's replace yours, and yours replace the packaged ones.
 
-    `trued roles NAME` prints one whole. Agents of Claude Code, GitHub Copilot and OpenCode are roles, too.
+    `trued roles NAME` prints one in full. Agent files of Claude Code, GitHub Copilot and OpenCode are roles, too.
     """
     context.obj = as_json
     if context.invoked_subcommand:
@@ -61,10 +63,10 @@ def roles(context: typer.Context, as_json: AsJson = False) -> None:
 @group.command(SHOW, hidden=True)
 def show(
     context: typer.Context,
-    name: Annotated[str, typer.Argument(help="Print this one whole.")],
+    name: Annotated[str, typer.Argument(help="The role to print.")],
     as_json: AsJson = False,
 ) -> None:
-    """One role: where it comes from, what it may, what of its file is not used, and its prompt."""
+    """Print one role: its origin, tools, unused fields and prompt."""
     role = _known().role(name)
     if as_json or context.obj:
         print_json(_as_json(role))
@@ -77,28 +79,31 @@ def show(
 
 @group.command()
 def export(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[ROLE]...", help="These; else all of ours.")] = None,
-    to: Annotated[str, typer.Option(metavar="|".join(FORMS), help="Whose files.", show_default=False)] = "",
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[ROLE]...", help="The roles; else all of trued's own.")
+    ] = None,
+    to: Annotated[str, typer.Option(metavar="|".join(FORMS), help="The tool to write for.", show_default=False)] = "",
     folder: Annotated[
         Path | None,
         typer.Option("--dir", metavar="DIR", help="Write below this folder.", show_default="the repository"),
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite files that somebody changed.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite changed files.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Write roles as files of Claude Code, GitHub Copilot or OpenCode, where they work without trued.
+    """Write roles as agent files of Claude Code, GitHub Copilot or OpenCode, which work without trued.
 
-    With them, or by the name `orchestrator`, come the files by which the pipeline can be followed by hand.
+    The export includes the files to follow the pipeline by hand; the name `orchestrator` selects only those.
 
-    A file that is there and that nobody exported, or that was changed since, is left alone, unless you say --force.
+    Files that trued did not write, or that were changed since, are kept unless you pass --force.
     """
     outside_agents("roles export")
     if to not in FORMS:
-        raise BadInput(f"{to!r} is no tool to export to" if to else "where to?", "--to", f"say {', '.join(FORMS)}")
+        what = f"cannot export to {to!r}" if to else "no tool is given"
+        raise BadInput(what, "--to", f"choose {', '.join(FORMS)}")
     top = folder or top_of(Path.cwd())
     if top is None:
-        raise BadInput("this folder is in no git repository", then="go to one, or name a folder with --dir")
-    from trued.workflows.pipeline.handbook import (  # it brings the workflow along, which no other command here needs
+        raise BadInput("this folder is not in a git repository", then="change to one, or pass --dir DIR")
+    from trued.workflows.pipeline.handbook import (  # imports the workflow, which no other command here needs
         ORCHESTRATOR,
         handbook,
     )
@@ -115,21 +120,25 @@ def export(
 @app.command()
 def lint(
     paths: Annotated[
-        list[Path] | None, typer.Argument(metavar="[FILE | DIR]...", help="Else all role files of this repository.")
+        list[Path] | None,
+        typer.Argument(metavar="[FILE | DIR]...", help="What to check; else all role files of this repository."),
     ] = None,
     kind: Annotated[
-        Kind, typer.Option("--as", help="What the files are: a pipeline, roles of our convention, or just files.")
+        Kind,
+        typer.Option(
+            "--as", help="Check the files as a pipeline, as roles of trued's convention, or as plain agent files."
+        ),
     ] = Kind.AUTO,
-    ours: Annotated[bool, typer.Option("--packaged", help="Look at the roles that come with trued.")] = False,
+    ours: Annotated[bool, typer.Option("--packaged", help="Check the roles that come with trued.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look for mistakes in role files, ours and those of other tools: fields, sections, pipelines. Nothing is run.
+    """Find mistakes in role files, trued's and those of other tools: fields, sections, pipelines. Runs nothing.
 
-    A folder with three agents of the pipeline's clusters, or with an orchestrator that names so many, is a pipeline.
+    A folder is a pipeline if it has three agents of the pipeline's clusters, or an orchestrator that names three.
     """
     top = None if paths or ours else top_of(Path.cwd())
     if not paths and not ours and top is None:
-        raise BadInput("this folder is in no git repository", then="go to one, or name files")
+        raise BadInput("this folder is not in a git repository", then="change to one, or pass files")
     sets = repository(top) if top else named(paths or ())
     look = looked([*sets, *(packaged() if ours else ())], kind)
     if as_json:
@@ -148,11 +157,11 @@ def lint(
 def _counted(look: Look) -> str:
     files = f"{look.files} file{'' if look.files == 1 else 's'}"
     judged = f", {look.pipelines} pipeline{'' if look.pipelines == 1 else 's'}" if look.pipelines else ""
-    return f"{files}{judged}{f', {look.unjudged} read for their fields alone' if look.unjudged else ''}"
+    return f"{files}{judged}{f', {look.unjudged} checked for their fields only' if look.unjudged else ''}"
 
 
 def _known() -> Shelf:
-    """The roles that a run would find here; what is not trusted is left out, and said."""
+    """The roles that a run would find here. Untrusted ones are left out, with a hint."""
     top, user, own = top_of(Path.cwd()), config.user_config(os.environ), config.user_home(os.environ)
     if top is None:
         return _told(shelf(None, user, own))
@@ -162,13 +171,13 @@ def _known() -> Shelf:
     if left := [name for name in files if not is_unchanged((top / name).read_bytes().decode("utf-8", "replace"))]:
         more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
         said = f"{', '.join(left[:SHOWN])}{more}"
-        hint(f"left out, since you have not trusted this repository: {said}; look with `trued trust`")
+        hint(f"ignored, because you have not trusted this repository: {said}; look at them with `trued trust`")
     return _told(shelf(top, user, own, allowed=lambda path: path.relative_to(top).as_posix() in agreed))
 
 
 def _told(known: Shelf) -> Shelf:
     for error in known.troubles.values():
-        hint(f"left out: {error}")
+        hint(f"ignored: {error}")
     return known
 
 
@@ -190,4 +199,4 @@ def _exported(exports: list[Export], *, as_json: bool) -> None:
         print_json([{"role": one.role, "file": str(one.path), "written": one.state != "same"} for one in exports])
         return
     for one in exports:
-        out().print(Text(f"{plain(str(one.path))}{'' if one.state != 'same' else '  (as it was)'}"), soft_wrap=True)
+        out().print(Text(f"{plain(str(one.path))}{'' if one.state != 'same' else '  (unchanged)'}"), soft_wrap=True)

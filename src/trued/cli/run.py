@@ -1,4 +1,4 @@
-"""Commands that let agents work: run, resume, cancel."""
+"""The commands `run`, `resume` and `cancel`."""
 
 import asyncio
 import os
@@ -41,19 +41,19 @@ def run(  # noqa: PLR0913  a flag is a parameter
             "-w",
             "--workflow",
             help="purple (for a plan), ticket, handoff (for a specification), solo (for words), pipeline or team.",
-            show_default="by the input",
+            show_default="chosen by the input",
         ),
     ] = None,
     requirements: Annotated[
         Path | None,
-        typer.Option(help="What must be true at the end, with your own checks. Keep it outside the repository."),
+        typer.Option(help="Your requirements file, with your own checks. Keep it outside the repository."),
     ] = None,
     agent: Annotated[
         list[str] | None,
         typer.Option(
             metavar="[ROLE=]AGENT",
-            help="Who works: claude, codex:MODEL, command:PROGRAM ARGS, …; `trued agents` lists them.",
-            show_default="what is installed",
+            help="The agent for all roles or one: claude, codex:MODEL, command:PROGRAM ARGS, …; see `trued agents`.",
+            show_default="the installed agents",
         ),
     ] = None,
     login: Annotated[
@@ -65,56 +65,57 @@ def run(  # noqa: PLR0913  a flag is a parameter
     prompts: Annotated[
         str | None,
         typer.Option(
-            metavar="HOW", help="What a role may not do: policy refuses it, ask asks you.", show_default="policy"
+            metavar="HOW",
+            help="For actions outside a role's tools: policy refuses, ask asks you.",
+            show_default="policy",
         ),
     ] = None,
     role: Annotated[
         list[str] | None,
-        typer.Option(metavar="ROLE=NAME", help="Let a role work by another role file; `trued roles` lists them."),
+        typer.Option(metavar="ROLE=NAME", help="Use another role file for a role; see `trued roles`."),
     ] = None,
-    rounds: Annotated[int | None, typer.Option(help="How often a pair may try a chunk.", show_default="3")] = None,
-    cap: Annotated[int | None, typer.Option(help="Agents at work at the same time.", show_default="4")] = None,
-    parallel: Annotated[int | None, typer.Option(help="With team: tasks at the same time.", show_default="1")] = None,
+    rounds: Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")] = None,
+    cap: Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")] = None,
+    parallel: Annotated[int | None, typer.Option(help="With team: most tasks at once.", show_default="1")] = None,
     yes: Annotated[
-        bool, typer.Option("--yes", help="Go on after each chunk without asking. It attests nothing.")
+        bool, typer.Option("--yes", help="Continue after each chunk without asking. Approves nothing.")
     ] = False,
     accept: Annotated[
         str | None,
         typer.Option(
-            metavar="GRADE", help="The lowest grade that is enough: tested, examined.", show_default="attested"
+            metavar="GRADE", help="The lowest grade that counts as met: tested, examined.", show_default="attested"
         ),
     ] = None,
     wait: Annotated[
         bool | None,
-        typer.Option(
-            "--wait/--no-wait", help="Wait for a provider's limit to pass, or end the run.", show_default="wait"
-        ),
+        typer.Option("--wait/--no-wait", help="At a provider's rate limit: wait, or end the run.", show_default="wait"),
     ] = None,
     limit: Annotated[
         list[str] | None,
-        typer.Option(metavar="WHAT=AMOUNT", help="The most that may be used: usd=5, tokens=2M, calls=20, time=2h."),
+        typer.Option(metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."),
     ] = None,
-    plan_only: Annotated[
-        bool, typer.Option("--plan-only", help="Seal and show the contract; let nobody work yet.")
-    ] = False,
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False,
     draft: Annotated[
-        bool, typer.Option("--draft", help="With ticket: offer work that is not proven as a draft, too.")
+        bool, typer.Option("--draft", help="With ticket: open a draft pull request for work that is not proven.")
     ] = False,
     sandbox: Annotated[
         str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
     ] = None,
     allow_unsandboxed: Annotated[
-        bool, typer.Option("--allow-unsandboxed", help="Even if nothing confines agents and checks.")
+        bool, typer.Option("--allow-unsandboxed", help="Run agents and checks even if no sandbox works.")
     ] = False,
     trust: Annotated[
-        str, typer.Option(metavar="DIGEST", help="What `trued trust` shows for this repository.", show_default=False)
+        str,
+        typer.Option(
+            metavar="DIGEST", help="Trust this repository: the digest from `trued trust`.", show_default=False
+        ),
     ] = "",
     branch: Annotated[
         str,
         typer.Option(
             "--from",
             metavar="BRANCH",
-            help="With handoff: go on from the branch that a run left; HEAD begins anew.",
+            help="With handoff: continue from this branch of an earlier run; HEAD starts again.",
             show_default=False,
         ),
     ] = "",
@@ -122,16 +123,16 @@ def run(  # noqa: PLR0913  a flag is a parameter
         str,
         typer.Option(
             metavar="COMMIT",
-            help="With --from: your commit from which that branch began, where git alone does not tell.",
+            help="With --from: the commit of yours that the branch began at, if git cannot tell.",
             show_default=False,
         ),
     ] = "",
     repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
     as_json: AsJson = False,
 ) -> None:
-    """Let agents work on a goal or a plan until it is proven, or say exactly what is not.
+    """Let agents work on a goal or a plan until it is proven, or report exactly what is not.
 
-    The run starts from HEAD and works on a branch of its own, trued/RUN; your working tree is left alone.
+    The run starts from HEAD and works on its own branch, trued/RUN. Your working tree is not touched.
     """
     outside_agents("run")
     flags: dict[str, Any] = {
@@ -174,17 +175,17 @@ def resume(
         list[str] | None,
         typer.Argument(
             metavar="[RUN…]",
-            help="Ids, or their beginnings; else this repository's newest.",
+            help="Run ids or their beginnings; else this repository's newest run.",
             autocompletion=completed,
         ),
     ] = None,
-    every: Annotated[bool, typer.Option("--all", help="All runs of this repository that can go on.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="Go on after each chunk without asking.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="All unfinished runs of this repository.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False,
     wait: Annotated[
         bool | None,
         typer.Option(
             "--wait/--no-wait",
-            help="Wait for a provider's limit to pass, or end the run.",
+            help="At a provider's rate limit: wait, or end the run.",
             show_default="as the run was started",
         ),
     ] = None,
@@ -196,7 +197,7 @@ def resume(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Go on where a run stands. Calls that were finished are not made again; a call in flight is adopted."""
+    """Continue a run. Finished calls are not made again; calls still in progress are adopted."""
     outside_agents("resume")
     more = changes(limit or [])
     with opened() as engine:
@@ -225,17 +226,17 @@ def resume(
 
 
 def unfinished(engine: Engine) -> list[str]:
-    """Of this repository, and driven by nobody."""
+    """Ids of this repository's unfinished runs that no process drives, oldest first."""
     here = top_of(Path.cwd())
     found = [one for one in engine.journal.runs() if here and Path(one.repository).resolve() == here]
     named = [one.id for one in found if one.state not in FINISHED and not engine.journal.driver(one.id)]
     if not named:
-        raise BadInput("no run of this repository can go on", then="`trued ls` lists them")
+        raise BadInput("this repository has no run to resume", then="`trued ls` lists its runs")
     return list(reversed(named))
 
 
 def _only_left(run: str | None) -> Unknown | None:
-    """A run that nothing but its branch in this repository tells of."""
+    """The run's branch, if the journal does not know the run but this repository still has its branch."""
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
@@ -244,21 +245,21 @@ def _only_left(run: str | None) -> Unknown | None:
 
 
 def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
-    """The run anew, from what is on its branch: sealed and proven again, and only what is missing is built."""
+    """A request that continues a lost run from its branch: sealed and proven again, only missing work is built."""
     here = top_of(Path.cwd()) or Path.cwd()
     file = here / left.specification
     if not left.specification or not file.is_file():
-        what = f"nothing is left of that run but its branch {left.branch}, and its specification is not here"
-        raise BadInput(what, left.specification, f"name it: trued run SPECIFICATION --from {left.branch}")
-    hint(f"private state is gone: going on from {left.branch} and {left.specification}; all of it is proven again")
-    hint(f"with agents or requirements of your own: trued run {left.specification} --from {left.branch} …")
+        what = f"only the branch {left.branch} is left of that run, and its specification is missing"
+        raise BadInput(what, left.specification, f"pass it: trued run SPECIFICATION --from {left.branch}")
+    hint(f"the run's private state is lost: continuing from {left.branch} and {left.specification}, proving all again")
+    hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
     return Request(goal=str(file), repository=here, workflow="handoff", flags=flags, branch=left.branch)
 
 
 @app.command()
 def cancel(run: RunName = None, as_json: AsJson = False) -> None:
-    """End a run for good: its agents are stopped, its work stays on its branch."""
+    """End a run for good: stop its agents; its work stays on its branch."""
     outside_agents("cancel")
     with opened() as engine:
         record = asyncio.run(engine.cancel(chosen(engine, run).id))
@@ -269,7 +270,7 @@ def cancel(run: RunName = None, as_json: AsJson = False) -> None:
 def drive(
     work: Callable[[Engine], Awaitable[RunRecord]], *, screen: Screen | None = None, as_json: bool = False
 ) -> None:
-    """Let a run go on under the eyes of the person, say how it ended, and end with its code."""
+    """Drive a run with a live screen, print how it ended, and exit with its code."""
     eyes = screen or (Lines() if quiet_place() else Tree())
     engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
     try:
@@ -277,7 +278,7 @@ def drive(
             record = asyncio.run(_awaited(work(engine)))
         conclude(engine, record, as_json=as_json)
     except KeyboardInterrupt:
-        hint("interrupted before anything could be lost; `trued ls` lists the runs, `trued resume` goes on")
+        hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
         raise typer.Exit(130) from None
     finally:
         engine.close()
@@ -303,7 +304,7 @@ def chosen_roles(given: list[str]) -> dict[str, str]:
     pairs = [one.partition("=") for one in given]
     for (role, _, name), one in zip(pairs, given, strict=True):
         if not (role.strip() and name.strip()):
-            raise BadInput(f"{one!r} names no two roles", "--role", "write purple-team-b=my-reviewer")
+            raise BadInput(f"{one!r} is not ROLE=NAME", "--role", "write purple-team-b=my-reviewer")
     return {role.strip(): name.strip() for role, _, name in pairs}
 
 
@@ -314,7 +315,7 @@ def logins(given: list[str]) -> dict[str, str]:
 
 
 def _absolute(agent: str) -> str:
-    """A script is named from here; its process runs elsewhere."""
+    """A scripted agent with an absolute path: its process runs in another folder."""
     kind, _, where = agent.partition(":")
     if kind != "scripted":
         return agent
@@ -322,18 +323,16 @@ def _absolute(agent: str) -> str:
     try:
         path = Path(file).expanduser().absolute()
     except RuntimeError:
-        raise BadInput(f"nobody knows the folder {file}", "--agent", "write the whole path") from None
+        raise BadInput(f"cannot expand {file}", "--agent", "write the whole path") from None
     if not path.is_file():
-        raise BadInput(f"there is no script {file}", "--agent", "name a Python file with a function for each role")
+        raise BadInput(f"there is no script {file}", "--agent", "pass a Python file with a function for each role")
     return f"scripted:{path}{mark}{name}"
 
 
 def _advise(goal: str, workflow: str | None) -> None:
-    """What a person would want to know before it begins; nothing here stops anything."""
+    """Print what the person may want to know before the run starts."""
     if workflow is None and not _is_file(goal):
-        hint(
-            "plain words: solo, one agent in one pass. A plan file gets purple, where a second agent checks each chunk"
-        )
+        hint("using solo: one agent, one pass. With a plan file, purple lets a second agent check each chunk")
 
 
 def _is_file(goal: str) -> bool:

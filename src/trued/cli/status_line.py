@@ -1,4 +1,4 @@
-"""Where a pipeline or a team stands, in a line or two: while it works, and when it has ended."""
+"""The status of a pipeline or team run in a line or two: while it works, and at its end."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from trued.workflows.pipeline.view import Stage
 from trued.workflows.team import view as team
 
 LONG = 160  # characters of a line about features and tasks
-MARKS = {  # by the state of a step, or its result once it has one
+MARKS = {  # by a step's state, or by its result once it has one
     "running": ("●", "bold cyan"),
     "unfinished": ("…", "yellow"),
     "DONE": ("✓", "green"),
@@ -19,11 +19,11 @@ MARKS = {  # by the state of a step, or its result once it has one
     "ERROR": ("✗", "bold red"),
 }
 SHORT = {"implementation": "implement", "verification": "verify"}
-FAILED = 8  # tasks that are named at the end; more are counted
+FAILED = 8  # failed tasks listed at the end; more are counted
 
 
 def standing(seen: Progress) -> list[Text]:
-    """What is at work in which step, or for which feature; nothing for other workflows."""
+    """What is running in which step, or for which feature; empty for other workflows."""
     lines = []
     if seen.stages.seen:
         lines.append(steps_line(seen))
@@ -36,7 +36,7 @@ def standing(seen: Progress) -> list[Text]:
 def steps_line(seen: Progress) -> Text:
     """`✓ research  ✓ spec  ✓ design  ● critique 2/4  · plan  · implement  · verify  · review`."""
     text = Text()
-    for stage in list(seen.stages.all.values()):  # a copy: a screen draws meanwhile
+    for stage in list(seen.stages.all.values()):  # a copy: another thread adds to it
         if stage.number == "0":
             continue
         mark, style = MARKS.get(_how(stage, seen), ("·", "dim"))
@@ -48,17 +48,17 @@ def steps_line(seen: Progress) -> Text:
 
 
 def _how(stage: Stage, seen: Progress) -> str:
-    """A step that was at work when the run was broken off has not ended."""
+    """A step's result, or "unfinished" if the run ended while it was running."""
     if stage.state == "running":
         return "running" if seen.state == "running" else "unfinished"
     return stage.result
 
 
 def _part(stage: Stage, seen: Progress) -> str:
-    """How many of those who work in it have ended; of implementation, how many tasks are merged."""
+    """How many of the step's agents have ended; for implementation, how many tasks are merged."""
     wave = seen.stages.wave if stage.name == "implementation" else 0
     if stage.state != "running":
-        again = f" ×{stage.times}" if stage.times > 1 else ""  # a wave is no other try
+        again = f" ×{stage.times}" if stage.times > 1 else ""  # waves are not retries
         return f", {counted(wave, 'wave')}" if wave > 1 else again if not wave else ""
     if stage.name == "implementation":
         return f" {seen.stages.merged}/{len(seen.stages.tasks)}" if seen.stages.tasks else ""
@@ -69,7 +69,7 @@ def _part(stage: Stage, seen: Progress) -> str:
 
 
 def ending(seen: Progress) -> Iterator[Text]:
-    """What a run came to in its workflow's own words, once it has ended."""
+    """The result of an ended pipeline or team run; empty for other workflows."""
     if not seen.stages.seen and not seen.team.seen:
         return
     used, estimated = seen.tokens
@@ -82,7 +82,7 @@ def ending(seen: Progress) -> Iterator[Text]:
     ]
     if seen.stages.seen:
         yield steps_line(seen)
-        for stage in list(seen.stages.all.values()):  # a copy: a screen draws meanwhile
+        for stage in list(seen.stages.all.values()):  # a copy: another thread adds to it
             if stage.result in ("NEEDS_REVISION", "ERROR"):
                 why = f": {'; '.join(stage.why)}" if stage.why else ""
                 yield Text(line(f"{stage.name} ended as {stage.result}{why}", 400), "yellow")
@@ -92,7 +92,7 @@ def ending(seen: Progress) -> Iterator[Text]:
         yield Text.assemble(
             ("task ", "red"),
             (line(name, 120), "bold"),
-            (f" failed after {counted(one.attempt, 'attempt')}; what QA found last: {where}", "red"),
+            (f" failed after {counted(one.attempt, 'attempt')}; QA's last findings: {where}", "red"),
         )
     if (more := len(seen.team.failed) - FAILED) > 0:
         yield Text(f"and {counted(more, 'more task')} failed", "red")

@@ -1,4 +1,4 @@
-"""How a run ended, on stdout, and on stderr what a person can do next."""
+"""Prints how a run ended, on stdout, and what the person can do next, on stderr."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -37,6 +37,7 @@ ASKING = ("waiting", "running", "interrupted")
 
 
 def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
+    """Print a run's result, as JSON or as lines, and the next steps."""
     contract = engine.contract(record.id)
     found = ledger(engine.verdict(record.id), contract, over=is_over(engine, record))
     if as_json:
@@ -48,7 +49,7 @@ def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
     elif record.state == "planned" and contract:
         contract_lines(engine, record, contract)
         _estimate_lines(engine, record)
-        out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; nobody has worked yet")
+        out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
         for text in ending(Progress(engine.journal.events(record.id))):
             out().print(text, soft_wrap=True)
@@ -70,13 +71,13 @@ def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
 
 
 def used_lines(engine: Engine, record: RunRecord) -> Iterator[Text]:
-    """What a run with limits has used of them."""
+    """What a run has used of its limits; nothing if it has none."""
     if in_force(engine, record.id) != Spending():
         yield from (Text(f"used by {line(one)}", "dim") for one in spent_lines(engine, record.id))
 
 
 def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED) -> None:
-    """Every requirement with grade and reason, then the run in one line."""
+    """Print every requirement with grade and reason, then notes, then the run in one line."""
     console, rows = out(), found["requirements"]
     width = min(32, max((len(line(row["id"])) for row in rows), default=0))
     for row in rows:
@@ -85,9 +86,9 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
         )
         console.print(text.append(line(row["why"])), soft_wrap=True)
     for text in found["undecided"]:
-        console.print(Text(f"undecided   {line(text)}", "dim"), soft_wrap=True)
+        console.print(Text(f"{'note':<12}{line(text)}", "dim"), soft_wrap=True)
     if accept.rank < Grade.ATTESTED.rank:
-        console.print(Text(f"--accept {accept}: the bar was lowered, and {accept} counts as met", "yellow"))
+        console.print(Text(f"--accept {accept}: counts as met: {accept} or better", "yellow"))
     state = state or record.state
     met = sum(Grade(row["grade"]).rank >= accept.rank for row in rows)
     console.print(
@@ -104,20 +105,20 @@ def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, a
 
 
 def _place(record: RunRecord) -> str:
-    """Where the work is, as it is: the branch may have been held fast by somebody, or be ahead of the record."""
+    """Where the work is. Its branch can differ from the record: checked out by the user, or ahead after a kill."""
     head, there = newest(record), branch_at(record)
     if head in ("", record.base):
         return f"branch {record.branch} has no commit yet"
     if there == head:
         return f"branch {record.branch} at {head[:10]}"
-    at = f"is at {there[:10]}" if there else "is not there"
+    at = f"is at {there[:10]}" if there else "is missing"
     return f"work at {head[:10]}, branch {record.branch} {at}"
 
 
 def contract_lines(
     engine: Engine, record: RunRecord, contract: Contract, *, console: Console | None = None, cases: bool = False
 ) -> None:
-    """The contract as a person reads it before money is spent, or before they give their word."""
+    """Print the contract, for a person to read before money is spent or before they approve it."""
     console = console or out()
     for one in contract.requirements:
         for text in _requirement(one, cases=cases):
@@ -133,51 +134,51 @@ def contract_lines(
 
 
 def _estimated(engine: Engine, record: RunRecord) -> "Estimate":
-    from trued.engine.handover import estimated  # loaded for a planned run only
+    from trued.engine.handover import estimated  # needed for a planned run only
 
     return estimated(engine, record.id)
 
 
 def _estimate_lines(engine: Engine, record: RunRecord) -> None:
-    """What the work would take, before it is begun."""
+    """Print the estimate of calls, cost and time."""
     found = _estimated(engine, record)
-    out().print(Text.assemble(("it would take ", ""), (line(found.sentence), "bold")), soft_wrap=True)
+    out().print(Text.assemble(("estimate: ", ""), (line(found.sentence), "bold")), soft_wrap=True)
     for remark in found.remarks:
         out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)
 
 
 def _terms(contract: Contract, *, cases: bool) -> Iterator[str]:
-    """What holds for the whole contract: names that both sides know, whose word the cases are, what stays open."""
+    """What applies to the whole contract: interface, server, authors of the cases, caps, notes."""
     if contract.interface:
-        yield "interface (everybody sees it):"
+        yield "interface (visible to every agent):"
         yield from (f"  {one}" for one in contract.interface)
     if contract.serve:
         yield f"server: {' '.join(contract.serve.command)} (port in {contract.serve.port_env})"
     for author in {one.model_dump_json(): one for one in contract.authors.values()}.values():
-        alike = f"; answered alike, blind, by {', '.join(author.agreed)}" if author.agreed else ""
-        stands = "" if author.independent else ": examined at most, until you approve"
+        alike = f"; confirmed blind by {', '.join(author.agreed)}" if author.agreed else ""
+        stands = "" if author.independent else ": examined at most until you approve"
         yield f"cases by {author.role} ({author.agent}){alike}{stands}"
     for name, caps in contract.caps.items():
-        yield from (f"{name} is examined at most, until you approve: {why}" for why in caps)
+        yield from (f"{name} is examined at most until you approve: {why}" for why in caps)
     if cases:
-        yield from (f"undecided: {one}" for one in contract.undecided)
+        yield from (f"note: {one}" for one in contract.undecided)
 
 
 def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
     where = f"  ({line(one.source)})" if str(one.source) else ""
     yield Text.assemble((line(one.id), "bold"), f"{where}\n  {line(one.text)}")
     if one.covers:
-        yield Text(f"  stands for {line(', '.join(one.covers))}")
+        yield Text(f"  covers {line(', '.join(one.covers))}")
     if one.keep:
-        yield Text("  kept: guards of the base decide")
+        yield Text("  keep: existing tests decide")
     if one.supersedes:
         yield Text(f"  supersedes {line(', '.join(one.supersedes))}")
     if one.proposed:
-        yield Text(f"  an agent proposes that it supersedes {line(', '.join(one.proposed))}: unproven, until you agree")
+        yield Text(f"  an agent proposes that it supersedes {line(', '.join(one.proposed))}: unproven until you agree")
     if one.aside:
-        yield Text(f"  {line(one.aside)}: unproven, until you agree")
+        yield Text(f"  {line(one.aside)}: unproven until you agree")
     if one.parts:
-        yield Text(f"  as good as the worst of {line(', '.join(one.parts))}")
+        yield Text(f"  takes the lowest grade of {line(', '.join(one.parts))}")
     if not one.checks and not one.parts:
         yield Text("  no check of its own", style="dim")
     for check in one.checks:
@@ -185,7 +186,7 @@ def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
 
 
 def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict[str, Any]:
-    """The contract by number and kind of its checks: what can be known before money is spent."""
+    """The contract as JSON: requirements with number and kind of their checks, without the cases."""
     numbers = {
         one.id: [
             {"kind": check.kind, "cases": len(check.cases) if isinstance(check, ExamplesCheck) else 1}
@@ -209,10 +210,10 @@ def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict
 
 
 def check_lines(check: Check, *, cases: bool) -> list[str]:
-    """A check in words; its cases one by one where they are wanted."""
+    """A check in words, with each of its cases if `cases` is true."""
     if isinstance(check, ExamplesCheck):
         listed = [f"  {case(one)}" for one in check.cases] if cases else []
-        return [f"{counted(len(check.cases), 'example')}, called by the engine", *listed]
+        return [f"{counted(len(check.cases), 'case')}, run by the engine", *listed]
     if isinstance(check, ManualCheck):
         return ["by hand:", *(f"  [ ] {line(step)}" for step in check.steps)]
     if isinstance(check, BrowserCheck):
@@ -222,7 +223,7 @@ def check_lines(check: Check, *, cases: bool) -> list[str]:
 
 
 def _expected(check: BrowserCheck) -> list[str]:
-    """What must be seen of a page, and what not."""
+    """What a page must show and what not."""
     words = [*(f"sees {one!r}" for one in check.sees), *(f"hides {one!r}" for one in check.hides)]
     words += [f"has {one}" for one in check.tree]
     words += [f"leads to {check.url}"] if check.url is not None else []
@@ -230,7 +231,7 @@ def _expected(check: BrowserCheck) -> list[str]:
 
 
 def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
-    """The next step, by state."""
+    """Print the next steps, by the run's state."""
     name = record.id
     state = state_of(record, engine.journal.driver(name))
     if record.why and state not in ("done", "planned", state_words(record.why)):
@@ -239,49 +240,49 @@ def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
         hint(one)
     unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
     then = {
-        "planned": f"trued resume {name} begins the work; trued approve {name} gives your word for the contract",
+        "planned": f"next: trued approve {name} (approve the contract) · trued resume {name} (start the work)",
         "limited": _handed(engine, name),
-        "interrupted": f"go on with: trued resume {name}",
-        "failed": f"go on with: trued resume {name} (the failed call is made again); trued logs {name} tells more",
-        "unjudged": f"go on with: trued resume {name}",
-        "not proven": f"trued why {unmet or 'REQUIREMENT'} {name} shows the evidence; trued diff {name} the work",
-        "done": f"{_home(engine, name)}trued diff {name} shows the work, trued report {name} the story",
+        "interrupted": f"continue with: trued resume {name}",
+        "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
+        "unjudged": f"try again with: trued resume {name}",
+        "not proven": f"next: trued why {unmet or 'REQUIREMENT'} {name} (the evidence) · trued diff {name} (the work)",
+        "done": f"next: {_home(engine, name)}trued diff {name} · trued report {name}",
     }
     if then.get(state):
         hint(then[state])
 
 
 def _home(engine: Engine, name: str) -> str:
-    return "" if engine.journal.landed().get(name) else f"trued land {name} brings it home; "
+    return "" if engine.journal.landed().get(name) else f"trued land {name} (merge it) · "
 
 
 def _handed(engine: Engine, name: str) -> str:
     file = engine.folder(name) / "files" / HANDOVER
-    return f"where it stands, and how to go on: {file}" if file.exists() else ""
+    return f"status and next steps: {file}" if file.exists() else ""
 
 
 def state_words(why: str) -> str:
-    """A reason that only repeats the state needs no line of its own."""
+    """The reason in the form of a state, to find reasons that only repeat the state."""
     return why.strip().rstrip(".")
 
 
 def wait_lines(record: RunRecord, every: Sequence[Wait]) -> Iterator[str]:
-    """What a person is waited for, as one list, with the command for each."""
+    """Everything that waits for a person, with the command for each."""
     name = record.id
     for one in every:
         if one.kind in ("go on", "answer"):
             yield f"asks: {one.what}"
             yield f"answer with: {one.command}, then trued resume {name}"
         elif one.kind == "judge":
-            yield f"somebody has to look at {line(one.what)} (at {one.commit[:10]}, {ago(one.since)})"
+            yield f"please check by hand: {line(one.what)} (at {one.commit[:10]}, {ago(one.since)})"
             yield from (f"  [ ] {line(step)}" for step in one.steps)
             yield f"  then: {one.command}"
             yield f"  or:   {one.command.replace('approve', 'reject', 1)}"
         elif one.kind == "branch":
             yield f"the work is not on its branch {record.branch}; trued diff {name} shows it"
         elif one.kind == "resume":
-            yield f"go on with: {one.command}"
+            yield f"continue with: {one.command}"
     if attest := " ".join(quote(one.requirement) for one in every if one.kind == "attest"):
-        yield f"no check can prove {attest}; if you have looked and accept it: trued approve {name} {attest}"
+        yield f"no check proves {attest}; if you have looked at the work and accept it: trued approve {name} {attest}"
     if any(one.kind == "approve" for one in every):
-        yield f"only your word for the contract is missing: trued approve {name}"
+        yield f"only your approval of the contract is missing: trued approve {name}"

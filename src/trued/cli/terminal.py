@@ -1,4 +1,4 @@
-"""Where commands speak: data on stdout, everything else on stderr, questions only to a person at a terminal."""
+"""Output and input: data on stdout, everything else on stderr, questions only to a person at a terminal."""
 
 import json
 import os
@@ -19,7 +19,7 @@ from trued.model import Question
 from trued.support.processes import inside_agent
 from trued.support.redaction import plain
 
-DECISIONS = ("accept", "reject")  # of somebody who looked: they go with a name and a reason
+DECISIONS = ("accept", "reject")  # answers that need a name and a reason
 
 
 def home() -> Path:
@@ -28,7 +28,7 @@ def home() -> Path:
 
 
 def out() -> Console:
-    """For data that a person reads. Nothing in it is markup: it may come from an agent."""
+    """The console for data. Markup is off: the text may come from an agent."""
     return Console(markup=False, highlight=False, emoji=False, soft_wrap=not sys.stdout.isatty())
 
 
@@ -37,7 +37,7 @@ def err() -> Console:
 
 
 def quiet_place() -> bool:
-    """No live picture here: a pipe, a file, a build server, a terminal that cannot."""
+    """Whether to print plain lines instead of a live tree: a pipe, a file, CI, a dumb terminal."""
     return not sys.stderr.isatty() or bool(os.environ.get("CI")) or os.environ.get("TERM") == "dumb"
 
 
@@ -50,7 +50,7 @@ def print_json(value: Any) -> None:
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """JSON that steers no terminal: there, and where they cannot be written, letters beyond ASCII are escaped."""
+    """JSON that is safe on a terminal: there, and on non-UTF-8 streams, everything beyond ASCII is escaped."""
     escaped = sys.stdout.isatty() or (sys.stdout.encoding or "").lower() != "utf-8"
     return json.dumps(value, indent=indent, ensure_ascii=escaped).replace("\x7f", "\\u007f")
 
@@ -64,21 +64,22 @@ def hint(sentence: str) -> None:
 
 
 def keep_traceback(error: BaseException) -> str:
-    """The whole story of a mistake of ours, for whoever mends it."""
+    """Save the traceback of a bug in trued; return its path, or why it could not be saved."""
     text = "".join(traceback.format_exception(error))
     try:
         path = home() / "tracebacks" / f"{time.strftime('%Y%m%d-%H%M%S')}-{os.getpid()}.txt"
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.write_text(text)
     except (OSError, StateFailed) as failure:
-        return f"not kept, {failure}"
+        return f"nowhere: {failure}"
     return str(path)
 
 
 def outside_agents(command: str) -> None:
-    """Only the workflow starts agents, and no agent speaks for a person."""
+    """Raise BadInput inside an agent: agents may neither start agents nor act as a person."""
     if call := inside_agent():
-        raise BadInput(f"`trued {command}` is refused inside an agent (call {call})", then="only a person may do this")
+        then = "run it in your own terminal"
+        raise BadInput(f"`trued {command}` is refused inside an agent (call {call})", then=then)
 
 
 def whoami() -> str:
@@ -89,7 +90,7 @@ def whoami() -> str:
 
 
 async def typed(prompt: str) -> str | None:
-    """One line from the person. The loop goes on meanwhile, so Ctrl-C works; None at the end of input."""
+    """Read one line from the person; None at the end of input. The event loop keeps running, so Ctrl-C works."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
     import asyncio
@@ -110,10 +111,10 @@ async def typed(prompt: str) -> str | None:
 
 
 async def asked(question: Question) -> tuple[str, str, str] | None:
-    """A run's question, put to the person at the terminal. Whoever is not there, or leaves, is asked later."""
+    """Ask the person at the terminal a run's question: answer, comment and name; None if nobody answers now."""
     if not person_there():
         return None
-    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # what was typed before the question was seen is no answer to it
+    termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys typed before the question appeared are not its answer
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
     while True:
         answer = await typed(f"{' / '.join(question.options) or 'your answer'}: ")
@@ -124,16 +125,16 @@ async def asked(question: Question) -> tuple[str, str, str] | None:
         fitting = [one for one in question.options if answer and one.startswith(answer.lower())]
         if len(fitting) == 1:
             break
-        options = f"one of {', '.join(question.options)}" if question.options else "it in your own words"
-        hint(f"say {options}; Ctrl-C leaves the question for later")
+        options = f"with {', '.join(question.options)}" if question.options else "in your own words"
+        hint(f"answer {options}; Ctrl-C leaves the question for later")
     if fitting[0] in DECISIONS:
         return await _signed(fitting[0])
-    comment = await typed("what is missing? ") if fitting[0] == "redo" else ""
+    comment = await typed("what should change? ") if fitting[0] == "redo" else ""
     return (fitting[0], comment or "", whoami())
 
 
 async def _signed(decision: str) -> tuple[str, str, str] | None:
-    """Somebody who judged by hand says why, and who they are; no reason, no decision."""
-    why = await typed("why? (empty: decide later) ")
-    name = await typed(f"who are you? [{whoami()}] ") if why else None
+    """Ask for the reason and name that a manual decision needs; None without a reason."""
+    why = await typed("reason (leave empty to decide later): ")
+    name = await typed(f"your name: [{whoami()}] ") if why else None
     return (decision, why, name or whoami()) if why and name is not None else None

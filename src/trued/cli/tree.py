@@ -1,4 +1,4 @@
-"""The tree of a run as lines: scopes, in them calls and checks, under them what they waited for and used."""
+"""The tree of a run as lines: scopes with their calls and checks, and a footer with status and usage."""
 
 import time
 from collections.abc import Iterable, Mapping
@@ -22,7 +22,7 @@ MARKS = {
     "unfinished": ("…", "yellow"),
 }
 ENGINE = {"prove": "checks", "finish": "final checks", "seal": "seal"}
-WIDTH, WIDEST = 18, 30  # of the names of calls and checks
+WIDTH, WIDEST = 18, 30  # columns for the names of calls and checks
 MET = (Grade.ATTESTED, Grade.PROVEN)
 
 
@@ -34,12 +34,12 @@ def header(run: str, seen: Progress, *, live: bool = False) -> Text:
 
 
 def scope_lines(scope: str, rows: Iterable[Row], now: float, *, called: str = "", goes_on: bool = False) -> list[Text]:
-    """A scope's name and its rows. What belongs to no scope stands at the left."""
+    """A scope's name and its rows, indented below it; rows without a scope are not indented."""
     named = not scope.startswith("/")
     lines = [Text(line(scope), style="bold")] if named else []
     for head in lines:
         head.append("" if goes_on or not called else f"  {line(called, 70)}", "not bold")
-        head.append(" (goes on)" if goes_on else "")
+        head.append(" (continued)" if goes_on else "")
     rows = list(rows)
     width = max((len(line(label_of(row.key))) for row in rows if isinstance(row, Call)), default=0)
     for row in rows:
@@ -75,7 +75,7 @@ def _call(call: Call, now: float, width: int) -> Text:
         (f"{mark} ", style), f"{line(label_of(call.key)):<{width}} ", ("  ".join(fact for fact in facts if fact), "")
     )
     if waits:
-        text.append(f"  waits until {until(call.waits_until, now)}: {line(call.waits_for, 80)}", "yellow")
+        text.append(f"  waiting until {until(call.waits_until, now)}: {line(call.waits_for, 80)}", "yellow")
     return text.append(f"  {line(call.why, 200)}", "red") if call.state == "failed" else text
 
 
@@ -92,7 +92,7 @@ def _checks(checks: Checks, now: float, width: int) -> Text:
 
 
 def _refused(checks: Checks) -> list[Text]:
-    """What is not met, and why; the rest is in the summary."""
+    """The requirements that are not met, with the reason."""
     unmet = [one for one in checks.grades if one[1] not in MET]
     return [
         Text.assemble("    ", (line(name, 60), "bold"), " ", (grade, GRADES.get(grade, "")), f"  {line(why, 300)}")
@@ -127,15 +127,17 @@ def window(told: Mapping[str, Any]) -> str:
 
 
 def waiting(seen: Progress, now: float | None = None) -> str:
-    """What the run waits for, in words."""
+    """What the run is waiting for, in one line."""
     now = now or time.time()
     if seen.question:
-        return f"waits for you: {line(seen.question[1], 200)}"
+        return f"waiting for you: {line(seen.question[1], 200)}"
     names = [_awaited(one, now) for one in seen.at_work]
     if not names and seen.state == "running":
-        names = ["the engine's checks" if seen.calls else "the engine, which tries every check on the base first"]
+        names = ["the engine's checks" if seen.calls else "the engine, which runs every check on the base first"]
     return (
-        f"waits for {', '.join(line(name, 80) for name in names[:4])}{' …' if len(names) > 4 else ''}" if names else ""
+        f"waiting for {', '.join(line(name, 80) for name in names[:4])}{' …' if len(names) > 4 else ''}"
+        if names
+        else ""
     )
 
 
@@ -148,6 +150,6 @@ def _awaited(one: Call | Checks, now: float) -> str:
 
 
 def short(agent: str) -> str:
-    """An agent as it is known, without the folders of its file."""
+    """An agent's name; of a scripted agent without the folders of its file."""
     kind, colon, rest = line(agent).partition(":")
     return f"{kind}{colon}{rest.rpartition('/')[2]}" if kind == "scripted" else line(agent, 32)

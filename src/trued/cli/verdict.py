@@ -1,4 +1,4 @@
-"""A verification in the terminal: short where all is well, exact where it is not."""
+"""Prints a verification in the terminal: short for what is met, detailed for what is not."""
 
 import shlex
 import textwrap
@@ -13,9 +13,9 @@ from trued.model import Grade, Judged
 from trued.reporting.views.verdict import Checked, Verification, because, spot
 from trued.support.redaction import plain
 
-CASES = 5  # failing cases of one check that are shown
+CASES = 5  # failing cases shown of one check
 DETAIL = 240  # characters of one of them
-MANY = 15  # requirements, of which only the unmet ones are told with their evidence
+MANY = 15  # with more requirements, only unmet ones are shown with their evidence
 NAMES = 28  # the widest column of ids
 INDENT = " " * 14
 QUICK = "quick:"
@@ -23,7 +23,7 @@ STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold mage
 
 
 def verdict_lines(one: Verification, name: str = "", console: Console | None = None) -> None:
-    """The verdict as a reviewer reads it: each requirement, why, on what, and how to see it for oneself."""
+    """Print the verdict: each requirement with reason and evidence, notes, and the command to reproduce it."""
     console = console or out()
     rows = one.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
@@ -72,7 +72,7 @@ def _requirement(console: Console, one: Verification, row: Judged, width: int) -
 
 
 def _suite(console: Console, one: Verification, suite: Judged) -> None:
-    """The base's own tests have no grade: they passed before, and pass or not."""
+    """Print the existing tests: they have no grade, they pass or fail."""
     mark, style = ("✓", "green") if suite.holds else ("✗", "red")
     checks = one.checks(suite)
     said = " · ".join(check.said for check in checks)
@@ -93,16 +93,16 @@ def _failing(console: Console, check: Checked) -> None:
 
 
 def _exact(words: str) -> str:
-    """On one line, with every blank: it may be what makes the difference."""
+    """One line that keeps every blank: blanks may be the difference."""
     flat = " ".join(plain(words).splitlines())
     return flat if len(flat) <= DETAIL else f"{flat[: DETAIL - 1]}…"
 
 
 def _end(console: Console, one: Verification) -> None:
     held = "held out" if one.contract.held_out else "visible"
-    said = [f"isolation: {', '.join(one.isolation) or 'not needed, nothing was run'}"]
+    said = [f"sandbox: {', '.join(one.isolation) or 'not needed, nothing ran'}"]
     if any(check.kind == "examples" for row in one.contract.requirements for check in row.checks):
-        said.insert(0, f"examples are {held}: {line(one.contract.held_out_why)}")
+        said.insert(0, f"cases are {held}: {line(one.contract.held_out_why)}")
     _wrapped(console, Text("\n"), " · ".join(said), "", "dim")
     if one.environment:
         _wrapped(console, Text(""), f"checks ran with {line('; '.join(one.environment))}", "", "dim")
@@ -111,11 +111,11 @@ def _end(console: Console, one: Verification) -> None:
     state, _, rest = one.headline.partition(":")
     _say(console, Text.assemble((state, STATES.get(one.outcome.state, "bold red")), f":{rest}"))
     if one.reproduce:
-        _say(console, Text.assemble(("again: ", "dim"), one.reproduce))
+        _say(console, Text.assemble(("reproduce: ", "dim"), one.reproduce))
 
 
 def _wrapped(console: Console, head: Text, words: str, indent: str, style: str = "") -> None:
-    """After a head, with what follows below where it began; on a pipe all on one line."""
+    """Print words after `head`, wrapped lines indented by `indent`; on a pipe all on one line."""
     if not console.is_terminal or console.width < len(indent) + 30:
         _say(console, head.copy().append(words, style))
         return
@@ -131,7 +131,7 @@ def _say(console: Console, text: Text) -> None:
 
 
 class Progress:
-    """What goes on, on stderr: one line that changes on a terminal, a line an event elsewhere."""
+    """Progress on stderr: a status line on a terminal, one line an event elsewhere."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console, self._quiet = err(), quiet
@@ -140,7 +140,7 @@ class Progress:
 
     def __enter__(self) -> "Progress":
         if not self._quiet and not quiet_place():
-            self._status = self._console.status("looking at both commits")
+            self._status = self._console.status("reading both commits")
             self._status.start()
         return self
 
@@ -153,10 +153,11 @@ class Progress:
             self._warn(data)
         elif kind == "sealing":
             self._side = f"base {str(data['base'])[:12]}"
-            self._say(f"taking red on the {self._side}, {counted(int(str(data['requirements'])), 'requirement')}")
+            number = counted(int(str(data["requirements"])), "requirement")
+            self._say(f"running the checks of {number} on the {self._side}")
         elif kind == "proving":
             self._side = f"head {str(data['head'])[:12]}"
-            self._say(f"proving the {self._side}")
+            self._say(f"running the checks on the {self._side}")
         elif kind in ("sealed", "checked"):
             turn = f", turn {data['turn']}" if data.get("turn") else ""
             void = f": {line(data['void'], 120)}" if data.get("void") else ""
@@ -165,7 +166,7 @@ class Progress:
 
     def _say(self, words: str) -> None:
         if self._status:
-            self._status.update(Text(words))  # a mere string would be read as markup, and may be anybody's
+            self._status.update(Text(words))  # rich would read a plain string as markup
         elif not self._quiet:
             self._console.print(Text(words, "dim"), soft_wrap=True)
 
@@ -173,30 +174,30 @@ class Progress:
         files = data["files"]
         names = [line(one, 60) for one in files] if isinstance(files, list) else []
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        words = f"{line(data['place'])} has uncommitted work, which is not judged: {shown}"
+        words = f"{line(data['place'])} has uncommitted changes, which are not checked: {shown}"
         self._console.print(Text(words, "yellow"), soft_wrap=True)
 
 
 def advice(one: Verification) -> list[str]:
-    """What to do next, by outcome."""
+    """The next steps, by outcome."""
     unmet = next((row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank), "")
     said = []
     if one.outcome.state == "waiting":
-        said.append(f"nothing failed, but something is still missing: {_missing(one)}")
+        said.append(f"nothing failed, but it is not proven yet: {_missing(one)}")
     if unmet and any(note.startswith(QUICK) for note in one.verdict.undecided):
-        said.append("a quick verdict is tested at most: accept that with --accept tested, or leave out --quick")
+        said.append("--quick gives `tested` at most: use --accept tested, or leave out --quick")
     if unmet:
         said.append(f"`trued why {shlex.quote(unmet)}` shows all evidence")
     return said
 
 
 def _missing(one: Verification) -> str:
-    """What would lift the verdict: a case of the user's own lifts everything but what only a person can judge."""
+    """What would raise the grade: a case of the user's own, or a person's look for manual checks."""
     worst = min((row.grade for row in one.verdict.requirements), key=lambda grade: grade.rank)
     short = {row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank}
     checks = [check for row in one.contract.requirements if row.id in short for check in row.checks]
-    bar = f", or accept less with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""
+    bar = f", or accept this grade with --accept {worst}" if worst in (Grade.TESTED, Grade.EXAMINED) else ""
     if checks and all(check.kind == "manual" for check in checks):
-        return "a person has to look at the work"
-    lifts = "a held-out example in a requirements file outside the repository would show it"
+        return "a person has to check the work by hand"
+    lifts = "add held-out cases in a requirements file outside the repository"
     return f"{lifts} (trued verify --requirements FILE){bar}"

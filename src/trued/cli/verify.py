@@ -1,4 +1,4 @@
-"""The command that judges anybody's work: verify."""
+"""The command `verify`: checks anyone's commit against requirements, without an agent."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ from trued.model import Grade
 from trued.reporting.views.verdict import Verification, data
 from trued.support import atomic_files as durable
 
-if TYPE_CHECKING:  # what judges is loaded when something is judged, and what only receipts need with a receipt
+if TYPE_CHECKING:  # imported by the functions that need them: help does not
     from trued.engine.receipts import Checked
     from trued.engine.verify import Verified, VerifyRequest
 
@@ -40,14 +40,14 @@ def verify(  # noqa: PLR0913 - one parameter an option
         Path | None, typer.Argument(metavar="[RECEIPT]", help="Check this receipt instead.", show_default=False)
     ] = None,
     base: Annotated[
-        str, typer.Option(metavar=WHERE, help="What the work began from; else where its branch began.")
+        str, typer.Option(metavar=WHERE, help="The commit that the work starts from; else where its branch began.")
     ] = "",
-    head: Annotated[str, typer.Option(metavar=WHERE, help="The work; else this repository's HEAD.")] = "",
+    head: Annotated[str, typer.Option(metavar=WHERE, help="The commit to check; else this repository's HEAD.")] = "",
     requirements: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE",
-            help="What must hold: TOML, YAML, JSON, or Markdown; else found in the repository.",
+            help="The requirements: TOML, YAML, JSON or Markdown; else found in the repository.",
             show_default=False,
         ),
     ] = None,
@@ -61,25 +61,27 @@ def verify(  # noqa: PLR0913 - one parameter an option
         str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default=False)
     ] = None,
     allow_unsandboxed: Annotated[
-        bool, typer.Option("--allow-unsandboxed", help="Where no sandbox works, go on without.")
+        bool, typer.Option("--allow-unsandboxed", help="If no sandbox works, run the checks without one.")
     ] = False,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Every check once, for a pre-commit hook: at most tested.")
+        bool, typer.Option("--quick", help="Run every check once, for a pre-commit hook; `tested` at most.")
     ] = False,
-    junit: Annotated[Path | None, typer.Option(metavar="FILE", help="Also as JUnit XML.", show_default=False)] = None,
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write JUnit XML.", show_default=False)
+    ] = None,
     markdown: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Also as Markdown, for a pull request; - for stdout.", show_default=False),
+        typer.Option(metavar="FILE", help="Also write Markdown, for a pull request; - for stdout.", show_default=False),
     ] = None,
     keep_receipt: Annotated[
-        Path | None, typer.Option("--receipt", metavar="FILE", help="Also as a receipt.", show_default=False)
+        Path | None, typer.Option("--receipt", metavar="FILE", help="Also write a receipt.", show_default=False)
     ] = None,
     bundle: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write the contract bundle there; with RECEIPT: read it.", show_default=False),
+        typer.Option(metavar="DIR", help="Write the contract bundle here; with RECEIPT: read it.", show_default=False),
     ] = None,
     why: Annotated[
-        str, typer.Option(metavar="REQUIREMENT", help="Show all evidence for this one.", show_default=False)
+        str, typer.Option(metavar="REQUIREMENT", help="Show all evidence for this requirement.", show_default=False)
     ] = "",
     key: Annotated[
         Path | None,
@@ -87,17 +89,17 @@ def verify(  # noqa: PLR0913 - one parameter an option
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Judge any commit against any other, whoever made it. No agent, no key; nothing is written in either repository.
+    """Check anyone's commit against another. Needs no agent and no key, and writes nothing to either repository.
 
     A commit is REPO[@REV], or a revision of this repository. Exit code 0: every requirement is met. 1: not proven.
-    3: only a person's word is missing. 6: could not be judged.
+    3: only a person's approval is missing. 6: could not judge.
     """
     if receipt is not None:
         raise typer.Exit(_checked(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
     _fitting({"--junit": junit, "--markdown": markdown}, as_json=as_json)
     if quick and (keep_receipt or bundle):
         flag = "--receipt" if keep_receipt else "--bundle"
-        raise BadInput(f"{flag} with --quick: a quick verdict is none to take away", then="verify without --quick")
+        raise BadInput(f"{flag} does not work with --quick", then="leave out --quick")
     writable(keep_receipt, "--receipt")
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
     forms = Forms(junit, markdown, keep_receipt, bundle, why, as_json)
@@ -106,17 +108,17 @@ def verify(  # noqa: PLR0913 - one parameter an option
 
 
 def _fitting(files: Mapping[str, Path | None], *, as_json: bool) -> None:
-    """Said before anything is judged: no two forms share stdout, and every file can be written."""
+    """Refuse, before any check runs, two outputs on stdout and files that cannot be written."""
     wanting = [*(["--json"] if as_json else []), *(f"{flag} -" for flag, path in files.items() if path == STDOUT)]
     if len(wanting) > 1:
-        raise BadInput(f"{' and '.join(wanting[:2])} both want stdout", then="write one of them to a file")
+        raise BadInput(f"{' and '.join(wanting[:2])} both write to stdout", then="write one of them to a file")
     for flag, path in files.items():
         writable(None if path == STDOUT else path, flag)
 
 
 @dataclass(frozen=True, slots=True)
 class Forms:
-    """In which ways the verdict is told."""
+    """Where and in which formats the verdict is written."""
 
     junit: Path | None
     markdown: Path | None
@@ -127,7 +129,7 @@ class Forms:
 
 
 def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str, Any]) -> "VerifyRequest":
-    """Settings are the user's own: no repository lowers the bar for itself."""
+    """The request, with the user's own settings: a repository cannot lower the bar for itself."""
     from trued.engine.verify import VerifyRequest
 
     settings = config.load_settings(flags, os.environ, None, config.user_config(os.environ))
@@ -185,7 +187,7 @@ async def _judged(request: "VerifyRequest", progress: Progress) -> "Verified":
 
 
 def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
-    """A receipt that somebody handed us."""
+    """Check a receipt, print the result, and return the exit code."""
 
     from trued.engine.receipts import check
 
@@ -212,7 +214,7 @@ def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | N
 
 
 def _again(request: "VerifyRequest", done: "Verified") -> str:
-    """The one command that does it all again: here, if both commits are here, else anywhere on this machine."""
+    """The command that reproduces the verdict: from here if both commits are here, else from anywhere."""
     base, head = done.places
     here = base == head == top_of(request.here)
     sides = ("", "") if here else (f"{base}@", f"{head}@")

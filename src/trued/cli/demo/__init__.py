@@ -1,4 +1,4 @@
-"""The whole product in about a minute, without network, key or agent: a lie refuted, a kill survived, a ledger."""
+"""`trued demo`: scripted agents work through a small plan; a lie is refuted, a kill is survived."""
 
 import os
 import sys
@@ -8,8 +8,8 @@ from typing import TextIO
 
 
 def show(keep: Path | None = None, *, stream: TextIO | None = None, environ: Mapping[str, str] | None = None) -> int:
-    """Play the demo in the folder `keep`, or in a new one. 0 only if everything that it shows really happened."""
+    """Play the demo in the folder `keep`, or in a new one; return 0 only if everything it shows really happened."""
     from trued.cli.demo.narration import Teller
-    from trued.cli.demo.show import Show  # loaded when used: the command line imports this package for its help
+    from trued.cli.demo.show import Show  # imported here: the help imports this package
 
     return Show(keep, os.environ if environ is None else environ, Teller(stream or sys.stdout)).play()

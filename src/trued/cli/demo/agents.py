@@ -1,7 +1,7 @@
-"""Scripted demo agents, not a model: what they say is written down here, and one of them lies.
+"""Scripted demo agents, not a model: their replies are written here, and one of them lies.
 
 Each function plays one role: it gets the order and its clone of the repository, changes files, and returns its reply.
-Set MENDS to False, run the plan once more, and see it end "not proven".
+Set HONEST_AFTER_REFUTATION to False, run the plan once more, and see it end "not proven".
 """
 
 import re
@@ -10,7 +10,7 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-MENDS = True  # after it was refuted, team A really implements chunk 1B
+HONEST_AFTER_REFUTATION = True  # once refuted, team A really implements chunk 1B
 SECONDS = {"2A": 3.5}  # long enough to be killed in the middle
 OTHERWISE = 1.0
 
@@ -80,7 +80,7 @@ if __name__ == "__main__":
 
 def purple_team_a(order: dict[str, Any], folder: Path) -> dict[str, Any]:
     chunk = begin(order)
-    honest = chunk != "1B" or (order["turn"] > 1 and MENDS)
+    honest = chunk != "1B" or (order["turn"] > 1 and HONEST_AFTER_REFUTATION)
     name, text = {
         "1A": ("textkit/slug.py", SLUG),
         "1B": ("textkit/count.py", COUNT if honest else LIE),
@@ -98,7 +98,7 @@ def purple_team_a(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def purple_team_b(order: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Reads, is easily pleased, and mends nothing: a second opinion is a claim, too."""
+    """Reads the work, finds no fault and fixes nothing: a reviewer's opinion is only a claim, too."""
     chunk = begin(order)
     time.sleep(OTHERWISE)
     name = {"1A": "textkit/slug.py", "1B": "textkit/count.py", "2A": "textkit/__main__.py"}[chunk]
@@ -115,7 +115,7 @@ def purple_team_b(order: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def begin(order: dict[str, Any]) -> str:
-    """Put this process on the bill: a call that is made twice is there twice."""
+    """Print a line for the bill, so that a repeated call shows up twice; return the chunk's id."""
     print(f"bill {uuid.uuid4().hex} {order['key']}", flush=True)
     order["usage"](
         tokens_in=len(order["brief"]) // 4, tokens_out=120, peak=len(order["brief"]) // 4 + 120, estimated=True

@@ -1,4 +1,4 @@
-"""What the demo claims to have shown, held against the journal and the bill: it may not lie where agents may not."""
+"""Checks the demo's own claims against the journal and the bill."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from trued.cli.demo.bill import Bill
 from trued.model import Event, Grade
 
 LIE = "chunk 1B/"  # where team A lies and team B believes it
-VICTIM = "chunk 2A/purple-team-a#1"  # the call in whose middle the engine dies
+VICTIM = "chunk 2A/purple-team-a#1"  # the call during which the engine is killed
 
 
 @dataclass(frozen=True)
 class End:
-    """How it ended, by the journal and the operating system."""
+    """How the demo ended, from the journal and the operating system."""
 
     events: Sequence[Event]
     lie: Grade | None  # the engine's first verdict on the chunk with the lie
@@ -27,13 +27,13 @@ def happened(end: End, paid: Bill) -> list[tuple[bool, str]]:
     agreed = claims.get(f"{LIE}purple-team-a#1") == "DONE" and claims.get(f"{LIE}purple-team-b#1") == "PASS"
     after = {event.kind for event in end.events if event.key == VICTIM}
     return [
-        (agreed and end.lie is Grade.REFUTED, "a lie that two agents agreed on was refuted by the engine's own checks"),
+        (agreed and end.lie is Grade.REFUTED, "the engine's own checks refuted a lie that two agents agreed on"),
         (end.killed, "the engine was killed with kill -9 in the middle of a call"),
         ("adopted" in after or "report found" in after, _survival(after)),
         (paid.complete and not paid.repeated, repeated(paid)),
         (
             end.code == 0 and end.grade is Grade.PROVEN,
-            "every requirement is proven on the final commit, by cases that no agent could read",
+            "every requirement is proven on the final commit",
         ),
     ]
 
@@ -48,5 +48,5 @@ def _claim(event: Event) -> str:
 
 
 def _survival(kinds: set[str]) -> str:
-    how = "was adopted" if "adopted" in kinds else "its answer was taken"
-    return f"the call in flight went on by itself, and {how} after the resume"
+    how = "the resumed run adopted it" if "adopted" in kinds else "the resumed run used its answer"
+    return f"the call in progress continued without the engine, and {how}"

@@ -1,4 +1,4 @@
-"""How the demo speaks: a headline a beat, a sentence or two, and what the journal says as it says it."""
+"""Prints the demo: a headline for each part, a sentence or two, and the journal's events as they happen."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TextIO
@@ -11,7 +11,7 @@ from trued.model import Event
 from trued.support.redaction import plain
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
-WORDS = {"red": "cases fail, as they must", "guard": "tests pass, and must stay so"}  # of what the base shows
+WORDS = {"red": "cases fail, as they must", "guard": "existing tests pass, and must keep passing"}  # on the base
 GRADES = {"proven": "bold green", "refuted": "bold red"}
 
 
@@ -28,10 +28,10 @@ class Teller:
         self._print(Text(f"  {text}", style))
 
     def command(self, text: str) -> None:
-        self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")), whole=True)  # to be copied as it is
+        self._print(Text.assemble(("  $ ", "dim"), (text, "cyan")), whole=True)  # unwrapped, to be copied
 
     def output(self, text: str) -> None:
-        """What a program printed; it may hold an agent's words."""
+        """Print a program's output; it may contain an agent's text."""
         for line in plain(text).splitlines():
             self._print(Text(f"  │ {line}"))
 
@@ -44,7 +44,7 @@ class Teller:
         if not self._console.is_terminal:
             self._print(Text(f"  {at:5.1f} s  {who:<7}{said}"))
             return
-        row = Table.grid()  # a long sentence goes on under its own beginning
+        row = Table.grid()  # wraps a long sentence under its own beginning
         row.add_column(width=11)
         row.add_column(width=7)
         row.add_column()
@@ -57,14 +57,14 @@ class Teller:
 
 
 def told(event: Event) -> tuple[str, str, str] | None:
-    """Who, what and in which style; None for what only a log needs."""
+    """An event as (who, what, style); None if the demo does not show it."""
     tell = _TOLD.get(event.kind)
     return tell(event) if tell else None
 
 
 def _asked(event: Event) -> tuple[str, str, str]:
-    again = " again, in the same conversation, with the gaps" if event.data.get("resume") else ""
-    return _who(event), f"begins {event.key.partition('/')[0]}{again}", "dim"
+    again = " again, in the same session, with the gaps" if event.data.get("resume") else ""
+    return _who(event), f"starts {event.key.partition('/')[0]}{again}", "dim"
 
 
 def _answered(event: Event) -> tuple[str, str, str]:
@@ -90,11 +90,11 @@ def _judged(event: Event) -> tuple[str, str, str]:
 
 
 def _adopted(_: Event) -> tuple[str, str, str]:
-    return "engine", "finds the call still at work, and adopts it", "green"
+    return "engine", "finds the call still running and adopts it", "green"
 
 
 def _found(_: Event) -> tuple[str, str, str]:
-    return "engine", "finds the answer that the call left while there was no engine, and takes it", "green"
+    return "engine", "finds the answer that the call wrote meanwhile and uses it", "green"
 
 
 def _who(event: Event) -> str:

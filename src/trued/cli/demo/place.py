@@ -1,4 +1,4 @@
-"""The demo's folder: a small real repository, a plan, a requirements file that agents cannot read, and their script."""
+"""The demo's folder: a small repository, a plan, a requirements file that agents cannot read, and scripted agents."""
 
 import shutil
 import subprocess
@@ -11,7 +11,7 @@ from pathlib import Path
 from trued.errors import BadInput
 
 HERE = Path(__file__).parent
-NO_CONFIG = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}  # nobody's hooks, nobody's signing
+NO_CONFIG = {"GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}  # no hooks, no signing
 AUTHOR = ("-c", "user.name=You", "-c", "user.email=you@localhost", "-c", "init.defaultBranch=main")
 
 
@@ -45,7 +45,7 @@ class Place:
 
 
 def made(keep: Path | None, environ: Mapping[str, str]) -> Place:
-    """Everything written and committed. Nothing of the user's own is read or changed."""
+    """Write and commit the demo's files. Reads and changes nothing of the user's."""
     folder = _empty(keep) if keep else Path(tempfile.mkdtemp(prefix="trued-demo-"))
     kept = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
     own = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
@@ -62,11 +62,11 @@ def made(keep: Path | None, environ: Mapping[str, str]) -> Place:
 def _empty(folder: Path) -> Path:
     folder = folder.expanduser().absolute()
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise BadInput(f"{folder} is there already, and not empty", then="name a new folder with --keep")
+        raise BadInput(f"{folder} exists and is not empty", then="pass a new folder with --keep")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise BadInput(f"cannot make {folder}: {error.strerror}", then="name another with --keep") from error
+        raise BadInput(f"cannot create {folder}: {error.strerror}", then="pass another with --keep") from error
     return folder
 
 
@@ -77,4 +77,4 @@ def _git(place: Place, *words: str) -> None:
     except FileNotFoundError as error:
         raise BadInput("git is not on PATH", then="install git") from error
     except subprocess.CalledProcessError as error:
-        raise BadInput(f"git could not make the demo's repository: {error.stderr.strip()}") from error
+        raise BadInput(f"git could not create the demo's repository: {error.stderr.strip()}") from error

@@ -1,4 +1,4 @@
-"""The show itself: the real command line in processes of its own, one of which is really killed."""
+"""Plays the demo with real `trued` processes, one of which is really killed."""
 
 import os
 import shutil
@@ -21,18 +21,18 @@ from trued.model import Event, Grade, Verdict
 from trued.support.hashing import folder_name
 
 LOOK_S = 0.05
-PATIENCE_S = 900.0  # far beyond what a slow machine takes, busy with other things: the demo never hangs
+PATIENCE_S = 900.0  # far more than a slow, busy machine needs; the demo never hangs
 BEATS = {
-    "seal": (0, "", "First the engine runs every case on the code as it is: only what fails there can prove anything."),
-    "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B checks. Their words are claims."),
-    "chunk 1B/": (3, "Chunk 1B: a lie", "Now A writes a table of the plan's one example and says that all is done."),
+    "seal": (0, "", "First the engine runs every case on the present code: only a case that fails there can prove."),
+    "chunk 1A/": (2, "Chunk 1A: honest work", "Two agents share a chunk: A builds, B reviews. Both only make claims."),
+    "chunk 1B/": (3, "Chunk 1B: a lie", "Now A hard-codes the plan's only example and claims that it is done."),
     "chunk 2A/": (4, "Chunk 2A: kill -9", "While A works on the last chunk, the engine is killed without warning."),
-    "finish": (0, "", "Every check once more, on the final commit:"),
+    "finish": (0, "", "The engine runs every check again, on the final commit:"),
 }
 
 
 class Failed(Exception):
-    """The show cannot go on."""
+    """The demo cannot continue."""
 
 
 class Show:
@@ -46,8 +46,8 @@ class Show:
         try:
             return self._played()
         except (Failed, TruedError) as failure:
-            self.tell.fact(False, f"the demo could not go on: {failure}")
-            self.tell.say(f"what it left is in {self.place.folder}; `trued doctor` looks at this machine")
+            self.tell.fact(False, f"the demo could not continue: {failure}")
+            self.tell.say(f"its files are in {self.place.folder}; `trued doctor` checks this machine")
             return 1
         finally:
             self.engine.close()
@@ -58,7 +58,7 @@ class Show:
         code = self._resume()
         paid = bill(self.engine.folder(self.run), self.engine.journal.events(self.run))
         self._paid(paid)
-        self.tell.headline(5, "The ledger: every requirement, and what it rests on")
+        self.tell.headline(5, "The ledger: every requirement and its evidence")
         self._shown("ledger", self.run)
         self._output("report", self.run, "-o", str(self.place.report))
         return self._closing(happened(self._ended(killed, code), paid))
@@ -67,12 +67,14 @@ class Show:
 
     def _opening(self) -> None:
         self.tell.say(
-            "trued demo: scripted demo agents, not a model. No network, no key; nothing of yours is touched.", "bold"
+            "trued demo: scripted agents, not a model. No network, no key; none of your files is touched.", "bold"
         )
         self.tell.say(f"Everything happens in {self.place.folder}")
-        self.tell.headline(1, "A plan, and a contract that is sealed before work starts")
+        self.tell.headline(1, "A plan, and a contract sealed before work starts")
         self.tell.say("textkit/PLAN.md asks for three chunks of work in a small Python repository.")
-        self.tell.say("held-out/requirements.yaml says what must be true at the end, in cases that no agent can read.")
+        self.tell.say(
+            "held-out/requirements.yaml says what must be true at the end, with cases that no agent can read."
+        )
         self.tell.command("cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\")
         self.tell.command("      --agent scripted:../agents.py")
 
@@ -95,7 +97,7 @@ class Show:
         child.kill()
         code = child.wait()
         lives = _alive(supervisor)
-        goes_on = ", and the agent works on without it" if lives else ""
+        goes_on = "; the agent keeps working" if lives else ""
         self.tell.say(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
         return code == -signal.SIGKILL and self.engine.journal.run(self.run).state == "running" and lives
 
@@ -107,7 +109,7 @@ class Show:
         return child.wait()
 
     def _paid(self, paid: Bill) -> None:
-        calls = f"{len(paid.answered)} calls answered by the journal, {paid.paid} on the agents' own bill"
+        calls = f"the journal has {len(paid.answered)} calls, and agents were started {paid.paid} times"
         self.tell.say(f"{calls}: {repeated(paid)}", "bold")
 
     def _closing(self, facts: list[tuple[bool, str]]) -> int:
@@ -117,13 +119,13 @@ class Show:
             self.tell.fact(is_so, text)
         self.tell.say(f"report   {place.report}")
         self.tell.say(f"branch   trued/{self.run} in {place.repository}; your own branch was not touched")
-        self.tell.headline(7, "Look further")
+        self.tell.headline(7, "Look around")
         for command in _further(place):
             self.tell.command(command)
-        self.tell.say("Tamper with it: let A go on lying after it was refuted. The run ends “not proven”, exit code 1:")
+        self.tell.say("Tamper with it: let A keep lying after it was refuted. The run ends “not proven”, exit code 1:")
         for command in _tampering(place):
             self.tell.command(command)
-        self.tell.say(f"Be rid of it: rm -r {quote(str(place.folder))}")
+        self.tell.say(f"Clean up: rm -r {quote(str(place.folder))}")
         return 0 if all(is_so for is_so, _ in facts) else 1
 
     # -- processes and journal -----------------------------------------------------------------------------------------
@@ -140,7 +142,7 @@ class Show:
             )
 
     def _events(self, child: subprocess.Popen[bytes]) -> Iterator[Event]:
-        """What the journal says, as it says it, until the process has ended."""
+        """The journal's events as they happen, until the process has ended."""
         try:
             while True:
                 over = child.poll() is not None
@@ -160,22 +162,22 @@ class Show:
 
     def _in_time(self) -> None:
         if time.monotonic() - self.began > PATIENCE_S:
-            raise Failed(f"it was not ready after {PATIENCE_S:.0f} s: {self._last_words()}")
+            raise Failed(f"it did not finish within {PATIENCE_S:.0f} s: {self._last_words()}")
 
     def _told(self, event: Event) -> None:
         self._beat(event.key)
         once = (event.kind, event.key)
-        if event.kind == "asked" and once in self.said:  # the engine that was started again asks for what is under way
+        if event.kind == "asked" and once in self.said:  # the resumed engine records calls in progress again
             return
         self.said.add(once)
         if line := told(event):
             self.tell.event(time.monotonic() - self.began, *line)
         if event.kind == "judged" and event.data.get("grade") == Grade.REFUTED:
-            self.tell.say("REFUTED. An agent's word can lower a verdict, never raise it.", "bold red")
-            self.tell.say("What goes back to A is the kind of failure, never the held-out case.")
+            self.tell.say("REFUTED. What an agent claims can lower a verdict, never raise it.", "bold red")
+            self.tell.say("A is told the kind of failure, never the held-out case.")
 
     def _beat(self, key: str) -> None:
-        """A headline whenever another part of the run begins."""
+        """Print a headline when the next part of the run starts."""
         part = key[: key.find("/") + 1] or key
         if part == self.part or part not in BEATS:
             return
@@ -217,20 +219,20 @@ class Show:
     def _last_words(self) -> str:
         path = self.place.folder / "output.txt"
         lines = path.read_text(errors="replace").strip().splitlines() if path.is_file() else []
-        return lines[-1] if lines else "it said nothing"
+        return lines[-1] if lines else "it printed nothing"
 
 
 def _further(place: Place) -> Iterator[str]:
     beside = Path(sys.executable).parent
     path = f" PATH={quote(str(beside))}:$PATH" if not shutil.which("trued") and (beside / "trued").exists() else ""
     yield f"cd {quote(str(place.repository))}; export TRUED_HOME={quote(str(place.home))}{path}"
-    yield "trued why count      # the evidence, piece by piece: red, refuted, green"
-    yield "trued show           # every call, its time and tokens;  trued diff: the work"
+    yield "trued why count      # the evidence for one requirement"
+    yield "trued show           # every call with its time and tokens;  trued diff: the work"
 
 
 def _tampering(place: Place) -> Iterator[str]:
     agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
-    yield f"sed -i 's/^MENDS = True/MENDS = False/' {agents}"
+    yield f"sed -i 's/^HONEST_AFTER_REFUTATION = True/HONEST_AFTER_REFUTATION = False/' {agents}"
     yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
 
 
