@@ -45,7 +45,7 @@ def test_help_names_every_command_in_groups(trued: Trued) -> None:
     assert sorted(COMMANDS) == sorted(NAMED)
     assert [line for line in done.stdout.splitlines() if line.endswith(":") and not line.startswith(" ")] == [
         "Options:",
-        "Begin:",
+        "Start:",
         "Work:",
         "Look:",
     ]
@@ -305,7 +305,7 @@ def test_doctor_tries_whether_agents_could_speak_for_the_person(trued: Trued, le
     scopes = [] if scope.can_scope() else ["abstract unix sockets"]
     assert sorted(found["facts"]["reached"]) == sorted([*reached, *scopes])
     assert found["state"] == ("missing" if found["facts"]["reached"] else "ok")
-    assert ("could speak for you" in found["says"]) is bool(found["fix"]) is bool(found["facts"]["reached"])
+    assert ("could act as you" in found["says"]) is bool(found["fix"]) is bool(found["facts"]["reached"])
 
 
 @pytest.mark.spec("USE-9")

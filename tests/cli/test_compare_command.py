@@ -103,10 +103,10 @@ def test_a_page_is_written_on_request(trued: Trued, two: tuple[str, str], tmp_pa
 
 
 SENTENCES = {
-    "one run": (["r-aaaaa"], "one run alone is nothing to compare"),
-    "one run twice": (["r-aaaaa", "r-aaa"], "one run alone is nothing to compare"),
-    "words without quotation marks": (["add", "a", "function"], "put a goal in words between quotation marks"),
-    "nothing compared yet": ([], "nothing was compared here yet"),
+    "one run": (["r-aaaaa"], "a comparison needs two runs"),
+    "one run twice": (["r-aaaaa", "r-aaa"], "a comparison needs two runs"),
+    "words without quotation marks": (["add", "a", "function"], "put quotation marks around a goal in words"),
+    "nothing compared yet": ([], "this repository has no comparison yet"),
     "no folder": (["r-aaaaa", "r-bbbbb", "--report", "gone/c.html"], "there is no folder"),
     "a workflow for runs that are over": (["r-aaaaa", "r-bbbbb", "-w", "solo"], "there is no goal to work on"),
     "no such comparison": (["c-gone", "--resume"], "there is no such comparison"),

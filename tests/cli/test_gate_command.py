@@ -189,7 +189,7 @@ def test_other_requirements_are_no_installation_but_an_amendment(yard: Yard) -> 
     yard.requirements.write_text(REQUIREMENTS.replace(SECRET, "anything"))
     done = yard.trued("gate", "install", "claude", "--requirements", str(yard.requirements))
     assert done.returncode == 2
-    assert "another contract is sealed" in done.stderr
+    assert "another contract is already sealed" in done.stderr
     lowered = yard.trued("gate", "install", "git", "--accept", "tested")
     assert lowered.returncode == 2
 

@@ -25,7 +25,7 @@ def test_resume_by_the_runs_name_goes_on_from_its_branch_and_says_so(tmp_path: P
     unknown = place.trued("resume", "r-nobody")
     assert unknown.returncode == 2, unknown.stderr
     named = place.trued("resume", run["id"])  # nobody plays here: it stops before anything is begun
-    assert f"going on from {run['branch']}" in named.stderr
+    assert f"continuing from {run['branch']}" in named.stderr
     assert place.data("ls") == []
     done = place.trued(*words, *agents)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -40,14 +40,14 @@ def test_agents_and_places_that_cannot_be_are_named_before_a_run_is_stored(each:
     )
     said = [one_sentence(one) for one in done]
     assert "never closed" in said[0]
-    assert all("nobody knows the folder" in one for one in said[1:])
+    assert all("~nobody-here" in one for one in said[1:])
     assert json.loads(each(["ls", "--json"], cwd=project)[0].stdout) == []
 
 
 def test_an_empty_name_is_not_the_newest_run(each: Each, journal: SqliteJournal, record: RunRecord) -> None:
     commands = ("cancel", "resume", "show", "logs", "ledger", "diff", "report", "approve")
     for done in each(*([command, ""] for command in commands)):
-        assert "the name of the run is empty" in one_sentence(done)
+        assert "the run's id is empty" in one_sentence(done)
     assert journal.run(record.id) == record
 
 
@@ -62,7 +62,7 @@ def test_a_current_folder_that_is_gone_is_one_sentence(home: Path, tmp_path: Pat
         timeout=60,
         check=False,
     )
-    assert "the current folder does not exist" in one_sentence(done)
+    assert "the current folder no longer exists" in one_sentence(done)
 
 
 def shell(world: World, line: str, *args: str) -> subprocess.CompletedProcess[str]:
@@ -188,7 +188,7 @@ def test_the_last_line_names_no_position_that_a_branch_does_not_have(
         ledger_lines(record, nothing)
         return capsys.readouterr().out.strip()
 
-    assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is not there")
+    assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is missing")
     git(project, "branch", "trued/r-stuck", base)
     assert said().endswith(f"work at {head[:10]}, branch trued/r-stuck is at {base[:10]}")
     git(project, "branch", "-f", "trued/r-stuck", head)

@@ -32,7 +32,7 @@ def test_an_agents_question_takes_any_words_but_none(each: Each, journal: Sqlite
     *refused, shown, done, again = each(
         *lines, ["show", RUN, "--json"], ["answer", RUN, "by adding, please", "--json"], ["answer", RUN, "by shifting"]
     )
-    for one, said in zip(refused, ("empty", "is a run, and no answer", "your own words"), strict=True):
+    for one, said in zip(refused, ("empty", "is a run, not an answer", "your own words"), strict=True):
         assert said in one_sentence(one)
     assert ASKS in shown.stdout
     assert json.loads(done.stdout)["answer"] == "by adding, please"

@@ -26,7 +26,7 @@ def test_a_planned_contract_is_shown_and_amended_by_a_named_person_only(world: W
     planned = world.trued("run", *world.work, "--plan-only", "--yes")
     assert planned.returncode == 0, planned.stderr
     unnamed = world.trued("amend", "--remove", "triple")
-    assert (unnamed.returncode, "your name and a reason" in unnamed.stderr) == (2, True)
+    assert (unnamed.returncode, "--as NAME --reason TEXT" in unnamed.stderr) == (2, True)
     given = ("--as", "ann", "--reason", "one is enough")
     inside = world.trued("amend", "--remove", "triple", *given, **{MARKER: "r/x@1"})
     assert (inside.returncode, "refused inside an agent" in inside.stderr) == (2, True)
@@ -45,7 +45,7 @@ def test_what_waits_is_shown_rejected_and_only_taken_back_by_name(each: Each, tm
     with ended_run(tmp_path) as place:
         commit = place.commits[0]
     alone = each(["reject", RUN, "look"])[0]
-    assert "your word needs a terminal, or your name and a reason" in one_sentence(alone)
+    assert "--as NAME --reason TEXT" in one_sentence(alone)
     data, rows, table, shown, done = each(
         ["show", RUN, "--json"], ["ls", "--json"], ["ls"], ["show", RUN], ["reject", RUN, "look", *ANN]
     )
@@ -58,12 +58,12 @@ def test_what_waits_is_shown_rejected_and_only_taken_back_by_name(each: Each, tm
     assert wait["since"] > 0
     assert [row["waits"] for row in json.loads(rows.stdout)] == [1]
     assert "waiting (1)" in table.stdout
-    assert f"somebody has to look at look: look (at {commit[:10]}" in shown.stderr
+    assert f"check by hand: look: look (at {commit[:10]}" in shown.stderr
     assert "  [ ] open it\n  [ ] look\n" in shown.stderr
     assert f"or:   trued reject {RUN} look --as NAME --reason TEXT" in shown.stderr
     assert (done.returncode, "[ ] open it" in done.stderr, f"at commit {commit[:10]}" in done.stderr) == (0, True, True)
     assert "rejected by ann: the legend is cut off" in done.stdout
-    assert f"go on with: trued resume {RUN}" in done.stderr
+    assert f"trued resume {RUN}" in done.stderr
     again, instead, why = each(
         ["approve", RUN, "look", "--as", "bob", "--reason", "I like it"],
         ["approve", RUN, "look", "--as", "ann", "--reason", "my mistake", "--instead"],

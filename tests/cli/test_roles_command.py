@@ -68,7 +68,7 @@ def test_a_role_file_is_chosen_for_a_run_by_name_and_only_when_it_is_trusted(tru
     assert ".claude/agents/my-reviewer.md" in said
     assert "not trusted" in said
     assert chosen_roles(["a=b", "c = d"]) == {"a": "b", "c": "d"}
-    with pytest.raises(BadInput, match="names no two roles"):
+    with pytest.raises(BadInput, match="not ROLE=NAME"):
         chosen_roles(["solo"])
 
 

@@ -80,7 +80,7 @@ def test_at_the_end_failed_tasks_are_named_with_the_file_of_their_results() -> N
     failed = {"feature": "F1", "attempt": 10, "attempts": 10, "qa": "failed", "state": "failed"}
     events = [tape.event("team", "team", kind="task", task=f"T{n}", task_name="Index", **failed) for n in range(10)]
     lines = [one.plain for one in ending(Progress(events))]
-    assert lines[0] == "task T0: Index failed after 10 attempts; what QA found last: .trued/team/qa/results.md"
+    assert lines[0] == "task T0: Index failed after 10 attempts; QA's last findings: .trued/team/qa/results.md"
     assert lines[8] == "and 2 more tasks failed"
 
 

@@ -49,12 +49,12 @@ def test_a_call_shows_agent_time_tokens_cost_and_claim() -> None:
 def test_what_a_run_waits_for_is_said() -> None:
     key = "chunk 1A/purple-team-a#1"
     seen = Progress([event("run began", at=990.0), event("asked", key, role="purple-team-a", agent="command:x")])
-    assert waiting(seen, 1004.0) == "waits for purple-team-a#1 (4.0s)"
+    assert waiting(seen, 1004.0) == "waiting for purple-team-a#1 (4.0s)"
     assert [one.plain for one in footer(seen, 1004.0)][-1] == "14s"
     seen.tell(event("answered", key, state="failed", why="it broke"))
-    assert waiting(seen, 1004.0) == "waits for the engine's checks"
+    assert waiting(seen, 1004.0) == "waiting for the engine's checks"
     seen.tell(event("question", "chunk 1A/confirm#1", text="Go on?"))
-    assert waiting(seen, 1004.0) == "waits for you: Go on?"
+    assert waiting(seen, 1004.0) == "waiting for you: Go on?"
     seen.tell(event("ended", state="waiting", code=3))
     assert [row.plain for row in row_lines(seen.rows[key], 0)] == ["✗ purple-team-a#1    command:x  0.0s  it broke"]
 

@@ -45,7 +45,7 @@ def test_the_verdict_is_one_json_document_on_stdout_and_progress_is_on_stderr(
     assert {one["side"] for one in row["evidence"]} == {"base", "head"}
     assert found["commit"] == git(repo, "rev-parse", "HEAD")
     assert found["isolation"] in (["bubblewrap"], ["landlock"])
-    assert "taking red on the base" in done.stderr
+    assert "on the base" in done.stderr
     assert "uncommitted work, which is not judged: scratch.txt" in done.stderr
     assert ET.parse(tmp_path / "out.xml").getroot()[0].attrib["failures"] == "1"
     assert "| refuted |" in (tmp_path / "out.md").read_text()
@@ -117,8 +117,8 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
         "plain is a folder": ["--base", "repo", "--head", "repo", *good, "--markdown", "plain"],
         ". is a folder": ["--base", "repo", "--head", "repo", *good, "--junit", "."],
         "none.json": ["none.json"],
-        "--markdown - both want stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
-        "--junit - both want stdout": ["--base", "repo", "--json", "--junit", "-", *good],
+        "--markdown - both write to stdout": ["--base", "repo", "--json", "--markdown", "-", *good],
+        "--junit - both write to stdout": ["--base", "repo", "--json", "--junit", "-", *good],
     }
     for said, done in zip(lines, each(*(["verify", *words] for words in lines.values())), strict=True):
         assert done.returncode in (2, 6), (said, done.stderr)

@@ -46,10 +46,10 @@ def a_wait() -> list[Event]:
 def test_the_tree_says_until_when_and_for_what_a_call_waits() -> None:
     seen = Progress(a_wait())
     (text,) = row_lines(seen.rows[KEY], NOW)
-    wanted = f"waits until {clock(NOW + 720)} (in 12m00s): rate limit of claude"
+    wanted = f"waiting until {clock(NOW + 720)} (in 12m00s): rate limit of claude"
     assert text.plain == f"◌ purple-team-a#1    claude:opus  1m00s  {wanted}"
     assert waiting(seen, NOW) == (
-        f"waits for purple-team-a#1, from {clock(NOW + 720)} (in 12m00s): rate limit of claude"
+        f"waiting for purple-team-a#1, from {clock(NOW + 720)} (in 12m00s): rate limit of claude"
     )
 
 

@@ -181,7 +181,7 @@ def test_without_a_terminal_a_question_is_parked_and_answered_later(world: World
     assert (run["state"], world.data("show")["questions"][0]["options"]) == ("waiting", ["yes", "stop", "redo"])
     assert world.trued("answer", run["id"], "perhaps").returncode == 2
     hidden = world.trued("why", "double").stdout  # agents may be asked again, so values stay where they are
-    assert "2 examples" in hidden
+    assert "2 cases" in hidden
     assert "double(21)" not in hidden
     said = world.data("answer", "stop")  # the newest run of this repository is meant
     assert (said["answer"], bool(said["who"])) == ("stop", True)
@@ -207,7 +207,7 @@ def test_a_plan_can_be_seen_and_approved_before_anybody_works(world: World) -> N
     approved = world.trued("approve", "--as", "Ada", "--reason", "these are my words")
     assert approved.returncode == 0, approved.stderr
     shown = approved.stderr  # before the word is given
-    for part in ("double(x) returns twice its argument", "tiny:double(21) → 42", "2 examples", "agents_for_cli.py"):
+    for part in ("double(x) returns twice its argument", "tiny:double(21) → 42", "2 cases", "agents_for_cli.py"):
         assert part in shown
     assert "no requirement 'quadruple'" in world.trued("approve", world.data("ls")[0]["id"], "quadruple").stderr
     halted = world.trued("resume", "--yes")
@@ -291,7 +291,7 @@ def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None
     seen = terminal.until("yes / stop / redo: ")
     assert "Ctrl-C is safe: trued resume r-" in seen
     assert "●" in seen  # something at work was drawn
-    assert "waits for purple-team-a#1" in seen
+    assert "waiting for purple-team-a#1" in seen
     assert "Go on?" in seen
     terminal.types("what\n")
     terminal.until("say one of yes, stop, redo")

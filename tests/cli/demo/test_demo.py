@@ -72,7 +72,7 @@ def shown(tmp_path_factory: pytest.TempPathFactory, waiting: Warm) -> Shown:
 @pytest.mark.spec("USE-1")
 def test_the_demo_shows_a_lie_refuted_a_kill_survived_and_a_ledger(shown: Shown) -> None:
     assert shown.code == 0, shown.out + shown.err
-    assert "scripted demo agents, not a model" in shown.out
+    assert "scripted agents, not a model" in shown.out
     for wanted in (
         r"team A\s+claims DONE: “1B is implemented, all tests pass”",
         r"team B\s+claims PASS: “1B does what the plan says”",
