@@ -21,9 +21,9 @@ from trued.engine.engine import Engine, Request
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 from trued.reporting.html import write, write_comparison
-from trued.reporting.views.comparison import ROUNDS, of
+from trued.reporting.views.comparison import of
 from trued.wire import Order, Usage
-from trued.workflows import WORKFLOWS
+from trued.workflows.registry import descriptor, descriptors
 
 RIGHT, WRONG = "def double(x):\n    return x + x\n", "def double(x):\n    return 42\n"
 BUILT = {"implemented": ["double"], "files": [{"path": "tiny.py", "what": "a function"}], "notes": []}
@@ -277,7 +277,7 @@ class Everybody(ScriptedRuntime):
             for name in ("double", "triple"):
                 wrote(order.folder, name)
             return BUILT
-        return self._team._played(order) if order.role in WORKFLOWS["team"] else honest(order)
+        return self._team._played(order) if order.role in descriptor("team").roles else honest(order)
 
 
 @pytest.mark.spec("USE-8", "LAW-11")
@@ -326,4 +326,4 @@ def test_two_of_one_name_are_told_apart(ground: Ground) -> None:
 
 @pytest.mark.spec("USE-8")
 def test_it_is_said_of_every_workflow_what_a_round_is() -> None:
-    assert set(WORKFLOWS) <= set(ROUNDS)
+    assert all(one.rounds and one.rounds.meaning for one in descriptors())

@@ -2,10 +2,9 @@
 
 import pytest
 
-from trued.engine.estimate import Cast, calls_of, estimate
+from trued.engine.estimate import Cast, estimate
 from trued.model import Spending
 from trued.wire import Amount, Price, Spend
-from trued.workflows import WORKFLOWS
 
 TABLE = Price(3.0, 15.0, 0.3, "a table")
 CEILING = Price(15.0, 75.0, 15.0, "ceiling")
@@ -16,30 +15,6 @@ def past(*usd: float) -> list[Spend]:
         Spend(f"c{number}", 1, f"k{number}", "", "solo", "claude", "done", spent=Amount(one, 10_000, 0, 100 * one))
         for number, one in enumerate(usd)
     ]
-
-
-@pytest.mark.spec("USE-10")
-def test_the_fewest_and_the_most_calls_follow_from_the_workflow() -> None:
-    assert calls_of("solo", tasks=9, rounds=3) == {"solo": (1, 2)}
-    team = {"pm": (0, 6), "techlead": (1, 4), "uat": (2, 6), "dev": (3, 30), "qa": (3, 30)}
-    assert calls_of("team", tasks=3, rounds=10) == team
-    piped = calls_of("pipeline", tasks=5, rounds=3)
-    assert (piped["implementer"], piped["v-build"], piped["r-security"], piped["planner"]) == (
-        (5, 20),
-        (1, 4),
-        (1, 2),
-        (0, 2),
-    )
-    assert calls_of("handoff", tasks=4, rounds=3) == {"coder": (4, 12)}
-    assert calls_of("purple", tasks=2, rounds=3) == {"purple-team-a": (2, 6), "purple-team-b": (2, 12)}
-
-
-@pytest.mark.spec("USE-10")
-@pytest.mark.parametrize("workflow", WORKFLOWS)
-def test_nobody_is_reckoned_with_who_does_not_play_in_the_workflow(workflow: str) -> None:
-    wanted = calls_of(workflow, tasks=2, rounds=3)
-    assert wanted.keys() <= {*WORKFLOWS[workflow]}
-    assert all(0 <= fewest <= most for fewest, most in wanted.values())
 
 
 @pytest.mark.spec("USE-10")

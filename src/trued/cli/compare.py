@@ -38,10 +38,11 @@ from trued.model import Event, Question, RunRecord
 from trued.reporting.html import write_comparison
 from trued.reporting.html.format import agent_name
 from trued.reporting.views.comparison import of
+from trued.workflows.descriptor import Input
+from trued.workflows.registry import default_workflow, descriptors
 
 app = typer.Typer(rich_markup_mode=None)
 
-BASELINE = "solo"
 NAMED = 24  # characters of what stands before a line
 _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between the roles of one cast: agents may be command lines
 
@@ -204,8 +205,9 @@ def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[st
     """The workflows given; else the input's own and the baseline, or the input's own where agents are compared."""
     if named or casts:
         return list(named) or [None]
-    in_words = not _is_file(goal) and " " in goal.strip()
-    return ["purple" if in_words else None, BASELINE]
+    baseline = next(one.name for one in descriptors() if one.is_baseline)
+    in_words = not _is_file(goal) and " " in goal.strip()  # then the input's own workflow may be the baseline
+    return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 
 
 def _casts(casts: Sequence[str], names: Sequence[str]) -> list[tuple[str, str]]:

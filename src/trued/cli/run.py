@@ -254,7 +254,7 @@ def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | Non
     hint(f"the run's private state is lost: continuing from {left.branch} and {left.specification}, proving all again")
     hint(f"to choose agents or requirements: trued run {left.specification} --from {left.branch} …")
     flags: dict[str, Any] = {"yes": yes or None, "wait": wait, "limits": limit or None}
-    return Request(goal=str(file), repository=here, workflow="handoff", flags=flags, branch=left.branch)
+    return Request(goal=str(file), repository=here, workflow=left.workflow, flags=flags, branch=left.branch)
 
 
 @app.command()

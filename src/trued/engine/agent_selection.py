@@ -1,7 +1,7 @@
 """Who could play a role here: found by looking, without a request, and proposed for the roles of a run."""
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
@@ -13,7 +13,7 @@ from trued.agents.driver.login import Means, means
 from trued.errors import BadInput
 from trued.inputs.settings.loader import user_home
 from trued.model import Settings
-from trued.workflows import WORKFLOWS
+from trued.workflows.registry import descriptor, descriptors
 
 PREFERRED = ("claude", "codex", "gemini", "opencode", "qwen")  # those with the best answers, budgets and records first
 MODELS = {  # of the built-in coder, where there is no agent but a key
@@ -21,7 +21,7 @@ MODELS = {  # of the built-in coder, where there is no agent but a key
     "openai": "gpt-5",
     "google": "gemini-2.5-pro",
 }
-EXAMINER, TEAM_B = "examiner", "purple-team-b"
+EXAMINER = "examiner"
 ROLES = ("planner", "examiner", "second-examiner")  # beside those that a workflow names
 WITHOUT = "without one there are `trued verify`, `trued gate` and `trued demo`"
 
@@ -93,14 +93,13 @@ def playable(agents: Iterable[str], settings: Settings, environ: Mapping[str, st
 def chosen(settings: Settings, environ: Mapping[str, str]) -> tuple[dict[str, str], str]:
     """Who plays, and what is said of it: those that are named, and where a role is left, those that are found."""
     named = settings.agents
-    if "*" in named or all(role in named for role in WORKFLOWS[settings.workflow]):
+    workflow = descriptor(settings.workflow)
+    if "*" in named or all(role in named for role in workflow.roles):
         return named, ""
     seen = ready(look(settings, environ), settings, environ)
     if not seen:
         raise BadInput(*_nobody(look(settings, environ)))
-    agents = proposed(seen)
-    unneeded = {TEAM_B} - {*WORKFLOWS[settings.workflow]}
-    agents = {role: agent for role, agent in agents.items() if role not in unneeded}
+    agents = proposed(seen, workflow.other_vendor_roles)
     by_name = {one.name: one for one in seen}
     logins = dict.fromkeys(f"{by_name[one].agent.title} {by_name[one].login.says}" for one in agents.values())
     return {**agents, **named}, f"{played(agents)}; {'; '.join(logins)}"
@@ -115,8 +114,9 @@ def ready(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, str]) 
     return [one for name in names if (one := seen_as(name, agent_of(name), settings, environ)).ready]
 
 
-def proposed(seen: Sequence[Seen]) -> dict[str, str]:
-    """Role → agent. Whoever examines or checks is of another vendor than whoever builds, where there are two."""
+def proposed(seen: Sequence[Seen], checking: Collection[str] | None = None) -> dict[str, str]:
+    """Role → agent. Whoever examines or checks is of another vendor than whoever builds, where there are two.
+    `checking`: the checking roles; else those of all workflows."""
     if not seen:
         return {}
     first = seen[0]
@@ -124,7 +124,10 @@ def proposed(seen: Sequence[Seen]) -> dict[str, str]:
     names = [one.name for one in seen if one.name in others.values()]
     if not names:
         return {"*": first.name}
-    return {"*": first.name, TEAM_B: names[0], EXAMINER: names[-1] if len(names) == 1 else names[1]}
+    if checking is None:
+        checking = {role for one in descriptors() for role in one.other_vendor_roles}
+    checks = dict.fromkeys(sorted(checking), names[0])
+    return {"*": first.name, **checks, EXAMINER: names[-1] if len(names) == 1 else names[1]}
 
 
 def played(agents: Mapping[str, str]) -> str:
@@ -143,13 +146,13 @@ def cast_here(seen: Sequence[Seen], settings: Settings, environ: Mapping[str, st
 
 def elsewhere(workflow: str) -> set[str]:
     """Roles that play in other workflows only: many have names that a project's own agents have, too (`qa`, `spec`)."""
-    every = {role for roles in WORKFLOWS.values() for role in roles}
-    return every - {*WORKFLOWS[workflow], *ROLES}
+    every = {role for one in descriptors() for role in one.roles}
+    return every - {*descriptor(workflow).roles, *ROLES}
 
 
 def roles_of(name: str, agents: Mapping[str, str]) -> tuple[str, ...]:
     """The roles that this agent would play, with that map."""
-    every = dict.fromkeys([*(role for roles in WORKFLOWS.values() for role in roles), *ROLES, *agents])
+    every = dict.fromkeys([*(role for one in descriptors() for role in one.roles), *ROLES, *agents])
     kind = name.partition(":")[0]
     return tuple(
         role for role in every if role != "*" and (agents.get(role) or agents.get("*", "")).partition(":")[0] == kind

@@ -20,7 +20,8 @@ from trued.proof.seal import Sealing, seal
 from trued.protocols import Tell
 from trued.run.examination.base_guards import guarded
 from trued.support.hashing import digest
-from trued.workflows.owned_files import LOGGED
+from trued.workflows.descriptor import Input
+from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requir
     """The requirements as they are to be, and the files that they were read from."""
     requirements = contract.requirements
     given = requirements_of(contract)
-    if change.requirements and inputs.settings.workflow not in LOGGED:
+    if change.requirements and descriptor(inputs.settings.workflow).takes is not Input.PLAN:
         what = f"in a run of {inputs.settings.workflow} no other requirements file can take the place of the old one"
         raise BadInput(what, str(change.requirements), "add to it and take out of it: --add FILE, --remove ID")
     if change.requirements:

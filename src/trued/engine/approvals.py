@@ -13,7 +13,6 @@ from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
 from trued.support.path_sets import without
 from trued.support.redaction import Redactor
-from trued.workflows.owned_files import RECORDS_APPROVALS
 
 if TYPE_CHECKING:
     from trued.engine.engine import Engine
@@ -76,15 +75,24 @@ def heard(engine: "Engine", run_id: str) -> list[Heard]:
 def untaken(engine: "Engine", run_id: str) -> list[Approval]:
     """Words that the run's workflow still has to hear."""
     words = engine.journal.approvals(run_id)
-    every = engine.journal.run(run_id).workflow in RECORDS_APPROVALS
-    return people.untaken(words, heard(engine, run_id), every=every) if words else []
+    if not words:
+        return []
+    return people.untaken(words, heard(engine, run_id), every=_recorded_on_branch(engine.journal.run(run_id)))
 
 
 def settled(engine: "Engine", record: RunRecord) -> bool:
     """Is nothing left to be done but to write down what people said? Then going on calls no agent."""
-    news = untaken(engine, record.id) if record.state == "waiting" and record.workflow in RECORDS_APPROVALS else []
+    news = untaken(engine, record.id) if record.state == "waiting" and _recorded_on_branch(record) else []
     over = engine.final(record.id) is not None and not engine.journal.driver(record.id)
     return bool(news) and over and not any(one.rejected for one in news)
+
+
+def _recorded_on_branch(record: RunRecord) -> bool:
+    """Do files on the run's branch say what people approved?"""
+    from trued.workflows.registry import find_descriptor  # few commands ask for it
+
+    workflow = find_descriptor(record.workflow)
+    return workflow is not None and workflow.records_approvals
 
 
 # -- what is said ------------------------------------------------------------------------------------------------------

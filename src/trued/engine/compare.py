@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from pydantic import ValidationError
 
 from trued.engine import concurrent_runs as several
-from trued.engine.engine import PLANNED
 from trued.engine.records import Inputs, Request
 from trued.engine.start import prepared
-from trued.engine.ticket_branch import TICKET
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.inputs.plans.plan import parse_plan
 from trued.model import Goal, RunRecord, Value
 from trued.support import atomic_files as durable
+from trued.workflows.descriptor import Input
+from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import Repository, open_repository
 
 if TYPE_CHECKING:
@@ -109,21 +109,28 @@ def _prepared(engine: "Engine", variants: Sequence[Variant]) -> list[Inputs]:
             request = request.model_copy(update={"goal": words_of(read.goal.text)})
         found = prepared(request, engine.home, engine.environ, any_agent=engine.runtime is not None)
         made[number] = _inside(found)
-        read = read or (None if found.settings.workflow in PLANNED else found)
+        read = read or (None if descriptor(found.settings.workflow).takes is Input.PLAN else found)
     return [made[number] for number in range(len(variants))]
 
 
 def _late(request: Request) -> int:
     """A tracker's ticket is read first, a plan last."""
-    return 0 if request.workflow in (None, TICKET) else 2 if request.workflow in PLANNED else 1
+    takes = _takes(request)
+    return 0 if takes in (None, Input.TICKET) else 2 if takes is Input.PLAN else 1
+
+
+def _takes(request: Request) -> Input | None:
+    """What the workflow reads that is named; None if none is."""
+    return descriptor(request.workflow).takes if request.workflow else None
 
 
 def _in_words(request: Request, read: Inputs) -> bool:
-    if request.workflow in (None, TICKET):
+    takes = _takes(request)
+    if takes in (None, Input.TICKET):
         return False
     if read.ticket and not Path(request.goal).is_file():  # what is held elsewhere, no other workflow fetches
         return True
-    return request.workflow in PLANNED and bool(read.goal.source.file) and not _is_plan(read.goal)
+    return takes is Input.PLAN and bool(read.goal.source.file) and not _is_plan(read.goal)
 
 
 def _is_plan(goal: Goal) -> bool:

@@ -32,13 +32,13 @@ async def driven(run: "Run", cancelled: Path, *, alone: bool = True) -> End:
     from trued.run.run import (
         PlanOnly,  # loaded when a run is driven: commands that look at runs import this module, too
     )
-    from trued.workflows import workflow
+    from trued.workflows.registry import descriptor
 
     states = {**STATES, PlanOnly: "planned"}
     try:
         with told_to_stop(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):
             await run.context.workspace.begin()
-            outcome = await workflow(run.settings.workflow)(run, run.context.goal)
+            outcome = await descriptor(run.settings.workflow).load_flow()(run, run.context.goal)
     except (Ended, AgentFailed, CannotJudge) as end:
         return End(states[type(end)], end.code, str(end))
     return End(outcome.state, outcome=outcome)

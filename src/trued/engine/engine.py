@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FINISHED", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes", "within_reach"]
 
-PLANNED = ("purple", "solo")  # workflows whose file is a plan
 CANCEL_S = 30.0  # for a driver to end its agents
 
 
@@ -234,7 +233,13 @@ class Engine:
     def _tick(self, record: RunRecord, verdict: Verdict | None) -> None:
         """The run's copy of the plan: a view, made anew whenever a verdict or a person's word changes it."""
         goal, contract = self.inputs(record.id).goal, self.contract(record.id)
-        if not goal.source.file or contract is None or verdict is None or record.workflow not in PLANNED:
+        if not goal.source.file or contract is None or verdict is None:
+            return
+        from trued.workflows.descriptor import Input
+        from trued.workflows.registry import find_descriptor
+
+        workflow = find_descriptor(record.workflow)
+        if workflow is None or workflow.takes is not Input.PLAN:
             return
         from trued.inputs.plans.plan import parse_plan
         from trued.inputs.plans.ticks import ticked
@@ -264,8 +269,9 @@ class Engine:
         from trued.engine.pull_request import offered_run
         from trued.run.budget import Budget
         from trued.run.context import RunContext
-        from trued.workflows.owned_files import RECORDS_APPROVALS, REPAIRING_ROLES, REVIEWING_ROLES
+        from trued.workflows.registry import descriptor
 
+        workflow = descriptor(inputs.settings.workflow)
         secret = (Path(inputs.requirements_file),) if inputs.requirements_file else ()
         journal = self._of(record)
         budget = Budget(journal, inputs.settings, record.id, limits.prices(inputs.settings))
@@ -294,9 +300,9 @@ class Engine:
             branch=record.branch,
             with_approvals=lambda verdict: approved(verdict, self.approvals(record.id)),
             offer=lambda draft: offered_run(self, record, workspace, draft=draft),
-            records_approvals=inputs.settings.workflow in RECORDS_APPROVALS,
-            repairing_roles=REPAIRING_ROLES,
-            reviewing_roles=REVIEWING_ROLES,
+            records_approvals=workflow.records_approvals,
+            repairing_roles=workflow.repairing_roles,
+            reviewing_roles=workflow.reviewing_roles,
         )
 
     async def _heard(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
@@ -399,10 +405,12 @@ class Engine:
 
     def owned(self, run_id: str) -> tuple[str, ...]:
         """Files that are no part of the run's work: as it was last judged, else as its kind has them."""
-        from trued.workflows.owned_files import owned_files
+        from trued.workflows.registry import descriptor
 
         final, inputs = self.final(run_id), self.inputs(run_id)
-        return (final.owned if final else ()) or owned_files(inputs.settings, inputs.goal.source.file)
+        return (final.owned if final else ()) or descriptor(inputs.settings.workflow).owned_files(
+            inputs.settings, inputs.goal
+        )
 
     def verdicts(self, run_id: str) -> list[Verdict]:
         """On the tasks, oldest first."""

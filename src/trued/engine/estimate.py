@@ -1,6 +1,6 @@
 """What a run will take, before anybody is paid: a range of calls, money and time, and where its figures come from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
@@ -9,7 +9,6 @@ from trued.wire import Price, Spend
 
 Range: TypeAlias = tuple[float, float]
 
-TEAM_TASKS = 12  # of a feature, where nobody has counted them
 KNOWN = 3  # earlier calls of a role by an agent: then their own figures are taken
 # One call of an agent that nobody knows yet: requests to the model, context beyond prompt and brief, words said, time.
 REQUESTS: Range = (6, 40)
@@ -73,29 +72,6 @@ class Estimate:
     def data(self) -> dict[str, Any]:
         whole = {what: list(self.over(what)) for what in ("calls", "usd", "tokens", "seconds")}
         return {**whole, "parts": [asdict(part) for part in self.parts], "remarks": list(self.remarks)}
-
-
-def calls_of(workflow: str, *, tasks: int, rounds: int) -> Mapping[str, tuple[int, int]]:
-    """Role → the fewest and the most calls, once the contract is sealed."""
-    if workflow == "solo":
-        return {"solo": (1, 2)}
-    if workflow == "handoff":
-        return {"coder": (tasks, tasks * rounds)}
-    if workflow == "ticket":
-        verified = {"verify-agent": (1, rounds), "fix-agent": (0, rounds - 1)}
-        return {"impl-agent": (1, 1), **verified, "pr-agent": (0, 1)}
-    if workflow == "team":  # of a dozen tasks in each feature; three cycles of UAT, each with fixes by the PM
-        looks = 1 + -(-tasks // TEAM_TASKS)
-        whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
-        return {**whole, "dev": (tasks, tasks * rounds), "qa": (tasks, tasks * rounds)}
-    if workflow == "pipeline":  # three rounds of verification, two of them mended, and one revision after the review
-        checks = {f"v-{name}": (1, 4) for name in ("build", "tests", "tasks", "feature")}
-        checks |= {f"r-{name}": (1, 2) for name in ("quality", "security", "testing", "knowledge")}
-        return {"implementer": (tasks, tasks * 4), **checks, "planner": (0, 2)}
-    return {
-        "purple-team-a": (tasks, tasks * rounds),
-        "purple-team-b": (tasks, tasks * rounds * 2),  # it is asked once more about what cannot be run
-    }
 
 
 def estimate(cast: Sequence[Cast], past: Callable[[str, str], Sequence[Spend]], limits: Spending) -> Estimate:

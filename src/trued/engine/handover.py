@@ -1,24 +1,23 @@
 """Hands a run over that cannot go on by itself, and says beforehand what one would take."""
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from trued.engine import limits
-from trued.engine.estimate import Cast, Estimate, calls_of, estimate
+from trued.engine.estimate import Cast, Estimate, estimate
 from trued.engine.handover_file import NAME, Standing, handover
 from trued.engine.spending import spent_lines
-from trued.inputs.plans.plan import parse_plan
-from trued.model import Goal, RunRecord
+from trued.model import RunRecord
 from trued.run.agent_call import Answered
 from trued.support import atomic_files as durable
-from trued.workflows.handoff.feature_list import is_feature_list, parse_feature_list
+from trued.workflows.descriptor import SealedWork
+from trued.workflows.registry import descriptor
 
 if TYPE_CHECKING:
     from trued.engine.engine import Engine
 
 HALTED = ("limited", "not proven", "waiting", "stopped")
-PLANNER, INITIALIZER = "planner#", "initializer#"
-PIPELINE, TEAM = "pipeline", "team"
 
 
 def handed_over(engine: "Engine", record: RunRecord) -> str:
@@ -66,12 +65,12 @@ def estimated(engine: "Engine", run_id: str) -> Estimate:
     """What the work will take that a planned run has before it."""
     inputs = engine.inputs(run_id)
     settings, price = inputs.settings, limits.prices(inputs.settings)
-    rounds = settings.team.attempts if settings.workflow == TEAM else settings.rounds
-    wanted = calls_of(settings.workflow, tasks=_tasks(engine, run_id), rounds=rounds)
+    events, reply = engine.journal.events(run_id), partial(_last_reply, engine, run_id)
+    wanted = descriptor(settings.workflow).calls(SealedWork(inputs.goal, settings, events, reply))
     cast = [
         Cast(role, agent, fewest, most, price(agent, _model(engine, run_id, role)), len(inputs.goal.text))
         for role, (fewest, most) in wanted.items()
-        if (agent := settings.agents.get(role) or settings.agents.get("*", "")) and role not in settings.team.off
+        if (agent := settings.agents.get(role) or settings.agents.get("*", ""))
     ]
     return estimate(cast, engine.journal.past, limits.in_force(engine, run_id))
 
@@ -81,31 +80,8 @@ def _model(engine: "Engine", run_id: str, role: str) -> str:
     return found.model if found else ""
 
 
-def _tasks(engine: "Engine", run_id: str) -> int:
-    inputs = engine.inputs(run_id)
-    goal = inputs.goal
-    if inputs.settings.workflow == "handoff":
-        return _features(engine, run_id, goal)
-    if inputs.settings.workflow == "ticket":
-        return 1
-    if inputs.settings.workflow == TEAM:
-        told = [one.data for one in engine.journal.events(run_id) if one.kind == TEAM]
-        return int(told[-1]["tasks"]) if told else 1
-    if goal.source.file and inputs.settings.workflow != PIPELINE:  # its plan is the planner's, whatever the file holds
-        return len(parse_plan(goal.text, goal.source.file).tasks)
-    return _replied(engine, run_id, PLANNER, "tasks")
-
-
-def _features(engine: "Engine", run_id: str, goal: Goal) -> int:
-    if is_feature_list(goal.text):
-        return len(parse_feature_list(goal.text, goal.source.file).features)
-    return _replied(engine, run_id, INITIALIZER, "features")
-
-
-def _replied(engine: "Engine", run_id: str, role: str, what: str) -> int:
-    """How many of them an agent of this role named."""
-    asked = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(role)]
-    if not asked:
-        return 1
-    reply = Answered.model_validate_json(engine.journal.step(run_id, asked[-1]) or "").reply or {}
-    return max(1, len(reply.get(what) or ()))
+def _last_reply(engine: "Engine", run_id: str, role: str) -> Mapping[str, Any]:
+    """What an agent of this role replied last, before the run's first task; {} if nobody has."""
+    asked = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(f"{role}#")]
+    found = engine.journal.step(run_id, asked[-1]) if asked else None
+    return (Answered.model_validate_json(found).reply or {}) if found else {}

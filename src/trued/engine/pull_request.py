@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from trued.engine.pull_request_body import Round, Spent, Work, offered, rounds_told
 from trued.engine.sensitive_files import entrusted
-from trued.engine.ticket_branch import TICKET
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, Grade, RunRecord, Ticket, Verdict
@@ -84,7 +83,7 @@ async def work_of(
 def write_rounds(engine: "Engine", record: RunRecord) -> None:
     """The rounds of a ticket for people: a view, made anew whenever the run ends."""
     events = engine.journal.events(record.id)
-    if record.workflow == TICKET and (told := tuple(rounds(events))):
+    if told := tuple(rounds(events)):
         folder = engine.folder(record.id) / "files"
         folder.mkdir(parents=True, exist_ok=True)
         durable.write(

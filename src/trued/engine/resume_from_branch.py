@@ -7,7 +7,8 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.model import Goal
-from trued.workflows.handoff.agent_state import NAME, parse_agent_state
+from trued.workflows.descriptor import BranchState, load
+from trued.workflows.registry import descriptors
 from trued.workspace.git.repository import Began, Left, began, branches, contains, left_on
 
 PREFIX = "trued/"
@@ -28,6 +29,7 @@ class Unknown:
 
     branch: str
     specification: str
+    workflow: str
 
 
 @dataclass(frozen=True)
@@ -39,20 +41,21 @@ class Onward:
     base: str
 
 
-def going_on(root: Path, goal: Goal, named: str, known: Known, base: str = "") -> Onward | None:
+def going_on(root: Path, goal: Goal, named: str, known: Known, state: BranchState, base: str = "") -> Onward | None:
     """The branch that is named; else one of a run that nobody remembers, begun with the very same specification.
+    `state`: the file by which a workflow recognises its branches.
 
     The base is what the journal recorded or what git shows (`began`), or else the user's own word: `base`.
     """
     if base and named in ("", "HEAD"):
         raise BadInput("--base names the commit below a branch that a run left", "--base", "name the branch: --from")
     if named:
-        return None if named == "HEAD" else _onward(root, _named(root, named), known, base)
+        return None if named == "HEAD" else _onward(root, _named(root, named, state.file), known, base)
     wanted = hashlib.sha256(goal.text.encode(errors="surrogateescape")).hexdigest()
     for branch in branches(root, PREFIX):
-        found = _left(root, branch) if branch not in known.branches else None
-        state = parse_agent_state(found.state) if found else None
-        if not found or not state or state.digest != wanted or f"{PREFIX}{state.run}" in known.branches:
+        found = _left(root, branch, state.file) if branch not in known.branches else None
+        left = load(state.read)(found.state) if found else None
+        if not found or not left or left.digest != wanted or f"{PREFIX}{left.run}" in known.branches:
             continue
         if branch in known.bases or not began(root, found.tip).landed:
             return _onward(root, found, known, "")
@@ -73,22 +76,23 @@ def _onward(root: Path, left: Left, known: Known, base: str) -> Onward:
     return Onward(left.branch, left.tip, found.base)
 
 
-def _left(root: Path, branch: str) -> Left | None:
+def _left(root: Path, branch: str, file: str) -> Left | None:
     """Neither the user's own branch, where a run was landed, nor what a run set aside is one to go on with."""
-    return left_on(root, branch, NAME) if branch.startswith(PREFIX) and ASIDE not in branch else None
+    return left_on(root, branch, file) if branch.startswith(PREFIX) and ASIDE not in branch else None
 
 
-def _named(root: Path, branch: str) -> Left:
-    found = _left(root, branch)
+def _named(root: Path, branch: str, file: str) -> Left:
+    found = _left(root, branch, file)
     if found is None:
-        what = f"{branch} is no branch that a handoff run left here"
-        raise BadInput(what, "--from", f"name one on which the engine wrote {NAME}, or HEAD to begin anew")
+        what = f"{branch} is no branch that a run left here to continue from"
+        raise BadInput(what, "--from", f"name one on which the engine wrote {file}, or HEAD to begin anew")
     return found
 
 
 def unknown(root: Path, run: str) -> Unknown | None:
     """A run that is only known from its branch in this repository."""
-    found = _left(root, f"{PREFIX}{run}")
-    if found is None:
-        return None
-    return Unknown(found.branch, parse_agent_state(found.state).specification)
+    for one in descriptors():
+        state = one.branch_state
+        if state and (found := _left(root, f"{PREFIX}{run}", state.file)):
+            return Unknown(found.branch, load(state.read)(found.state).specification, one.name)
+    return None

@@ -13,27 +13,22 @@ from trued.engine.records import Inputs, Request
 from trued.engine.requirements_source import blobs_of
 from trued.engine.resume_from_branch import Known, going_on
 from trued.engine.role_selection import cast, trusted
-from trued.engine.ticket_branch import TICKET, from_file, from_tracker, held_elsewhere, looks_like_one
+from trued.engine.ticket_branch import from_file, from_tracker, held_elsewhere, looks_like_one
 from trued.errors import BadInput
 from trued.inputs.goals import TEACH
 from trued.inputs.plans.plan import parse_plan, read_plan
-from trued.inputs.requirements.coverage import account
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings.loader import load_settings, user_config, user_home
-from trued.inputs.tickets.plan import plan_of
-from trued.model import Goal, Requirements, Role, RunRecord, Settings, Source, Ticket
+from trued.model import Goal, Role, RunRecord, Settings, Source, Ticket
 from trued.support.located import read_text
-from trued.workflows import WORKFLOWS, known
-from trued.workflows.handoff.feature_list import is_feature_list, parse_feature_list
-from trued.workflows.team.state import Crew
+from trued.workflows.descriptor import Input, WorkflowDescriptor
+from trued.workflows.handoff.feature_list import is_feature_list
+from trued.workflows.registry import default_workflow, descriptor, descriptors
 from trued.workspace.git.repository import in_the_way
 from trued.workspace.git.workspace import Repository, open_repository
 from trued.workspace.sandbox import best
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
-HANDOFF = "handoff"
-# they take any words, and find out themselves what is to be done; where they write it down
-WORDS = {"pipeline": "docs/feature/", "team": ".trued/team/"}
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)
 # where a person's windows, buses, terminals, key agents and containers listen
 SESSION = (
@@ -63,21 +58,23 @@ def prepared(
     settings = load_settings(request.flags, environ, repository.root, user)
     goal, ticket = _read(request, settings, environ, repository.root)
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
-    name = known(TICKET if ticket else request.workflow or chosen_before or workflow_for(goal))
-    _begins(repository, name)
-    settings = settings.model_copy(update={"workflow": name})
-    if request.base and name != HANDOFF:
-        raise BadInput(f"{name} goes on from no branch", "--base", "leave it out: the run begins at HEAD")
+    workflow = choose_workflow(request.workflow or chosen_before, goal, ticket)
+    _begins(repository, workflow)
+    settings = settings.model_copy(update={"workflow": workflow.name})
+    state = workflow.branch_state
+    if request.base and not state:
+        raise BadInput(f"{workflow.name} goes on from no branch", "--base", "leave it out: the run begins at HEAD")
     remembered = runs or Known()
-    left = going_on(repository.root, goal, request.branch, remembered, request.base) if name == HANDOFF else None
+    left = going_on(repository.root, goal, request.branch, remembered, state, request.base) if state else None
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
     _brought(settings)
-    roles = cast(shelf(repository.root, user, user_home(environ)), settings, agreed)
+    found = shelf(repository.root, user, user_home(environ), workflow=workflow.role_files())
+    roles = cast(found, settings, agreed)
     _played(settings, roles)
     _kept_from_agents(settings)
     requirements = load_requirements(request.requirements) if request.requirements else None
-    _understood(name, goal, requirements, ticket)
+    workflow.check(goal, requirements, ticket)
     return Inputs(
         goal=goal,
         ticket=ticket,
@@ -98,60 +95,58 @@ def prepared(
     )
 
 
-def workflow_for(goal: Goal) -> str:
-    """By what the user hands in: a specification is built feature by feature, a plan chunk by chunk."""
+def choose_workflow(wanted: str, goal: Goal, ticket: Ticket | None) -> WorkflowDescriptor:
+    """The one that is wanted, if any; else the one for this kind of input. A ticket goes to a workflow for tickets."""
+    if ticket and (not wanted or descriptor(wanted).takes is not Input.TICKET):
+        return default_workflow(Input.TICKET)
+    return descriptor(wanted) if wanted else default_workflow(kind_of(goal))
+
+
+def kind_of(goal: Goal) -> Input:
+    """By its form or its file's name a specification; else a file is a plan."""
     name = PurePath(goal.source.file).name
     if is_feature_list(goal.text) or SPECIFICATION.fullmatch(name):
-        return HANDOFF
-    return "purple" if goal.source.file else "solo"
+        return Input.SPECIFICATION
+    return Input.PLAN if goal.source.file else Input.WORDS
 
 
-def _begins(repository: Repository, workflow: str) -> None:
-    if not repository.head and workflow != HANDOFF:
+def _begins(repository: Repository, workflow: WorkflowDescriptor) -> None:
+    if not repository.head and not workflow.starts_empty:
         what = f"the repository {repository.root} has no commit yet"
-        raise BadInput(what, then="commit something: a run starts from a commit; only handoff begins with nothing")
-    folder = WORDS.get(workflow, "")
+        able = " and ".join(one.name for one in descriptors() if one.starts_empty)
+        raise BadInput(what, then=f"commit something: a run starts from a commit; only {able} can start without one")
+    folder = workflow.writes_into
     if folder and (path := in_the_way(repository.root, folder)):
-        raise BadInput(f"{path} is no folder, and {workflow} writes into {folder}", then=f"rename {path}, and commit")
+        what = f"{path} is no folder, and {workflow.name} writes into {folder}"
+        raise BadInput(what, then=f"rename {path}, and commit")
 
 
 def _read(request: Request, settings: Settings, environ: Mapping[str, str], root: Path) -> tuple[Goal, Ticket | None]:
     """What the user hands in; a ticket is read here and now, from its tracker or its file."""
     chosen_before = settings.workflow if "workflow" in settings.model_fields_set else ""
-    if request.workflow in (None, TICKET) and held_elsewhere(request.goal, settings):
+    takes_tickets = not request.workflow or descriptor(request.workflow).takes is Input.TICKET
+    if takes_tickets and held_elsewhere(request.goal, settings):
         ticket = from_tracker(request.goal, settings, environ, root)
         return Goal(text=ticket.text, source=ticket.source), ticket
     if held_elsewhere(request.goal, settings):
         what = f"{request.goal} is a ticket of a tracker, and {request.workflow} reads none"
         raise BadInput(what, then="leave -w out, or hand in the ticket's words")
     wanted = request.workflow or chosen_before
-    goal = _goal(request.goal, root, wanted)
-    if wanted == TICKET and not goal.source.file:
+    takes = descriptor(wanted).takes if wanted else None
+    goal = _goal(request.goal, root, takes)
+    if takes is Input.TICKET and not goal.source.file:
         raise BadInput(
             f"{request.goal[:80]!r} names no ticket", then="name a file, #12, owner/name#12, SHOP-7 or a page's address"
         )
-    is_one = wanted == TICKET or (not wanted and looks_like_one(goal))
+    is_one = takes is Input.TICKET or (not wanted and looks_like_one(goal))
     return goal, from_file(goal, root) if is_one else None
-
-
-def _understood(workflow: str, goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
-    """What the workflow would stumble over later is said now."""
-    if ticket:
-        account(plan_of(ticket), goal, requirements)
-    elif workflow in WORDS:
-        account(Crew(goal=goal).plan() if workflow == "team" else None, goal, requirements)
-    elif workflow == HANDOFF:
-        if is_feature_list(goal.text) or PurePath(goal.source.file).suffix == ".json":
-            parse_feature_list(goal.text, goal.source.file)
-    else:
-        account(parse_plan(goal.text, goal.source.file) if goal.source.file else None, goal, requirements)
 
 
 def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -> RunRecord:
     """A run that has not begun, under a name that no other run has."""
     name = next(one for one in iter(_new_id, "") if one not in taken)
     goal = inputs.goal
-    plan = goal.source.file and inputs.settings.workflow not in (HANDOFF, TICKET, *WORDS)
+    plan = goal.source.file and descriptor(inputs.settings.workflow).takes is Input.PLAN
     title = parse_plan(goal.text, goal.source.file).title if plan else _title(goal)
     title = f"{inputs.ticket.key}: {inputs.ticket.summary}" if inputs.ticket else title
     base = inputs.base or repository.head
@@ -172,7 +167,7 @@ def _title(goal: Goal) -> str:
     return goal.text.strip().splitlines()[0].lstrip("# ")[:80]
 
 
-def _goal(given: str, root: Path, workflow: str) -> Goal:
+def _goal(given: str, root: Path, takes: Input | None) -> Goal:
     """A path of a file, or the goal itself in words."""
     if not given.strip():
         raise BadInput("the goal is empty", then="name a plan file, or write the goal in words")
@@ -187,7 +182,7 @@ def _goal(given: str, root: Path, workflow: str) -> Goal:
         return Goal(text=given)
     resolved = path.resolve()
     shown = resolved.relative_to(root).as_posix() if resolved.is_relative_to(root) else str(resolved)
-    text = read_text(path) if workflow in WORDS else read_plan(path)
+    text = read_text(path) if takes is Input.WORDS else read_plan(path)
     if not text.strip().strip("\ufeff"):
         raise BadInput("the goal is empty", f"{path}:1", TEACH)
     return Goal(text=text, source=Source(file=shown, line=1))
@@ -227,7 +222,8 @@ def _played(settings: Settings, roles: Mapping[str, Role]) -> None:
     for name in settings.agents:
         if name != "*" and name not in roles:
             raise BadInput(f"there is no role {name!r}", then=f"known: {', '.join(sorted(roles))}")
-    for name in WORKFLOWS[settings.workflow]:
+    workflow = descriptor(settings.workflow)
+    for name in workflow.roles:
         if name not in roles:
             raise BadInput(f"the workflow {settings.workflow} needs the role {name}", then="`trued roles` lists them")
         if not (settings.agents.get(name) or settings.agents.get("*")):
@@ -241,7 +237,8 @@ def _kept_from_agents(settings: Settings) -> None:
         what = f"`variables` would show agents the way to your own session: {session[0]}"
         raise BadInput(what, then="take it out: what is reached by it could speak for you")
     tokens = {settings.forge.token_env, settings.tickets.token_env, "GITHUB_TOKEN", "JIRA_TOKEN"}
-    if settings.workflow == TICKET and (shown := sorted(tokens & set(settings.variables))):
+    offers = descriptor(settings.workflow).offers_pull_request
+    if offers and (shown := sorted(tokens & set(settings.variables))):
         what = f"`variables` would show {shown[0]} to agents"
         raise BadInput(what, then="take it out: the engine pushes and opens the pull request itself")
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from trued.engine.engine import Engine
     from trued.engine.records import Inputs
 
-TICKET = "ticket"
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 
@@ -44,7 +43,7 @@ def from_tracker(name: str, settings: Settings, environ: "Mapping[str, str]", ro
 
 def from_file(goal: Goal, root: Path) -> Ticket:
     """A file's ticket; pictures beside it are named so that they are found from anywhere."""
-    ticket = parse_ticket(goal.text, goal.source.file or TICKET)
+    ticket = parse_ticket(goal.text, goal.source.file)
     beside = (root / goal.source.file).parent
     return ticket.model_copy(
         update={"pictures": tuple(filter(None, (_picture(one, beside) for one in ticket.pictures)))}
@@ -92,7 +91,7 @@ async def placed(engine: "Engine", inputs: "Inputs", repository: Repository) -> 
 
 
 async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge: Forge) -> Place:
-    runs = [one for one in engine.journal.runs() if one.repository == str(repository.root) and one.workflow == TICKET]
+    runs = [one for one in engine.journal.runs() if one.repository == str(repository.root)]
     runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
     known = [one.branch for one in runs if _same(engine.inputs(one.id).ticket, ticket)]
     name = known[-1] if known else ticket.branch  # the first one: whoever edits a title writes no other ticket

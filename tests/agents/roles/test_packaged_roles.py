@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trued.agents.roles import load_roles, parse_role
-from trued.agents.roles.places import FOLDERS, packaged_files
+from trued.agents.roles.places import packaged_files
 from trued.model import Role
 
 SECTIONS = (
@@ -63,7 +63,9 @@ def test_every_file_lies_in_the_folder_of_its_workflow_under_its_own_name() -> N
     assert len(set(found.values())) == len(found)
     assert all(path.stem == name for path, name in found.items())
     assert set(found.values()) == set(ROLES)
-    by_folder = {folder: {one.stem for one in found if one.parent.name == folder} for folder in FOLDERS}
+    folders = {path.parent.name for path in found}
+    assert folders == {"shared", "purple", "ticket", "handoff", "pipeline", "team"}
+    by_folder = {folder: {one.stem for one in found if one.parent.name == folder} for folder in folders}
     assert by_folder["shared"] == {"planner", "examiner", "second-examiner"}
     assert by_folder["pipeline"] == PIPELINE - {"planner"}
     assert by_folder["team"] == TEAM

@@ -9,8 +9,8 @@ from tests.run.test_clusters import Stage
 from tests.workflows.pipeline.pipeline_agents import Crew, Line
 from trued.model import Contract, Goal, Outcomes, Plan
 from trued.run.judgement import UNBUILT
-from trued.workflows.pipeline import built, set_up
-from trued.workflows.pipeline.verification import to_build
+from trued.workflows.pipeline.orchestrator import set_up
+from trued.workflows.pipeline.verification import built, to_build
 
 COMPILE = "python3 -m compileall -q"
 

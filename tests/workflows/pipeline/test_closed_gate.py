@@ -13,11 +13,12 @@ from trued.model import Finding, Goal, Plan, Status
 from trued.run.clusters import Returned
 from trued.run.run import Run
 from trued.wire import Order
-from trued.workflows.pipeline import Checked, Desk, on_record, set_up
 from trued.workflows.pipeline.decision_tables import REVIEWERS, VERIFIERS, Decision, review, verification
 from trued.workflows.pipeline.feature_folder import FeatureFolder
 from trued.workflows.pipeline.flow import verified
 from trued.workflows.pipeline.memory import Memory, Shared
+from trued.workflows.pipeline.orchestrator import Desk, set_up
+from trued.workflows.pipeline.verification import Checked, on_record
 
 
 @pytest.mark.spec("PIPE-6", "PIPE-8")

@@ -8,7 +8,7 @@ import pytest
 from tests.run.test_clusters import Stage
 from tests.workflows.pipeline.pipeline_agents import Crew, Line
 from trued.model import Contract, Figures, Goal
-from trued.workflows.pipeline import set_up
+from trued.workflows.pipeline.orchestrator import set_up
 from trued.workflows.pipeline.task_plan import Work
 from trued.workflows.pipeline.verification import COMMANDS, NOT_COUNTED, NOT_RUN, counted
 

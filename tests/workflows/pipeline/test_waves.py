@@ -12,9 +12,10 @@ from tests.run.test_clusters import Stage
 from tests.workflows.pipeline.pipeline_agents import Crew, Line, crashes
 from trued.model import Goal
 from trued.wire import Order
-from trued.workflows.pipeline import implemented, set_up
+from trued.workflows.pipeline.orchestrator import set_up
 from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work
+from trued.workflows.pipeline.waves import implemented
 
 
 @pytest.fixture

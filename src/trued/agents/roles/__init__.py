@@ -44,12 +44,19 @@ def shelf(
     user: Path | None,
     home: Path | None = None,
     *,
+    workflow: Iterable[Path] = (),
     allowed: Callable[[Path], bool] = lambda path: True,
 ) -> Shelf:
     """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
     theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
+    `workflow`: role files that an installed workflow brings along; they belong to the packaged ones.
     """
-    packaged = dict(_read(packaged_files(), "packaged"))
+    ours = packaged_files()
+    packaged = dict(_read(ours, "packaged"))
+    for name, role in _read((path for path in workflow if path not in ours), "workflow"):
+        if name in packaged:
+            raise BadInput(f"role {name} is one of trued's own", role.origin, "rename the workflow's role")
+        packaged[name] = role
     found = Shelf(packaged, frozenset(packaged))
     if user is not None:
         own = dict(_folder(user / "roles", "user"))

@@ -8,7 +8,7 @@ from trued.agents.roles.other_tools import FORMS, Form
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
-FOLDERS = ("shared", "purple", "ticket", "handoff", "pipeline", "team")  # of this package: by workflow
+ANSWER = "outside"  # a folder of this package that holds no role
 MOST = 2000  # of others' files in one place: more is no folder of roles
 
 
@@ -22,9 +22,8 @@ class File:
 
 
 def packaged_files() -> list[Path]:
-    """Our own roles, workflow by workflow and by name."""
-    here = Path(__file__).parent
-    return [path for folder in FOLDERS for path in sorted((here / folder).glob("*.md"))]
+    """Our own roles, folder by folder and by name."""
+    return [path for path in sorted(Path(__file__).parent.glob("*/*.md")) if path.parent.name != ANSWER]
 
 
 def others_in(root: Path) -> Iterator[File]:

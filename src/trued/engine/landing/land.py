@@ -16,7 +16,7 @@ from trued.proof.contract import contract_hash, exit_code, success
 from trued.support.hashing import digest
 from trued.support.plurals import counted
 from trued.support.redaction import inert
-from trued.workflows.owned_files import TEAM
+from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase as replaying
 from trued.workspace.git.landing import Landing as Home
 
@@ -170,10 +170,11 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
 
 
 async def _views(ground: Ground) -> replaying.Views:
-    """Of a team's files each run writes its own: the last that lands has them."""
-    owned = [TEAM] if TEAM in ground.engine.owned(ground.record.id) else []
+    """Folders that each run writes whole: the version of the run that lands last is kept."""
+    owned = ground.engine.owned(ground.record.id)
+    whole = [path for path in descriptor(ground.record.workflow).rewritten_folders if path in owned]
     record, workspace = ground.record, ground.workspace
-    return await replaying.Views.of(workspace.store, record.base, record.head, owned, workspace.folder)
+    return await replaying.Views.of(workspace.store, record.base, record.head, whole, workspace.folder)
 
 
 async def _merge(ground: Ground, tip: str, views: replaying.Views) -> replaying.Made:

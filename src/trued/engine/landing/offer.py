@@ -9,14 +9,14 @@ from trued.engine.pull_request_body import offered
 from trued.engine.sensitive_files import entrusted
 from trued.errors import BadInput
 from trued.protocols import Forge
+from trued.workflows.registry import descriptor
 
 HOW = "pull request"
-TICKET = "ticket"  # the workflow whose work is offered, where there is a forge
 
 
 def is_offered(ground: Ground) -> bool:
-    """Work on a ticket goes to the forge, if there is one; all other work lands on a branch."""
-    return ground.inputs.settings.workflow == TICKET and bool(_forge(ground).remote)
+    """Work of some workflows goes to the forge, if there is one; all other work lands on a branch."""
+    return descriptor(ground.inputs.settings.workflow).offers_pull_request and bool(_forge(ground).remote)
 
 
 async def offer(ground: Ground, *, proven: bool) -> Landing:

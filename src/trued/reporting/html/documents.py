@@ -1,11 +1,11 @@
-"""Documents that a pipeline or a team keeps on the run's branch, read from git as they stand there."""
+"""Documents that a workflow keeps on the run's branch, read from git as they stand there."""
 
 import subprocess
 from collections.abc import Iterable
 
 from trued.model import RunRecord
+from trued.workflows.registry import find_descriptor
 
-FOLDERS = ("docs/feature", ".trued/team")
 FIRST = ("backlog.md", "feature-status.md", "memory.md", "feature.md", "plan.md", "qa/results.md", "uat/results.md")
 MOST = 40  # documents; all of them are on the branch
 LENGTH = 40_000  # characters of one
@@ -14,10 +14,15 @@ WITHIN_S = 30
 
 def papers(record: RunRecord) -> dict[str, str]:
     """What the run wrote there, what people look for first; other runs' folders are none of its own."""
-    if not record.head or record.workflow not in ("pipeline", "team"):
+    workflow = find_descriptor(record.workflow)
+    if not record.head or workflow is None or not workflow.documents:
         return {}
     between = ("diff", "--name-only", "-z", "--no-renames", "--diff-filter=AM", record.base, record.head, "--")
-    names = [name.decode(errors="replace") for name in (_asked(record, *between, *FOLDERS) or b"").split(b"\0") if name]
+    names = [
+        name.decode(errors="replace")
+        for name in (_asked(record, *between, *workflow.documents) or b"").split(b"\0")
+        if name
+    ]
     kept = sorted((name for name in names if not name.endswith(".gitkeep")), key=_place)
     return texts(record, kept[:MOST])
 

@@ -1,6 +1,6 @@
 """Runs side by side: the same figures of each, out of the journal, and what keeps them from being comparable."""
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,6 +12,7 @@ from trued.reporting.views import OVER, ledger, state_of
 from trued.reporting.views.progress import LANDING, Progress
 from trued.reporting.views.rows import Call
 from trued.support.hashing import digest
+from trued.workflows.registry import find_descriptor
 
 if TYPE_CHECKING:
     from trued.engine.compare import Comparison
@@ -171,32 +172,16 @@ def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
 # -- rounds ------------------------------------------------------------------------------------------------------------
 
 
-def _asks(*roles: str) -> Callable[[Progress, Sequence[Event]], int]:
-    return lambda seen, _: sum(call.role in roles for call in seen.calls)
-
-
-def _told(kind: str, /, **wanted: str) -> Callable[[Progress, Sequence[Event]], int]:
-    def count(_: Progress, events: Sequence[Event]) -> int:
-        fitting = [one for one in events if one.kind == kind]
-        return sum(all(one.data.get(name) == value for name, value in wanted.items()) for one in fitting)
-
-    return count
-
-
-# workflow → what a round is in it, and how rounds are counted: they are not the same thing everywhere
-ROUNDS: dict[str, tuple[str, Callable[[Progress, Sequence[Event]], int]]] = {
-    "solo": ("asks of the one agent", _asks("solo")),
-    "purple": ("asks of team A, all chunks", _asks("purple-team-a")),
-    "ticket": ("rounds of verification", _told("round")),
-    "handoff": ("coders, all features", _asks("coder")),
-    "pipeline": ("rounds of verification", _told("decided", cluster="verification")),
-    "team": ("attempts of dev, all tasks", _told("team", kind="attempt")),
-}
-
-
 def rounds_of(workflow: str, seen: Progress, events: Sequence[Event]) -> tuple[int | None, str]:
-    meaning, count = ROUNDS.get(workflow, ("", None))
-    return (count(seen, events), meaning) if count else (None, "")
+    """How many rounds there were, and what a round is in this workflow: it is not the same thing everywhere."""
+    found = find_descriptor(workflow)
+    if found is None or found.rounds is None:
+        return None, ""
+    rounds = found.rounds
+    calls = sum(call.role in rounds.roles for call in seen.calls)
+    matching = [one for one in events if one.kind == rounds.event] if rounds.event else []
+    fitting = sum(all(one.data.get(name) == value for name, value in rounds.fields.items()) for one in matching)
+    return calls + fitting, rounds.meaning
 
 
 # -- time --------------------------------------------------------------------------------------------------------------

@@ -1,1 +1,34 @@
-"""Handoff."""
+"""Handoff: an application is built from its specification, feature by feature, by agents that hand over in files."""
+
+from typing import TYPE_CHECKING
+
+from trued.workflows.descriptor import BranchState, Input, Rounds, WorkflowDescriptor
+
+if TYPE_CHECKING:
+    from trued.model import Goal, Settings
+
+
+def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
+    """Feature list, state, progress notes, set-up script and the example of an end-to-end test."""
+    from trued.workflows.handoff import agent_state, e2e_example, feature_list
+    from trued.workflows.handoff.progress_file import PROGRESS
+    from trued.workflows.handoff.project import SCRIPT
+
+    return feature_list.NAME, agent_state.NAME, *PROGRESS, settings.progress, SCRIPT, e2e_example.PATH
+
+
+HANDOFF = WorkflowDescriptor(
+    name="handoff",
+    flow="trued.workflows.handoff.flow:handoff",
+    roles=("initializer", "coder"),
+    takes=Input.SPECIFICATION,
+    default_for=frozenset({Input.SPECIFICATION}),
+    check_input="trued.workflows.handoff.input:check_specification",
+    starts_empty=True,
+    branch_state=BranchState("agent_state.json", "trued.workflows.handoff.agent_state:parse_agent_state"),
+    role_folder="trued.agents.roles:handoff",
+    estimate="trued.workflows.handoff.input:calls",
+    owned_files=owned_files,
+    records_approvals=True,
+    rounds=Rounds("coders, all features", roles=("coder",)),
+)

@@ -1,42 +1,23 @@
-"""What the orchestrator of a pipeline does between its agents: it collects, remembers, merges, checks and tells."""
+"""Pipeline: research, specification, design, critique, waves of implementers, verification and review."""
 
-from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLAN, REQUEST, distinct
-from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH, VERIFICATION, Desk, set_up
-from trued.workflows.pipeline.verification import (
-    Checked,
-    built,
-    critiques,
-    objections,
-    on_record,
-    proven,
-    reviewed,
-    shown,
-    to_mend,
-    verified,
+from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
+
+# Named here once more and not imported from the decision tables: a descriptor loads nothing.
+REVIEWING = (
+    *("ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"),
+    *("v-build", "v-tests", "v-tasks", "v-feature"),
+    *("r-quality", "r-security", "r-testing", "r-knowledge"),
 )
-from trued.workflows.pipeline.waves import Gaps, implemented
 
-__all__ = [
-    "CRITIQUES",
-    "DESIGN",
-    "FEATURE",
-    "PLAN",
-    "REQUEST",
-    "RESEARCH",
-    "VERIFICATION",
-    "Checked",
-    "Desk",
-    "Gaps",
-    "built",
-    "critiques",
-    "distinct",
-    "implemented",
-    "objections",
-    "on_record",
-    "proven",
-    "reviewed",
-    "set_up",
-    "shown",
-    "to_mend",
-    "verified",
-]
+PIPELINE = WorkflowDescriptor(
+    name="pipeline",
+    flow="trued.workflows.pipeline.flow:pipeline",
+    roles=("researcher", "spec", "designer", "planner", "implementer", "documentation-writer", *REVIEWING),
+    takes=Input.WORDS,
+    role_folder="trued.agents.roles:pipeline",
+    reviewing_roles=frozenset(REVIEWING),
+    estimate="trued.workflows.pipeline.estimate:calls",
+    writes_into="docs/feature/",
+    documents=("docs/feature/",),
+    rounds=Rounds("rounds of verification", event="decided", fields={"cluster": "verification"}),
+)

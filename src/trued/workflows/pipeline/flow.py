@@ -1,20 +1,10 @@
 """Pipeline: research, spec, design, critique, plan, waves, verification, review; decided by table, from memories."""
 
 from trued import Goal, Outcome, Plan, Returned, Run, Status
-from trued.workflows import pipeline as piping
-from trued.workflows.pipeline import (
-    CRITIQUES,
-    DESIGN,
-    FEATURE,
-    PLAN,
-    REQUEST,
-    RESEARCH,
-    VERIFICATION,
-    Checked,
-    Desk,
-    Gaps,
-)
 from trued.workflows.pipeline import decision_tables as decide
+from trued.workflows.pipeline import verification
+from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLAN, REQUEST, distinct
+from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH, VERIFICATION, Desk, set_up
 from trued.workflows.pipeline.replies import (
     BuildChecked,
     Critique,
@@ -26,17 +16,19 @@ from trued.workflows.pipeline.replies import (
     Specified,
     Verified,
 )
+from trued.workflows.pipeline.verification import Checked
+from trued.workflows.pipeline.waves import Gaps, implemented
 
 
 async def pipeline(run: Run, goal: Goal) -> Outcome:
-    desk = await piping.set_up(run, goal)
+    desk = await set_up(run, goal)
     await researched(desk)
     spec = await desk.one("spec", desk.errand("spec", Specified, (REQUEST, *RESEARCH)))
-    desk.criteria = piping.distinct(spec.criteria)
+    desk.criteria = distinct(spec.criteria)
     await designed(desk)
     await desk.planned(desk.errand("planner", Planned, (*RESEARCH, FEATURE, DESIGN), **desk.about_design))
     plan = await run.seal(desk.plan)
-    await piping.implemented(desk, desk.works, Implemented)
+    await implemented(desk, desk.works, Implemented)
     outcome = await checked(desk, plan)
     while (refused := await run.people.rejected_tasks(plan)) is not None:  # by people who looked: their words are gaps
         gaps = {task.id: run.open(task).gaps for task in refused}
@@ -59,7 +51,7 @@ async def designed(desk: Desk) -> None:
     if decision is Status.NEEDS_REVISION:
         await desk.one("design", desk.errand("designer", Designed, (*reads, DESIGN, *CRITIQUES)))
         _, returned = await criticized(desk)
-        desk.critiques = piping.critiques(returned, before)
+        desk.critiques = verification.critiques(returned, before)
 
 
 async def criticized(desk: Desk) -> tuple[Status, dict[str, Returned[Critique]]]:
@@ -75,27 +67,27 @@ async def checked(desk: Desk, plan: Plan) -> Outcome:
     async def verify(_: int) -> Checked:
         return await verified(desk, plan)
 
-    verification = await desk.run.clusters.repeat(verify, lambda found: replanned(desk, found))
+    checks = await desk.run.clusters.repeat(verify, lambda found: replanned(desk, found))
     review = await reviewed(desk, plan)
     if review.revises:
-        await mended(desk, piping.to_mend(desk, review.findings))
-        verification = await verified(desk, plan)
+        await mended(desk, verification.to_mend(desk, review.findings))
+        checks = await verified(desk, plan)
         review = await reviewed(desk, plan)
-    await piping.on_record(desk, verification, review)
+    await verification.on_record(desk, checks, review)
     return await desk.run.finish(plan)
 
 
 async def verified(desk: Desk, plan: Plan) -> Checked:
     """Pattern B: nothing else is looked at where it does not build. The engine looks, too, and the worse counts."""
-    reads, build = (FEATURE, PLAN, *desk.tasks), await piping.built(desk)
-    gate = desk.errand("v-build", BuildChecked, reads, evidence=piping.shown(build))
+    reads, build = (FEATURE, PLAN, *desk.tasks), await verification.built(desk)
+    gate = desk.errand("v-build", BuildChecked, reads, evidence=verification.shown(build))
     more = {**await desk.diff(), **desk.about_design}
     others = [desk.errand(name, Verified, reads, **more) for name in decide.CHECKERS]
     await desk.begins("verification", decide.VERIFIERS)
     sound = build is None or build.ok
     returned = await desk.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and sound)
-    gaps = await piping.proven(desk, plan, returned) if len(returned) > 1 else ()
-    return await piping.verified(desk, returned, build, gaps)
+    gaps = await verification.proven(desk, plan, returned) if len(returned) > 1 else ()
+    return await verification.verified(desk, returned, build, gaps)
 
 
 async def replanned(desk: Desk, found: Checked) -> bool:
@@ -104,11 +96,11 @@ async def replanned(desk: Desk, found: Checked) -> bool:
     before = desk.works
     reply = await desk.planned(desk.errand("planner", Planned, reads, gaps=found.gaps), again=True)
     mapped = [(one.task, one.what) for one in reply.failures] if reply else []
-    return await mended(desk, piping.to_mend(desk, found.findings, mapped, before))
+    return await mended(desk, verification.to_mend(desk, found.findings, mapped, before))
 
 
 async def mended(desk: Desk, gaps: Gaps) -> bool:
-    await piping.implemented(desk, [one for one in desk.works if one.id in gaps], Implemented, gaps)
+    await implemented(desk, [one for one in desk.works if one.id in gaps], Implemented, gaps)
     return bool(gaps)
 
 
@@ -119,5 +111,5 @@ async def reviewed(desk: Desk, plan: Plan) -> Checked:
     more = {**await desk.diff(), **desk.about_design}
     errands = [desk.errand(name, Reviewed, reads, **more) for name in decide.REVIEWERS]
     returned = await desk.run.clusters.send_all(errands)
-    gaps = await piping.proven(desk, plan, returned) if piping.objections(returned) else ()
-    return await piping.reviewed(desk, returned, gaps)
+    gaps = await verification.proven(desk, plan, returned) if verification.objections(returned) else ()
+    return await verification.reviewed(desk, returned, gaps)

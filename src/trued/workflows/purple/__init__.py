@@ -1,1 +1,43 @@
-"""Purple, and solo."""
+"""Purple: two teams build and check a plan chunk by chunk. Solo: one agent alone, the baseline to compare with."""
+
+from typing import TYPE_CHECKING
+
+from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
+
+if TYPE_CHECKING:
+    from trued.model import Goal, Settings
+
+
+def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
+    """MEMORY.md beside the plan; a plan from outside the repository has none there."""
+    from trued.workflows.purple.memory_log import memory_files
+
+    return memory_files(goal.source.file)
+
+
+PURPLE = WorkflowDescriptor(
+    name="purple",
+    flow="trued.workflows.purple.flow:purple",
+    roles=("purple-team-a", "purple-team-b"),
+    takes=Input.PLAN,
+    default_for=frozenset({Input.PLAN}),
+    role_folder="trued.agents.roles:purple",
+    repairing_roles=frozenset({"purple-team-b"}),
+    other_vendor_roles=frozenset({"purple-team-b"}),
+    estimate="trued.workflows.purple.estimate:calls",
+    owned_files=owned_files,
+    rounds=Rounds("asks of team A, all chunks", roles=("purple-team-a",)),
+)
+
+SOLO = WorkflowDescriptor(
+    name="solo",
+    flow="trued.workflows.purple.solo:solo",
+    roles=("solo",),
+    takes=Input.PLAN,
+    default_for=frozenset({Input.WORDS}),
+    is_baseline=True,
+    role_folder="trued.agents.roles:purple",
+    estimate="trued.workflows.purple.estimate:solo_calls",
+    owned_files=owned_files,
+    rounds=Rounds("asks of the one agent", roles=("solo",)),
+)

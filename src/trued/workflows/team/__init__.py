@@ -1,1 +1,30 @@
-"""Team."""
+"""Team: PM, tech lead, developer, QA and UAT work on a goal until it is accepted."""
+
+from typing import TYPE_CHECKING
+
+from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
+
+if TYPE_CHECKING:
+    from trued.model import Goal, Settings
+
+
+def owned_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
+    """The folder with the team's backlog, inboxes and results."""
+    return (".trued/team/",)
+
+
+TEAM = WorkflowDescriptor(
+    name="team",
+    flow="trued.workflows.team.flow:team",
+    roles=("pm", "techlead", "dev", "qa", "uat"),
+    takes=Input.WORDS,
+    check_input="trued.workflows.team.input:check_goal",
+    role_folder="trued.agents.roles:team",
+    repairing_roles=frozenset({"qa", "uat"}),
+    estimate="trued.workflows.team.input:calls",
+    owned_files=owned_files,
+    rewritten_folders=(".trued/team/",),
+    writes_into=".trued/team/",
+    documents=(".trued/team/",),
+    rounds=Rounds("attempts of dev, all tasks", event="team", fields={"kind": "attempt"}),
+)

@@ -1,1 +1,16 @@
-"""Ticket."""
+"""Ticket: one issue of a tracker is implemented, verified in rounds, and offered as a pull request."""
+
+from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
+
+TICKET = WorkflowDescriptor(
+    name="ticket",
+    flow="trued.workflows.ticket.flow:ticket",
+    roles=("impl-agent", "verify-agent", "fix-agent", "pr-agent"),
+    takes=Input.TICKET,
+    default_for=frozenset({Input.TICKET}),
+    role_folder="trued.agents.roles:ticket",
+    repairing_roles=frozenset({"verify-agent", "pr-agent"}),
+    estimate="trued.workflows.ticket.estimate:calls",
+    offers_pull_request=True,
+    rounds=Rounds("rounds of verification", event="round"),
+)

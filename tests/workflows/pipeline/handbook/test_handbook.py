@@ -12,7 +12,6 @@ from trued.agents.roles.export import LONGEST, is_unchanged, planned, write
 from trued.agents.roles.other_tools import FORMS
 from trued.model import Settings, Status
 from trued.run import clusters as patterns
-from trued.workflows import pipeline as piping
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline import flow as pipeline
 from trued.workflows.pipeline import memory
@@ -21,6 +20,7 @@ from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.handbook import ORCHESTRATOR, handbook, texts
 from trued.workflows.pipeline.handbook.facts import READS, STEPS, TASKS
 from trued.workflows.pipeline.lint import looked, named
+from trued.workflows.pipeline.orchestrator import CRITIQUES, VERIFICATION
 
 pytestmark = pytest.mark.spec("PIPE-13")
 
@@ -102,8 +102,8 @@ def test_what_each_step_reads_is_what_the_workflow_gives() -> None:
     }
     assert given["pipeline", "'spec'"] == set(READS["spec"])
     assert given["pipeline", "'planner'"] == set(READS["plan"])
-    assert given["replanned", "'planner'"] >= {TASKS, *piping.VERIFICATION}
-    assert given["designed", "'designer'"] == {*READS["design"], DESIGN, *piping.CRITIQUES}  # the last one: a revision
+    assert given["replanned", "'planner'"] >= {TASKS, *VERIFICATION}
+    assert given["designed", "'designer'"] == {*READS["design"], DESIGN, *CRITIQUES}  # the last one: a revision
     assert {step.name for step in STEPS} == {"set-up", *READS}
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from trued.agents.roles import load_roles
 from trued.model import Settings, Status
 from trued.run import clusters as patterns
-from trued.workflows import pipeline as piping
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline import memory
 from trued.workflows.pipeline.decision_tables import (
@@ -22,19 +21,21 @@ from trued.workflows.pipeline.decision_tables import (
 )
 from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLACE, PLAN, REQUEST, artifact_of
 from trued.workflows.pipeline.lint.pages import pieces_of
+from trued.workflows.pipeline.orchestrator import CRITIQUES, VERIFICATION
+from trued.workflows.pipeline.orchestrator import RESEARCH as RESEARCH_FILES
 from trued.workflows.pipeline.waves import ATTEMPTS
 
 TASKS, ORCHESTRATOR = "tasks/*.md", "orchestrator"
 SAME = 4  # operating rules that everybody has
 READS = {  # by the step's name; a test holds it against the workflow's own words
     "research": (REQUEST,),
-    "spec": (REQUEST, *piping.RESEARCH),
-    "design": (*piping.RESEARCH, FEATURE),
+    "spec": (REQUEST, *RESEARCH_FILES),
+    "design": (*RESEARCH_FILES, FEATURE),
     "critique": (FEATURE, DESIGN),
-    "plan": (*piping.RESEARCH, FEATURE, DESIGN),
+    "plan": (*RESEARCH_FILES, FEATURE, DESIGN),
     "implementation": ("tasks/<task>.md", DESIGN),
     "verification": (FEATURE, PLAN, TASKS),
-    "review": (FEATURE, PLAN, TASKS, *piping.VERIFICATION),
+    "review": (FEATURE, PLAN, TASKS, *VERIFICATION),
 }
 
 
@@ -88,7 +89,7 @@ def facts(tables: Sequence[Table] = decide.TABLES) -> dict[str, Any]:
         **{"attempts": ATTEMPTS, "research": RESEARCH, "critics": CRITICS, "gate": GATE, "checkers": CHECKERS},
         **{"verifiers": VERIFIERS, "reviewers": REVIEWERS, "revising": REVISING},
         **{"security": decide.SECURITY, "knowledge": decide.KNOWLEDGE},
-        **{"critiques": piping.CRITIQUES, "verification_files": piping.VERIFICATION},
+        **{"critiques": CRITIQUES, "verification_files": VERIFICATION},
         "sample": sample(),
         "reviews": tuple(map(artifact_of, REVIEWERS)),
         **{"steps": STEPS, "structure": structure(), "routing": list(routing(tables)), "scales": scales(tables)},

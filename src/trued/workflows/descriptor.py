@@ -1,0 +1,156 @@
+"""WorkflowDescriptor: everything that shared code has to know about one workflow. Light to load: it names modules."""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
+
+from trued.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable
+
+    from trued.model import Event, Goal, Outcome, Requirements, Settings, Ticket
+    from trued.run.run import Run
+
+Flow: TypeAlias = "Callable[[Run, Goal], Awaitable[Outcome]]"
+CallRange: TypeAlias = tuple[int, int]  # the fewest and the most calls
+Reference: TypeAlias = str  # "package.module:name", loaded when it is used
+
+REFERENCE = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+FOLDER = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[\w-]+")
+NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+
+
+class Input(StrEnum):
+    """What a user can hand to a run."""
+
+    PLAN = "plan"  # a file with chunks
+    WORDS = "words"  # any text, in a file or on the command line
+    SPECIFICATION = "specification"  # of an application, or a feature list
+    TICKET = "ticket"  # a file, or an issue of a tracker
+
+
+def no_files(settings: "Settings", goal: "Goal") -> tuple[str, ...]:
+    """The engine owns no file from the beginning."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rounds:
+    """What `trued compare` counts as a round: calls of these roles, or events of this kind with these fields."""
+
+    meaning: str
+    roles: tuple[str, ...] = ()
+    event: str = ""
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class BranchState:
+    """A file that the engine keeps on the branch, so that a new run can continue from the branch alone."""
+
+    file: str
+    read: Reference  # text → an object with `run`, `specification` and `digest` (sha256 of the specification)
+
+
+@dataclass(frozen=True, slots=True)
+class SealedWork:
+    """What an estimate may look at: a run whose contract is sealed and that has built nothing yet."""
+
+    goal: "Goal"
+    settings: "Settings"
+    events: "Sequence[Event]"
+    reply: Callable[[str], Mapping[str, Any]]  # role → what an agent of it replied last; {} if nobody was asked
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkflowDescriptor:
+    """One workflow. Register it as an entry point of the group `trued.workflows`, under its name.
+
+    Only `name`, `flow` and `roles` are needed. Raises ValueError if the name or a reference cannot be right.
+    """
+
+    name: str  # of letters, digits and hyphens
+    flow: Reference  # the async function: (run, goal) → outcome
+    roles: tuple[str, ...]  # that must have an agent before it starts
+
+    # what it takes
+    takes: Input = Input.PLAN  # how a file that is handed to it is read
+    default_for: frozenset[Input] = frozenset()  # inputs that it gets if nobody names a workflow
+    is_baseline: bool = False  # `trued compare` compares others with it
+    check_input: Reference = ""  # (goal, requirements, ticket) → None; raises BadInput before anything is written
+    starts_empty: bool = False  # it can begin in a repository without a commit
+    branch_state: BranchState | None = None  # it can continue from a branch that an earlier run left
+
+    # who works
+    role_folder: str = ""  # "package:folder" with Markdown files of its own roles
+    repairing_roles: frozenset[str] = (
+        frozenset()
+    )  # they check; one that changes code counts as an implementer from then on
+    reviewing_roles: frozenset[str] = frozenset()  # they write about code and never write code
+    other_vendor_roles: frozenset[str] = frozenset()  # given to another vendor than the builder's, where there are two
+    estimate: Reference = ""  # SealedWork → role → CallRange; else every role works on every task, in every round
+
+    # what it writes
+    owned_files: Callable[["Settings", "Goal"], tuple[str, ...]] = (
+        no_files  # that only the engine writes, from the start
+    )
+    rewritten_folders: tuple[str, ...] = ()  # owned, and written whole by each run: the last one that lands wins
+    writes_into: str = ""  # a folder of the repository; the run is refused if a file is in its place
+    documents: tuple[str, ...] = ()  # folders of the branch whose files the report shows
+    records_approvals: bool = False  # its files on the branch say what people approved
+    offers_pull_request: bool = False  # its work goes to the forge, if there is one
+
+    # how people see it
+    rounds: Rounds | None = None
+    view: Reference = ""  # a WorkflowView
+
+    def __post_init__(self) -> None:
+        if not NAME.fullmatch(self.name):
+            raise ValueError(f"the name {self.name!r} is not made of small letters, digits and hyphens")
+        given = {"flow": self.flow, "check_input": self.check_input, "estimate": self.estimate, "view": self.view}
+        for name, reference in given.items():
+            if (reference or name == "flow") and not REFERENCE.fullmatch(reference):
+                raise ValueError(f"{name} = {reference!r} is not like 'package.module:name'")
+        if self.role_folder and not FOLDER.fullmatch(self.role_folder):
+            raise ValueError(f"role_folder = {self.role_folder!r} is not like 'package:folder'")
+
+    def role_files(self) -> list[Path]:
+        """Its own roles, by name. Raises BadInput if the folder is not there."""
+        package, _, folder = self.role_folder.partition(":")
+        if not package:
+            return []
+        found = find_spec(package)
+        places = [Path(one) / folder for one in (found.submodule_search_locations or ()) if found] if found else []
+        place = next((one for one in places if one.is_dir()), None)
+        if place is None:
+            raise BadInput(f"the workflow {self.name} has no folder {folder} in {package}", then="install it again")
+        return sorted(place.glob("*.md"))
+
+    def load_flow(self) -> Flow:
+        return cast(Flow, load(self.flow))
+
+    def check(self, goal: "Goal", requirements: "Requirements | None", ticket: "Ticket | None") -> None:
+        """Raise BadInput for what the flow would stumble over later."""
+        default = f"trued.workflows.input_checks:check_{self.takes}"
+        cast(Callable[..., None], load(self.check_input or default))(goal, requirements, ticket)
+
+    def calls(self, work: SealedWork) -> Mapping[str, CallRange]:
+        """How often each role will be called, once the contract is sealed."""
+        if self.estimate:
+            return cast(Mapping[str, CallRange], load(self.estimate)(work))
+        from trued.workflows.estimates import planned_tasks
+
+        tasks = planned_tasks(work)
+        return {role: (tasks, tasks * work.settings.rounds) for role in self.roles}
+
+
+def load(reference: Reference) -> Any:
+    """The object that "package.module:name" names."""
+    module, _, name = reference.partition(":")
+    return getattr(import_module(module), name)

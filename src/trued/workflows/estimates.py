@@ -1,0 +1,15 @@
+"""Counts that workflows share when they estimate their calls."""
+
+from trued.inputs.plans.plan import parse_plan
+from trued.workflows.descriptor import SealedWork
+
+
+def planned_tasks(work: SealedWork) -> int:
+    """The chunks of the plan file; without one, the tasks that the planner named."""
+    goal = work.goal
+    return len(parse_plan(goal.text, goal.source.file).tasks) if goal.source.file else replied(work, "planner", "tasks")
+
+
+def replied(work: SealedWork, role: str, field: str) -> int:
+    """How many items a role's last reply has in this field; 1 if nobody has replied."""
+    return max(1, len(work.reply(role).get(field) or ()))

@@ -1,0 +1,118 @@
+"""The installed workflows: ours and a user's alike are entry points of the group `trued.workflows`.
+
+Nothing is looked up before it is asked for: commands that only list runs never come here.
+"""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from trued.errors import BadInput
+from trued.workflows.descriptor import Input, WorkflowDescriptor, load
+
+GROUP = "trued.workflows"
+OURS = "trued"
+
+
+@dataclass(frozen=True, slots=True)
+class Registration:
+    """One entry point: a workflow's name, where its descriptor is, and the package that registers it."""
+
+    name: str
+    reference: str
+    package: str
+    version: str
+
+    def __str__(self) -> str:
+        return f"{self.package} {self.version}"
+
+
+def workflow_names() -> list[str]:
+    """The names of all installed workflows, ours first."""
+    return list(_installed())
+
+
+def descriptor(name: str) -> WorkflowDescriptor:
+    """The workflow of this name. Raises BadInput if there is none, if two packages bring one, or if it is broken."""
+    found = _installed().get(name, [])
+    if not found:
+        raise BadInput(f"there is no workflow {name!r}", then=f"there are {', '.join(_installed())}")
+    if len(found) > 1:
+        packages = " and ".join(map(str, found))
+        raise BadInput(f"two packages register the workflow {name!r}: {packages}", then="uninstall one of them")
+    return _loaded(found[0])
+
+
+def find_descriptor(name: str) -> WorkflowDescriptor | None:
+    """The same for readers of an old run, who can do without: None if the workflow is gone or broken; ours if another
+    package takes its name."""
+    ours = [one for one in _installed().get(name, []) if one.package == OURS]
+    try:
+        return _loaded(ours[0]) if ours else descriptor(name)
+    except BadInput:
+        return None
+
+
+def descriptors() -> Iterator[WorkflowDescriptor]:
+    """All workflows that can be used, ours first. `problems` tells of the others."""
+    return (found for name in _installed() if (found := find_descriptor(name)))
+
+
+def problems() -> Iterator[BadInput]:
+    """What is wrong with installed workflows: one sentence for each."""
+    for name in _installed():
+        try:
+            descriptor(name)
+        except BadInput as error:
+            yield error
+
+
+def default_workflow(given: Input) -> WorkflowDescriptor:
+    """The one that gets this kind of input if nobody names a workflow."""
+    found = [one for one in descriptors() if given in one.default_for]
+    if len(found) != 1:
+        names = " and ".join(one.name for one in found) or "no workflow"
+        raise BadInput(f"{names} {'claim' if found else 'claims'} every {given}", then="name a workflow: -w NAME")
+    return found[0]
+
+
+def registrations(path: Iterable[str]) -> dict[str, list[Registration]]:
+    """Name → who registers it, for the packages on this path; ours first. A package counts once, where it is first."""
+    packages: dict[str, list[Registration]] = {}
+    for one in metadata.distributions(path=list(path)):
+        if own := one.entry_points.select(group=GROUP):  # reading a package's other metadata takes longer
+            name = one.name.lower().replace("_", "-")
+            packages.setdefault(name, [Registration(each.name, each.value, name, one.version) for each in own])
+    found: dict[str, list[Registration]] = {}
+    for package in sorted(packages, key=lambda name: (name != OURS, name)):
+        for each in packages[package]:
+            found.setdefault(each.name, []).append(each)
+    return found
+
+
+@cache  # what is installed does not change while a command runs
+def _installed() -> dict[str, list[Registration]]:
+    # `python -m trued` puts the working folder on the path. A repository must not bring code along that way.
+    here = Path.cwd().resolve()
+    found = registrations(one for one in sys.path if Path(one).resolve() != here)
+    if not any(one.package == OURS for each in found.values() for one in each):
+        raise BadInput(
+            "trued's own workflows are not registered", then="install trued again: its metadata is out of date"
+        )
+    return found
+
+
+def _loaded(one: Registration) -> WorkflowDescriptor:
+    where, then = f"the workflow {one.name!r} of {one}", f"repair that package, or pip uninstall {one.package}"
+    try:
+        found = load(one.reference)
+    except (Exception, SystemExit) as error:  # somebody else's code may raise anything
+        raise BadInput(f"{where} cannot be loaded: {type(error).__name__}: {error}", then=then) from error
+    if not isinstance(found, WorkflowDescriptor):
+        raise BadInput(f"{where} is no WorkflowDescriptor: {one.reference} is {type(found).__name__}", then=then)
+    if found.name != one.name:
+        raise BadInput(f"{where} calls itself {found.name!r}", then=then)
+    return found

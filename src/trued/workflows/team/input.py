@@ -1,0 +1,24 @@
+"""The goal of a team before any agent works on it: are its criteria accounted for, and how many calls will it take?"""
+
+from collections.abc import Mapping
+
+from trued.inputs.requirements.coverage import account
+from trued.model import Goal, Requirements, Ticket
+from trued.workflows.descriptor import CallRange, SealedWork
+from trued.workflows.team.state import Crew
+
+FEATURE_TASKS = 12  # of a feature, where nobody has counted them
+
+
+def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | None) -> None:
+    account(Crew(goal=goal).plan(), goal, requirements)
+
+
+def calls(work: SealedWork) -> Mapping[str, CallRange]:
+    """Three cycles of UAT for every feature, each with fixes by the PM. Roles that are switched off are not called."""
+    reported = [one.data for one in work.events if one.kind == "team"]
+    tasks, attempts = int(reported[-1]["tasks"]) if reported else 1, work.settings.team.attempts
+    looks = 1 + -(-tasks // FEATURE_TASKS)
+    whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
+    every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
+    return {role: each for role, each in every.items() if role not in work.settings.team.off}

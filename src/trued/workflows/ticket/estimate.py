@@ -1,0 +1,11 @@
+"""How often the agents of a ticket will be called."""
+
+from collections.abc import Mapping
+
+from trued.workflows.descriptor import CallRange, SealedWork
+
+
+def calls(work: SealedWork) -> Mapping[str, CallRange]:
+    rounds = work.settings.rounds
+    verification = {"verify-agent": (1, rounds), "fix-agent": (0, rounds - 1)}
+    return {"impl-agent": (1, 1), **verification, "pr-agent": (0, 1)}

@@ -1,0 +1,98 @@
+"""Workflows of installed packages: real metadata in a folder, as an installer leaves it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import clean_environment
+from trued.workflows.registry import Registration, registrations
+
+GOOD = """
+from trued.workflows.descriptor import WorkflowDescriptor
+OWN = WorkflowDescriptor(name="own", flow="own_flow:flow", roles=("own-role",))
+"""
+
+
+def package(folder: Path, name: str, entry_points: dict[str, str], **modules: str) -> Path:
+    """An installed package: its modules, and its dist-info."""
+    information = folder / f"{name.replace('-', '_')}-1.0.dist-info"
+    information.mkdir(parents=True)
+    (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    lines = "".join(f"{key} = {value}\n" for key, value in entry_points.items())
+    (information / "entry_points.txt").write_text(f"[trued.workflows]\n{lines}")
+    for module, text in modules.items():
+        (folder / f"{module}.py").write_text(text)
+    return folder
+
+
+def trued(folder: Path, installed: Path, *words: str, module: bool = False) -> subprocess.CompletedProcess[str]:
+    """As somebody types it in `folder`, with what is installed there besides."""
+    environment = {**clean_environment(), "HOME": str(folder), "TRUED_HOME": str(folder / "state")}
+    environment |= {"PYTHONPATH": str(installed)} if installed != folder else {}
+    code = "import sys; sys.argv[0] = 'trued'; sys.path.remove(''); from trued.cli import main; main()"
+    start = ["-m", "trued"] if module else ["-c", code]
+    return subprocess.run(
+        [sys.executable, *start, *words], cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    folder = tmp_path / "repository"
+    folder.mkdir()
+    for words in (["init", "-q", "-b", "main"], ["commit", "-q", "--allow-empty", "-m", "begin"]):
+        who = ["-c", "user.name=A", "-c", "user.email=a@example.com"]
+        subprocess.run(["git", *who, *words], cwd=folder, env={**os.environ}, check=True)
+    return folder
+
+
+@pytest.mark.spec("DAY-15")
+def test_a_package_registers_under_its_name_and_counts_once(tmp_path: Path) -> None:
+    first = package(tmp_path / "a", "own-package", {"own": "own:OWN"})
+    again = package(tmp_path / "b", "own_package", {"own": "older:OWN"})
+    found = registrations([str(first), str(again)])
+    assert found == {"own": [Registration("own", "own:OWN", "own-package", "1.0")]}
+
+
+@pytest.mark.parametrize(
+    ("entry_points", "module", "says"),
+    [
+        ({"own": "gone:OWN"}, GOOD, "cannot be loaded: ModuleNotFoundError"),
+        ({"own": "own:GONE"}, GOOD, "cannot be loaded: AttributeError"),
+        ({"own": "own"}, GOOD, "cannot be loaded: AttributeError"),
+        ({"own": "own:OWN"}, "raise SystemExit('bye')", "cannot be loaded: SystemExit: bye"),
+        ({"own": "own:OWN"}, "1 / 0", "cannot be loaded: ZeroDivisionError"),
+        ({"own": "own:OWN"}, "OWN = print", "is no WorkflowDescriptor"),
+        ({"own": "own:OWN"}, GOOD.replace('"own"', '"other"'), "calls itself 'other'"),
+        ({"own": "own:OWN"}, GOOD.replace('"own"', '"O W N"'), "cannot be loaded: ValueError"),
+        ({"purple": "own:OWN", "own": "own:OWN"}, GOOD, ""),
+    ],
+)
+@pytest.mark.spec("DAY-15", "USE-7")
+def test_a_broken_package_is_one_sentence_and_breaks_nothing_else(
+    repository: Path, tmp_path: Path, entry_points: dict[str, str], module: str, says: str
+) -> None:
+    installed = package(tmp_path / "installed", "own-package", entry_points, own=module)
+    wanted = "own" if says else "purple"
+    done = trued(repository, installed, "run", "a goal in words", "-w", wanted, "--agent", "command:true")
+    assert done.returncode == 2, done.stderr
+    assert "Traceback" not in done.stderr
+    sentence = says or "two packages register the workflow 'purple': trued "
+    assert sentence in " ".join(done.stderr.split())
+    assert "own-package" in " ".join(done.stderr.split())
+    assert trued(repository, installed, "ls").returncode == 0
+    other = trued(repository, installed, "run", "a goal in words", "-w", "nothing", "--agent", "command:true")
+    assert "there is no workflow 'nothing'" in " ".join(other.stderr.split())
+
+
+@pytest.mark.parametrize("module", [False, True], ids=["trued", "python -m trued"])
+@pytest.mark.spec("DAY-15", "USE-6")
+def test_a_repository_cannot_register_a_workflow(repository: Path, module: bool) -> None:
+    package(repository, "own-package", {"own": "own:OWN"}, own="raise AssertionError('its code was run')")
+    done = trued(repository, repository, "run", "a goal", "-w", "own", "--agent", "command:true", module=module)
+    assert done.returncode == 2
+    assert "there is no workflow 'own'" in " ".join(done.stderr.split())
+    assert "its code was run" not in done.stderr
