@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from trued.run.clusters import Errand, Returned
     from trued.run.run import Run
     from trued.run.session import Session
+    from trued.workflows.descriptor import Input, Rounds, WorkflowDescriptor
 
 _MODULES = {
     "errors": ("Stopped",),
@@ -39,6 +40,7 @@ _MODULES = {
     "run.clusters": ("Errand", "Returned"),
     "run.run": ("Run",),
     "run.session": ("Session",),
+    "workflows.descriptor": ("Input", "Rounds", "WorkflowDescriptor"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
@@ -48,10 +50,12 @@ __all__ = [
     "Finding",
     "Goal",
     "Grade",
+    "Input",
     "Outcome",
     "Plan",
     "Reply",
     "Returned",
+    "Rounds",
     "Run",
     "Session",
     "SetUp",
@@ -62,6 +66,7 @@ __all__ = [
     "Task",
     "Value",
     "Verdict",
+    "WorkflowDescriptor",
 ]
 
 

@@ -21,6 +21,7 @@ from trued.inputs.settings import loader as config
 from trued.model import Role
 from trued.support.redaction import plain
 from trued.workflows.pipeline.lint import Kind, Look, looked, named, packaged, repository
+from trued.workflows.registry import descriptors, problems
 
 SHOW = "show"
 SHOWN = 8  # ignored files that are listed; more are counted
@@ -164,7 +165,7 @@ def _known() -> Shelf:
     """The roles that a run would find here. Untrusted ones are left out, with a hint."""
     top, user, own = top_of(Path.cwd()), config.user_config(os.environ), config.user_home(os.environ)
     if top is None:
-        return _told(shelf(None, user, own))
+        return _told(shelf(None, user, own, workflow=_role_files()))
     what = found(top)
     agreed = trusted_files(home(), top, what)
     files = [name for name in what.files if name.endswith(".md") and name not in agreed]
@@ -172,7 +173,22 @@ def _known() -> Shelf:
         more = f" and {len(left) - SHOWN} more" if len(left) > SHOWN else ""
         said = f"{', '.join(left[:SHOWN])}{more}"
         hint(f"ignored, because you have not trusted this repository: {said}; look at them with `trued trust`")
-    return _told(shelf(top, user, own, allowed=lambda path: path.relative_to(top).as_posix() in agreed))
+    return _told(
+        shelf(top, user, own, workflow=_role_files(), allowed=lambda path: path.relative_to(top).as_posix() in agreed)
+    )
+
+
+def _role_files() -> list[Path]:
+    """Those of all installed workflows; what is wrong with one is said, and the others are listed."""
+    files: list[Path] = []
+    for error in problems():
+        hint(f"left out: {error}")
+    for one in descriptors():
+        try:
+            files += one.role_files()
+        except BadInput as error:
+            hint(f"left out: {error}")
+    return list(dict.fromkeys(files))
 
 
 def _told(known: Shelf) -> Shelf:

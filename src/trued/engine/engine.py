@@ -151,7 +151,9 @@ class Engine:
         if record.state in FINISHED:
             return record
         from trued.engine import limits
+        from trued.workflows.registry import descriptor
 
+        descriptor(record.workflow)  # refused before anything is written, if its package is gone
         limits.raise_them(self, record, more, who)
         inputs = self.inputs(record.id)
         said: dict[str, object] = {

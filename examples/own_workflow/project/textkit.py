@@ -1,0 +1,5 @@
+"""Small functions for texts."""
+
+
+def shout(text: str) -> str:
+    return text.upper() + "!"
