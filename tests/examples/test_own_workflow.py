@@ -78,7 +78,7 @@ def test_its_agents_claim_to_be_done_and_the_run_is_not_done(place: With) -> Non
     assert run["grade"] not in ("proven", "attested", "examined", "tested")
     claims = [one["reply"]["summary"] for one in place.events("answered") if one["role"] == "builder"]
     assert set(claims) == {"done: all tests pass"}
-    assert git(place.repository, "diff", "--name-only", "main", run["branch"]) == ""
+    assert run["head"] == run["base"]
 
 
 @pytest.mark.spec("DAY-15", "USE-7")

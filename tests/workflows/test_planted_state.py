@@ -19,10 +19,12 @@ from trued.engine.resume_from_branch import Known, going_on, unknown
 from trued.errors import BadInput
 from trued.model import Goal
 from trued.wire import Order
+from trued.workflows.descriptor import BranchState
 from trued.workflows.handoff.agent_state import NAME, AgentState, render
 from trued.workspace.git.repository import began
 
 GOAL = Goal(text="numbers")
+STATE = BranchState(NAME, "trued.workflows.handoff.agent_state:parse_agent_state")
 SAME = sha256(b"numbers").hexdigest()
 
 
@@ -74,7 +76,7 @@ def place(tmp_path: Path) -> Repository:
 
 
 def _base(place: Repository, branch: str = "", base: str = "", known: Known | None = None) -> str:
-    found = going_on(place.folder, GOAL, branch, known or Known(), base)
+    found = going_on(place.folder, STATE, GOAL, branch, known or Known(), base)
     return found.base if found else ""
 
 
@@ -89,7 +91,7 @@ def test_a_state_file_that_an_agent_wrote_makes_no_branch_one_to_go_on_with(plac
     place.git("checkout", "-q", "main")
     assert _base(place) == ""
     assert unknown(place.folder, "r-solo") is None
-    with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
+    with pytest.raises(BadInput, match="is no branch that a run left here"):
         _base(place, "trued/r-solo")
 
 

@@ -30,6 +30,6 @@ async def build(run: Run, task: Task) -> None:
     for _ in range(run.settings.rounds):
         await builder.ask(task, tests=tests, gaps=gaps)
         verdict = await run.prove(task)
-        if verdict.holds or run.stuck(verdict):
+        if verdict.holds or run.judgement.is_stuck(verdict):
             break
         gaps = verdict.gaps

@@ -41,7 +41,7 @@ class Onward:
     base: str
 
 
-def going_on(root: Path, goal: Goal, named: str, known: Known, state: BranchState, base: str = "") -> Onward | None:
+def going_on(root: Path, state: BranchState, goal: Goal, named: str, known: Known, base: str = "") -> Onward | None:
     """The branch that is named; else one of a run that nobody remembers, begun with the very same specification.
     `state`: the file by which a workflow recognises its branches.
 

@@ -65,7 +65,7 @@ def prepared(
     if request.base and not state:
         raise BadInput(f"{workflow.name} goes on from no branch", "--base", "leave it out: the run begins at HEAD")
     remembered = runs or Known()
-    left = going_on(repository.root, goal, request.branch, remembered, state, request.base) if state else None
+    left = going_on(repository.root, state, goal, request.branch, remembered, request.base) if state else None
     agents, looked = (settings.agents, "") if any_agent else _agents(settings, environ)
     settings = settings.model_copy(update={"agents": agents})
     _brought(settings)

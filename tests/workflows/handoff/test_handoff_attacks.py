@@ -14,7 +14,10 @@ from tests.workflows.hands import Coders, Hands, feature, shown_by_tests
 from trued.engine.resume_from_branch import Known, going_on, unknown
 from trued.errors import BadInput
 from trued.model import Goal
+from trued.workflows.descriptor import BranchState
 from trued.workflows.handoff.agent_state import NAME, AgentState, render
+
+STATE = BranchState(NAME, "trued.workflows.handoff.agent_state:parse_agent_state")
 
 
 @pytest.fixture
@@ -62,13 +65,13 @@ def test_a_run_upon_a_landed_one_goes_on_from_where_it_began_itself(tmp_path: Pa
     repository.left("r-second", landed)
     goal = Goal(text="numbers")
     named = {"r-first": repository.base, "r-second": landed}  # a run made both tips: the user says which is whose base
-    bases = [going_on(tmp_path, goal, f"trued/{run}", Known(), base) for run, base in named.items()]
+    bases = [going_on(tmp_path, STATE, goal, f"trued/{run}", Known(), base) for run, base in named.items()]
     assert [one.base for one in bases if one] == [repository.base, landed]
     recorded = Known(bases={f"trued/{run}": base for run, base in named.items()})
-    bases = [going_on(tmp_path, goal, f"trued/{run}", recorded) for run in named]
+    bases = [going_on(tmp_path, STATE, goal, f"trued/{run}", recorded) for run in named]
     assert [one.base for one in bases if one] == [repository.base, landed]
-    with pytest.raises(BadInput, match="main is no branch that a handoff run left here"):
-        going_on(tmp_path, goal, "main", Known())
+    with pytest.raises(BadInput, match="main is no branch that a run left here"):
+        going_on(tmp_path, STATE, goal, "main", Known())
 
 
 @pytest.mark.spec("HAND-12")
@@ -76,16 +79,16 @@ def test_only_a_run_of_the_very_same_words_that_nobody_remembers_is_gone_on_with
     repository = Repository(tmp_path)
     repository.left("r-first", repository.base, "numbers")
     repository.left("r-other", repository.base, "letters")
-    found = going_on(tmp_path, Goal(text="numbers"), "", Known())
+    found = going_on(tmp_path, STATE, Goal(text="numbers"), "", Known())
     assert found
     assert (found.branch, found.base) == ("trued/r-first", repository.base)
-    assert going_on(tmp_path, Goal(text="numbers, and more"), "", Known()) is None
-    assert going_on(tmp_path, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
-    assert going_on(tmp_path, Goal(text="numbers"), "HEAD", Known()) is None
+    assert going_on(tmp_path, STATE, Goal(text="numbers, and more"), "", Known()) is None
+    assert going_on(tmp_path, STATE, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
+    assert going_on(tmp_path, STATE, Goal(text="numbers"), "HEAD", Known()) is None
     repository.git("branch", "-m", "trued/r-first", "trued/r-renamed")
-    assert going_on(tmp_path, Goal(text="numbers"), "", Known())
+    assert going_on(tmp_path, STATE, Goal(text="numbers"), "", Known())
     assert (
-        going_on(tmp_path, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
+        going_on(tmp_path, STATE, Goal(text="numbers"), "", Known(["trued/r-first"])) is None
     )  # by its own name it is remembered
 
 
@@ -96,8 +99,8 @@ def test_nobody_goes_on_from_what_a_run_set_aside(tmp_path: Path) -> None:
     repository.git("branch", "trued/r-first-failed-double", "trued/r-first")
     assert unknown(tmp_path, "r-first")
     assert unknown(tmp_path, "r-first-failed-double") is None
-    with pytest.raises(BadInput, match="is no branch that a handoff run left here"):
-        going_on(tmp_path, Goal(text="numbers"), "trued/r-first-failed-double", Known())
+    with pytest.raises(BadInput, match="is no branch that a run left here"):
+        going_on(tmp_path, STATE, Goal(text="numbers"), "trued/r-first-failed-double", Known())
 
 
 @pytest.mark.slow
