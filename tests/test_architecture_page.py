@@ -1,4 +1,4 @@
-"""The map is true: its paths exist, every package is on it, and its layers are those that the import checker enforces."""
+"""The architecture page and the READMEs of the packages are true: every name on them exists."""
 
 import re
 import tomllib

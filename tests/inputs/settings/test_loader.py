@@ -219,7 +219,7 @@ def test_an_agent_that_could_never_be_begun_is_refused_wherever_it_stands(
 
 
 def test_a_home_folder_that_nobody_knows_is_one_sentence() -> None:
-    with pytest.raises(BadInput, match="TRUED_HOME: the home folder .* is unknown"):
+    with pytest.raises(BadInput, match=r"TRUED_HOME: the home folder .* is unknown"):
         home({"TRUED_HOME": "~nobody-here/state"})
 
 
