@@ -144,10 +144,7 @@ class WorkflowDescriptor:
         """How often each role will be called, once the contract is sealed."""
         if self.estimate:
             return cast(Mapping[str, CallRange], load(self.estimate)(work))
-        from trued.workflows.estimates import planned_tasks
-
-        tasks = planned_tasks(work)
-        return {role: (tasks, tasks * work.settings.rounds) for role in self.roles}
+        return cast(Mapping[str, CallRange], load("trued.workflows.estimates:calls_per_task")(work, self.roles))
 
 
 def load(reference: Reference) -> Any:

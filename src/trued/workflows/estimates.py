@@ -1,7 +1,7 @@
 """Counts that workflows share when they estimate their calls."""
 
 from trued.inputs.plans.plan import parse_plan
-from trued.workflows.descriptor import SealedWork
+from trued.workflows.descriptor import CallRange, SealedWork
 
 
 def planned_tasks(work: SealedWork) -> int:
@@ -13,3 +13,9 @@ def planned_tasks(work: SealedWork) -> int:
 def replied(work: SealedWork, role: str, field: str) -> int:
     """How many items a role's last reply has in this field; 1 if nobody has replied."""
     return max(1, len(work.reply(role).get(field) or ()))
+
+
+def calls_per_task(work: SealedWork, roles: tuple[str, ...]) -> dict[str, CallRange]:
+    """The estimate of a workflow that brings none: every role is called for every task, once to once a round."""
+    tasks = planned_tasks(work)
+    return {role: (tasks, tasks * work.settings.rounds) for role in roles}

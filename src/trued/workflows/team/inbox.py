@@ -7,8 +7,7 @@ from typing import Literal, TypeAlias
 from trued.errors import BadInput
 from trued.model import Value
 from trued.support.markdown import split_lines
-from trued.workflows.team.backlog.items import Line, Priority
-from trued.workflows.team.backlog.writing import escaped, unescaped
+from trued.workflows.team.backlog.items import Line, Priority, escaped, unescaped
 from trued.workflows.team.quoting import Text, quoted, stamp, unquoted
 
 KEPT = 20  # messages that stay in the inbox; those that wait for an answer always do

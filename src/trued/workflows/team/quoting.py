@@ -6,8 +6,7 @@ from typing import Annotated, TypeAlias
 from pydantic import AfterValidator
 
 from trued.support.redaction import plain
-from trued.workflows.team.backlog.items import one_line
-from trued.workflows.team.backlog.writing import escaped
+from trued.workflows.team.backlog.items import escaped, one_line
 
 LINES = 400  # of one text: a longer one is read where it was written
 WIDTH = 4000

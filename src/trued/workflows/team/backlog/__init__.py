@@ -2,6 +2,7 @@
 
 from trued.workflows.team.backlog.brief import brief_of
 from trued.workflows.team.backlog.items import (
+    ARCHIVE,
     ATTEMPTS,
     Acceptance,
     Accepted,
@@ -12,10 +13,10 @@ from trued.workflows.team.backlog.items import (
     Progress,
     State,
     Story,
+    written,
 )
 from trued.workflows.team.backlog.merge import honoured
 from trued.workflows.team.backlog.reading import NAME, parse_backlog
-from trued.workflows.team.backlog.writing import ARCHIVE, written
 
 __all__ = [
     "ARCHIVE",

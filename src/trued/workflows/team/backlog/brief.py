@@ -1,7 +1,6 @@
 """What an agent is told of a backlog: the feature at hand, its neighbours, and of all else how much there is."""
 
-from trued.workflows.team.backlog.items import Backlog, BacklogFeature, BacklogTask, Story
-from trued.workflows.team.backlog.writing import MARKS
+from trued.workflows.team.backlog.items import MARKS, Backlog, BacklogFeature, BacklogTask, Story
 
 SHOWN = 30  # tasks of the feature at hand that are named
 WIDTH = 300  # characters of one line

@@ -3,8 +3,16 @@
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from trued.workflows.team.backlog.items import ATTEMPTS, Acceptance, Backlog, BacklogFeature, BacklogTask, Part, Story
-from trued.workflows.team.backlog.writing import is_new
+from trued.workflows.team.backlog.items import (
+    ATTEMPTS,
+    Acceptance,
+    Backlog,
+    BacklogFeature,
+    BacklogTask,
+    Part,
+    Story,
+    is_new,
+)
 
 P = TypeVar("P", Acceptance, BacklogTask, Story, BacklogFeature)
 Q = TypeVar("Q", Story, BacklogFeature)

@@ -8,7 +8,9 @@ from typing import Any, TypeVar, get_args
 from trued.errors import BadInput
 from trued.support.markdown import Heading, Item, List, Other, parse, split_lines
 from trued.workflows.team.backlog.items import (
+    ADDED,
     ATTEMPTS,
+    BULLET,
     NEW,
     Acceptance,
     Accepted,
@@ -20,8 +22,11 @@ from trued.workflows.team.backlog.items import (
     Priority,
     Progress,
     Story,
+    children,
+    line,
+    names,
+    unescaped,
 )
-from trued.workflows.team.backlog.writing import ADDED, BULLET, children, line, names, unescaped
 
 NAME = "backlog.md"
 _FEATURE = re.compile(r"(?i)(?:feature[ :]+)?(F\d{1,6})(?:\s*[:–—-]\s*|\s+|$)(.*)")
