@@ -10,11 +10,11 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import BrowserCheck, Contract, Grade, Outcomes, Serve
 from trued.proof.checks import browser
-from trued.proof.room.bench import Bench, Fact, Wanted
+from trued.proof.room.bench import Bench, CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.interpreter import trusted
+from trued.proof.room.interpreter import find_interpreter
 
-needs_chromium = pytest.mark.skipif(bool(browser.found()[1]), reason=browser.found()[1] or "-")
+needs_chromium = pytest.mark.skipif(bool(browser.find_chromium()[1]), reason=browser.find_chromium()[1] or "-")
 SERVER = """
 import os
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -73,12 +73,14 @@ async def at(place: Path, files: dict[str, str | None]) -> AsyncIterator[Bench]:
     trial = Trial(place, {"server.py": SERVER, **files}, [{"id": "a", "text": "b"}])
     await trial.workspace.begin()
     contract = Contract(base=trial.workspace.base, requirements=(), serve=Serve.model_validate(SERVE))
-    async with clean_room(trial.workspace, contract, contract.base, await trusted()) as (bench, _):
+    async with clean_room(trial.workspace, contract, contract.base, await find_interpreter()) as (bench, _):
         yield bench
 
 
 async def opened(bench: Bench, **check: Any) -> Fact:
-    return await browser.take(BrowserCheck.model_validate({"page": "/index.html", **check}), bench, Wanted())
+    return await browser.run_browser_check(
+        BrowserCheck.model_validate({"page": "/index.html", **check}), bench, CaseSelection()
+    )
 
 
 def unmet(fact: Fact) -> dict[str, str]:
@@ -162,7 +164,7 @@ async def test_without_a_browser_nothing_is_judged_and_the_advice_is_exact(
 ) -> None:
     monkeypatch.setenv("PATH", "/nonexistent")
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
-    program, lack = browser.found()
+    program, lack = browser.find_chromium()
     assert program == ""
     assert "trued[browser]" in lack
 
@@ -172,4 +174,4 @@ async def test_without_a_browser_nothing_is_judged_and_the_advice_is_exact(
 )
 def test_a_check_that_cannot_be_looked_at_is_malformed(check: dict[str, Any]) -> None:
     whole = {"page": "/", "sees": ["a"], **check}
-    assert browser.malformed(BrowserCheck.model_validate(whole))
+    assert browser.page_flaw(BrowserCheck.model_validate(whole))

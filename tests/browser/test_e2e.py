@@ -12,17 +12,17 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Grade, Outcomes, TestsCheck
 from trued.proof.checks import browser
-from trued.proof.room.bench import Fact, Wanted
-from trued.proof.room.browser_stage import driver
+from trued.proof.room.bench import CaseSelection, Fact
+from trued.proof.room.browser_stage import playwright_packages
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.interpreter import Interpreter, trusted
-from trued.proof.run_check import take
-from trued.proof.screenshots import pictures
-from trued.proof.seal import Sealing, seal
+from trued.proof.room.interpreter import Interpreter, find_interpreter
+from trued.proof.run_check import run_check
+from trued.proof.screenshots import verdict_pictures
+from trued.proof.seal import SealTerms, seal
 from trued.workflows.handoff.e2e_example import e2e_example
 from trued.workspace.git.workspace import GitWorkspace
 
-needs_chromium = pytest.mark.skipif(bool(browser.found()[1]), reason=browser.found()[1] or "-")
+needs_chromium = pytest.mark.skipif(bool(browser.find_chromium()[1]), reason=browser.find_chromium()[1] or "-")
 APP = """
 import os
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -50,8 +50,8 @@ async def once(place: Path, files: dict[str, str | None], python: Interpreter | 
     trial = Trial(place, files, [{"id": "points", "text": "the page shows the points"}])
     await trial.workspace.begin()
     contract = Contract(base=trial.workspace.base, requirements=())
-    async with clean_room(trial.workspace, contract, contract.base, python or await trusted()) as (bench, _):
-        return await take(CHECK, bench, Wanted()), trial
+    async with clean_room(trial.workspace, contract, contract.base, python or await find_interpreter()) as (bench, _):
+        return await run_check(CHECK, bench, CaseSelection()), trial
 
 
 @needs_chromium
@@ -79,7 +79,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
     verdict = await trial.prove(contract, await trial.head({"app.py": app("Earn 40 points")}))
     assert only(verdict).grade is Grade.TESTED, only(verdict).why
     assert only(verdict).why[0].startswith("1 test or command: failed before")
-    before, after = pictures(verdict, contract)
+    before, after = verdict_pictures(verdict, contract)
     assert (before.side, before.passed, after.side, after.passed) == ("base", False, "head", True)
     assert "Earn 40 points" in before.says[0]
     assert "+ loyalty points" in before.says[0]
@@ -90,7 +90,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
     other.kept = trial.workspace.kept
     await other.begin()
     told = list[str]()
-    sealed = await seal(other, trial.asked, Sealing(held_out=True), tell=lambda kind, **_: told.append(kind))
+    sealed = await seal(other, trial.asked, SealTerms(held_out=True), tell=lambda kind, **_: told.append(kind))
     assert told == ["base known"]
     assert (await other.recall(sealed.base_facts[0].pictures[0].sha256) or b"").startswith(b"\x89PNG")
 
@@ -121,7 +121,7 @@ def test_links(page: Page) -> None:
 async def test_without_a_chromium_nothing_is_judged_in_one_sentence(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    programs, python = tmp_path / "bin", await trusted()
+    programs, python = tmp_path / "bin", await find_interpreter()
     programs.mkdir()
     for name in ("git", "bwrap"):
         if found := shutil.which(name):
@@ -135,10 +135,10 @@ async def test_without_a_chromium_nothing_is_judged_in_one_sentence(
 
 def test_an_interpreter_of_another_version_is_told_what_to_declare() -> None:
     other = Interpreter(path="/opt/python", real="/opt/python", version=(3, 99, 0), readable=(), standard=frozenset())
-    supplied, why = driver(other, ())
+    supplied, why = playwright_packages(other, ())
     assert supplied == {}
     assert "let the project declare playwright" in why
-    assert driver(replace(other, versions={"playwright": "1.50"}), ()) == ({}, "")
+    assert playwright_packages(replace(other, versions={"playwright": "1.50"}), ()) == ({}, "")
 
 
 @pytest.mark.spec("HAND-1")

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.proof.trial import Sealed, Trial, read_requirements, script
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 
 HERE = Path(__file__).parent
 CASES: list[dict[str, Any]] = json.loads((HERE / "manifest.json").read_text())
@@ -51,6 +51,6 @@ async def test_a_cheat_is_rejected_and_an_honest_change_accepted(
     source = HERE / "cases" / case["id"]
     trial, contract = await project(source, sealed, tmp_path_factory)
     verdict = await trial.prove(contract, await trial.head(script(source / f"{kind}.py", tmp_path)))
-    assert success(verdict) == (case["expected"][kind] == "must_accept"), "\n".join(
+    assert is_success(verdict) == (case["expected"][kind] == "must_accept"), "\n".join(
         f"{one.id}: {one.grade}: {one.why}" for one in verdict.requirements
     )

@@ -8,7 +8,7 @@ import pytest
 from tests.corpus.kit import CorpusCase, clean_up, every_case, lay_base, lay_head
 from tests.proof.trial import Sealed, Trial, git
 from trued.model import Grade
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 
 SAMPLE = {
     *("t04-inkwell", "c01-inkwell", "r06-inkwell", "h05-inkwell", "s06-inkwell", "k01-inkwell"),
@@ -72,7 +72,7 @@ async def test_the_right_requirements_are_met_and_the_others_are_named(
     every = {one.id for one in contract.requirements}
     short = {one.id for one in verdict.requirements if one.grade.rank < Grade.ATTESTED.rank}
     assert short == (every if case.breaks is None else set(case.breaks)), said
-    assert success(verdict) == case.honest, said
+    assert is_success(verdict) == case.honest, said
 
 
 CATALOGUE = {"t": 19, "c": 16, "r": 14, "h": 11, "s": 14, "p": 15}  # known ways to a false "done", by family

@@ -13,7 +13,8 @@ from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import waits
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Heard
-from trued.proof.receipts.receipt import Beyond, parsed, receipt, statement
+from trued.proof.receipts.receipt import encode_receipt, parse_receipt
+from trued.proof.receipts.statement import Surroundings, statement
 from trued.run.approvals import Since, standing
 
 
@@ -131,8 +132,8 @@ def rests_on(place: Place) -> str:
     contract, verdict = place.engine.contract(RUN), place.engine.verdict(RUN)
     assert contract
     assert verdict
-    stated = statement(contract, verdict, Beyond(approvals=tuple(place.engine.approvals(RUN))))
-    account = parsed(receipt(stated)).statement.predicate.trued
+    stated = statement(contract, verdict, Surroundings(approvals=tuple(place.engine.approvals(RUN))))
+    account = parse_receipt(encode_receipt(stated)).statement.predicate.trued
     return f"{account.requirements[0].rests_on[-1]}/{account.words[0].commit}"
 
 

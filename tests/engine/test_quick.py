@@ -13,7 +13,7 @@ from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.errors import BadInput
 from trued.model import Grade
 from trued.proof.notes import worst_counts
-from trued.proof.quick_verdict import LEFT_OUT
+from trued.proof.quick_verdict import QUICK_NOTE
 
 ONCE = f"""{ONE}
 
@@ -60,7 +60,7 @@ async def test_a_quick_verdict_runs_once_is_tested_at_most_and_says_so(tmp_path:
     quick, turns = await judged(tmp_path / "repo", base, head, REQUIREMENTS, quick=True)
     assert (quick.verdict.grade, quick.code, set(turns)) == (Grade.TESTED, 1, {1})
     assert quick.verdict.requirements[0].why[0].startswith("quick: run once, not twice")
-    assert LEFT_OUT in quick.verdict.undecided
+    assert QUICK_NOTE in quick.verdict.undecided
     enough, _ = await judged(tmp_path / "repo", base, head, REQUIREMENTS, quick=True, accept="tested")
     assert (enough.verdict.grade, enough.code) == (Grade.TESTED, 0)
     more, _ = await judged(tmp_path / "repo", base, head, REQUIREMENTS, quick=True, accept="examined")

@@ -21,7 +21,8 @@ from trued.proof.contract import contract_hash
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
 from trued.proof.receipts.bundle import Bundle
-from trued.proof.receipts.receipt import Statement, parsed, receipt
+from trued.proof.receipts.receipt import encode_receipt, parse_receipt
+from trued.proof.receipts.statement import Statement
 from trued.proof.room.bench import check_hash
 
 BASE = {
@@ -81,7 +82,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
     asked.write_text(ASKED)
     request = VerifyRequest(base=base, head=head, requirements_file=asked, here=place / "repo")
     home = place / "home"
-    signing.create(home)
+    signing.create_key(home)
 
     async def made() -> World:
         done = await verify(request, home=home, environ=os.environ, tell=quiet)
@@ -136,9 +137,9 @@ async def test_proven_again_from_a_fresh_clone_and_the_bundle_it_is_the_same(wor
 @pytest.mark.spec("LAW-10")
 async def test_a_forged_receipt_holds_offline_and_falls_when_all_is_proven_again(world: World, tmp_path: Path) -> None:
     """Whoever knows the format can write one; nobody can make it come true."""
-    stated = parsed(world.receipt.read_bytes()).statement
+    stated = parse_receipt(world.receipt.read_bytes()).statement
     forged = tmp_path / "forged.json"
-    forged.write_bytes(receipt(_about(stated, world.base)))
+    forged.write_bytes(encode_receipt(_about(stated, world.base)))
     offline = await checked(world, forged)
     assert offline.code == 0
     assert any("forge it anew" in one for one in offline.said)
@@ -163,9 +164,9 @@ async def test_cases_that_a_history_shows_are_held_out_no_more_when_all_is_prove
     lay(clone, {"notes.txt": ASKED})
     git(clone, "add", "-A")
     git(clone, "commit", "-qm", "the cases, under another name")
-    stated = parsed(world.receipt.read_bytes()).statement
+    stated = parse_receipt(world.receipt.read_bytes()).statement
     told = tmp_path / "told.json"
-    told.write_bytes(receipt(_about(stated, git(clone, "rev-parse", "HEAD"))))
+    told.write_bytes(encode_receipt(_about(stated, git(clone, "rev-parse", "HEAD"))))
     found = await checked(world, told, bundle=world.bundle, repository=clone)
     assert found.code == 1
     assert found.new is not None
@@ -179,17 +180,19 @@ async def test_a_persons_word_is_carried_by_name_and_said_to_be_only_a_word(worl
     author = Author(role="examiner", agent="scripted:x")
     checks = [check_hash(check) for one in world.done.contract.requirements for check in one.checks]
     contract = world.done.contract.model_copy(update={"authors": dict.fromkeys(checks, author)})
-    files = bundles.files(Bundle(contract))
+    files = bundles.bundle_files(Bundle(contract))
     lay_bytes(tmp_path / "bundle", files)
     word = Approval(requirement="*", who="Ada", why="read all of it", at=5.0, contract=contract_hash(contract))
-    stated = parsed(world.receipt.read_bytes()).statement
+    stated = parse_receipt(world.receipt.read_bytes()).statement
     account = stated.predicate.trued.model_copy(update={"words": (word,)})
     claimed = stated.model_copy(update={"predicate": stated.predicate.model_copy(update={"trued": account})})
     repo = world.place / "repo"
-    true = await receipts.again(claimed, bundles.opened(files), repo, home=tmp_path, environ=os.environ, tell=quiet)
+    true = await receipts.again(
+        claimed, bundles.open_bundle(files), repo, home=tmp_path, environ=os.environ, tell=quiet
+    )
     assert true.predicate.trued.grade is Grade.PROVEN
     assert any("Ada: read all of it" in one for one in true.predicate.trued.requirements[0].rests_on)
-    (tmp_path / "r.json").write_bytes(receipt(true))
+    (tmp_path / "r.json").write_bytes(encode_receipt(true))
     found = await checked(world, tmp_path / "r.json", bundle=tmp_path / "bundle", repository=repo)
     assert (found.code, found.again) == (0, ())
     assert "the word of Ada cannot be proven again" in found.said
@@ -203,16 +206,16 @@ def lay_bytes(folder: Path, files: Mapping[str, bytes]) -> None:
 
 
 async def test_a_signature_is_checked_against_the_key_that_is_named(world: World, tmp_path: Path) -> None:
-    own = signing.own(world.home)
+    own = signing.own_key(world.home)
     assert own is not None
     right, wrong = tmp_path / "right.pem", tmp_path / "wrong.pem"
     right.write_text(signing.pem(own.public))
-    wrong.write_text(signing.pem(signing.create(tmp_path).public))
+    wrong.write_text(signing.pem(signing.create_key(tmp_path).public))
     found = await checked(world, key=right)
     assert (found.code, found.known_key) == (0, True)
     assert (await checked(world, key=wrong)).code == 1
     unsigned = tmp_path / "unsigned.json"
-    unsigned.write_bytes(receipt(parsed(world.receipt.read_bytes()).statement))
+    unsigned.write_bytes(encode_receipt(parse_receipt(world.receipt.read_bytes()).statement))
     assert (await checked(world, unsigned)).code == 0
     assert (await checked(world, unsigned, key=right)).code == 1
 

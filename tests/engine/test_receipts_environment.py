@@ -18,7 +18,7 @@ from trued.errors import CannotJudge
 from trued.model import Grade
 from trued.proof.prove import recorded_versions
 from trued.proof.receipts.bundle import Bundle
-from trued.proof.room.environment import environment
+from trued.proof.room.environment import choose_environment
 
 ASKED = """
 requirements:
@@ -131,7 +131,9 @@ async def test_another_python_than_the_recorded_one_is_said_in_one_sentence(worl
     trial.workspace.environments = world.place / "kept"
     await trial.workspace.begin()
     with pytest.raises(CannotJudge, match=r"proven with Python 2\.7 .* this is Python 3\.\d+: activate a Python 2\.7"):
-        await environment(trial.workspace, trial.workspace.base, (), {"python": "2.7.18", "numbers-of-ours": "1.0"})
+        await choose_environment(
+            trial.workspace, trial.workspace.base, (), {"python": "2.7.18", "numbers-of-ours": "1.0"}
+        )
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -8,7 +8,7 @@ from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, run, said
 from trued.model import CallCase, ExamplesCheck, Outcomes, RunCase, Tried
 from trued.proof.checks import examples
-from trued.proof.room.bench import Wanted
+from trued.proof.room.bench import CaseSelection
 from trued.protocols import Command, Ran
 
 CALLS: list[tuple[dict[str, Any], dict[str, Any]]] = [
@@ -57,7 +57,7 @@ def _call(chance: Mutator) -> bytes:
         return ran
 
     speaking.answer = respond
-    fact = run(examples.take(ExamplesCheck(cases=(case,)), bench, Wanted()))
+    fact = run(examples.run_examples(ExamplesCheck(cases=(case,)), bench, CaseSelection()))
     (tried,) = fact.tried
     if tried.outcome is Outcomes.PASSED:
         assert all(_really(given, ran, token) for ran, token in spoken), "passed by an answer that does not say so"
@@ -163,7 +163,7 @@ def _run(chance: Mutator) -> bytes:
     ran = said(b"", stdout=out, stderr=chance.text([b"No module named 'x'"]), exit_code=code)
     ran = replace(ran, timed_out=chance.random.random() < 0.05, flooded=chance.random.random() < 0.05)
     speaking.answer = lambda command: ran
-    fact = run(examples.take(ExamplesCheck(cases=(case,)), bench, Wanted()))
+    fact = run(examples.run_examples(ExamplesCheck(cases=(case,)), bench, CaseSelection()))
     (tried,) = fact.tried
     if tried.outcome is Outcomes.PASSED:
         assert code == case.exit

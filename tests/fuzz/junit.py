@@ -3,7 +3,7 @@
 from xml.etree import ElementTree
 
 from tests.fuzz.mutation import Mutator
-from trued.proof.runners.junit_xml import Garbled, Reported, read, way
+from trued.proof.runners.junit_xml import BadReport, ReportedTest, id_in_file, read_report
 
 SEEDS = (
     b"""<?xml version="1.0" encoding="utf-8"?>
@@ -30,8 +30,8 @@ IDLE = ("notrun", "skipped", "disabled", "suppressed", "pending")
 def feed(chance: Mutator) -> bytes:
     data = _grown(chance, 0) if chance.random.random() < 0.4 else chance.text(SEEDS)
     try:
-        found = read(data)
-    except Garbled as error:
+        found = read_report(data)
+    except BadReport as error:
         return b"refused" if str(error) else b"?"
     for one in found:
         _keepable(one)
@@ -75,7 +75,7 @@ def _bad(case: ElementTree.Element) -> bool:
     return inside or case.get("status", "").lower() in IDLE or case.get("result", "").lower() in IDLE
 
 
-def _keepable(one: Reported) -> None:
+def _keepable(one: ReportedTest) -> None:
     assert one.outcome in ("passed", "failed", "error", "skipped")
     assert 0 <= one.seconds < float("inf")
-    (way(one, "a.py") + one.text + "".join(one.suites) + one.file).encode()
+    (id_in_file(one, "a.py") + one.text + "".join(one.suites) + one.file).encode()

@@ -10,27 +10,27 @@ from tests.fuzz.mutation import Mutator
 from tests.proof.receipts.receipt_sample import contract, given, stated, verdict
 from trued.errors import BadInput
 from trued.model import CallCase, Finding, Grade
-from trued.proof.receipts.bundle import Bundle, files, opened
-from trued.proof.receipts.receipt import parsed, receipt
-from trued.proof.receipts.statement import Beyond, canonical, differences, statement
+from trued.proof.receipts.bundle import Bundle, bundle_files, open_bundle
+from trued.proof.receipts.receipt import encode_receipt, parse_receipt
+from trued.proof.receipts.statement import Surroundings, canonical_bytes, claim_differences, statement
 
 
 @cache
 def seeds() -> tuple[bytes, ...]:
     sealed = contract()
     objection = Finding(what="slow", requirement="slug", case=CallCase(call="a:b", args=(1, 2.5), returns=None))
-    disputed = statement(sealed, verdict(sealed, Grade.PROVEN, objection), Beyond(approvals=(given(),)))
+    disputed = statement(sealed, verdict(sealed, Grade.PROVEN, objection), Surroundings(approvals=(given(),)))
     return (
-        receipt(stated()),
-        receipt(stated(Grade.REFUTED)),
-        receipt(stated(Grade.TESTED, Grade.TESTED)),
-        receipt(disputed),
+        encode_receipt(stated()),
+        encode_receipt(stated(Grade.REFUTED)),
+        encode_receipt(stated(Grade.TESTED, Grade.TESTED)),
+        encode_receipt(disputed),
     )
 
 
 @cache
 def bundled() -> dict[str, bytes]:
-    return files(Bundle(contract(), ("asked.yaml", b"requirements: []\n")))
+    return bundle_files(Bundle(contract(), ("asked.yaml", b"requirements: []\n")))
 
 
 def feed(chance: Mutator) -> bytes:
@@ -44,7 +44,7 @@ def _bytes(chance: Mutator) -> bytes:
     """Whatever is not one of the originals does not hold."""
     data = chance.text(seeds())
     try:
-        parsed(data)
+        parse_receipt(data)
     except BadInput:
         return b"refused"
     assert data in seeds(), "other bytes hold"
@@ -56,18 +56,18 @@ def _forged(chance: Mutator) -> bytes:
     envelope = json.loads(chance.random.choice(seeds()))
     payload = chance.value([json.loads(base64.b64decode(envelope["payload"]))])
     try:
-        written = canonical(payload)
+        written = canonical_bytes(payload)
     except (ValueError, TypeError):  # NaN, half a character: no such file can be written
         return b"unwritable"
     envelope["payload"] = base64.b64encode(written).decode()
     envelope.pop("sha256")
-    envelope["sha256"] = hashlib.sha256(canonical(envelope)).hexdigest()
+    envelope["sha256"] = hashlib.sha256(canonical_bytes(envelope)).hexdigest()
     try:
-        found = parsed(canonical(envelope) + b"\n").statement
+        found = parse_receipt(canonical_bytes(envelope) + b"\n").statement
     except BadInput as error:
         return b"refused" if "does not hold" in str(error) else b"?"
     _honest(found.data())
-    differences(found, stated())
+    claim_differences(found, stated())
     return b"forged"
 
 
@@ -90,7 +90,7 @@ def _bundle(chance: Mutator) -> bytes:
     if chance.random.random() < 0.1:
         del content[name]
     try:
-        opened(content)
+        open_bundle(content)
     except BadInput:
         return b"refused"
     assert content == bundled(), f"{name} was changed and holds"

@@ -7,13 +7,15 @@ from tests.fuzz.mutation import Mutator
 from tests.fuzz.rooms import heard, lines, place, said
 from trued.model import Evidence
 from trued.proof.case_status import Head, on_head
-from trued.proof.room.bench import Fact, records
-from trued.proof.runners.counting import Counted, Words, fact
+from trued.proof.room.bench import Fact, channel_records
+from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact
 from trued.protocols import Ran
 
 TOKEN, CANARY = "f" * 32, "test_qqqqqqqqqqqqqq"
 ONE, TWO, FILE = "tests/test_a.py::test_one", "tests/test_a.py::test_two[a-1]", "tests/test_b.py"
-WORDS = Words("pytest", "python -m pytest", lambda text: "z" if "No module named 'z'" in text else "", {4: "no start"})
+WORDS = RunnerFacts(
+    "pytest", "python -m pytest", lambda text: "z" if "No module named 'z'" in text else "", {4: "no start"}
+)
 
 
 def session(outcome: str) -> list[Any]:
@@ -41,9 +43,9 @@ def session(outcome: str) -> list[Any]:
 def feed(chance: Mutator) -> bytes:
     outcome = chance.random.choice(("passed", "passed", "failed", "skipped", "xfailed", "marked"))
     ran = _garbled(chance, session(outcome))
-    told, stray = records(ran.answers, TOKEN)
-    counted = Counted.of(told, CANARY)
-    shown = kept(fact(place()[1], ran, counted, WORDS, stray="something else spoke" if stray else ""))
+    told, stray = channel_records(ran.answers, TOKEN)
+    counted = CountedRun.of(told, CANARY)
+    shown = kept(counted_fact(place()[1], ran, counted, WORDS, stray="something else spoke" if stray else ""))
     names = {one.id for one in shown.tried} | {ONE, TWO, FILE}
     passing = [name for name in names if on_head(name, [shown, shown])[0] is Head.PASSED]
     for name in passing:

@@ -10,8 +10,8 @@ from tests.fuzz.mutation import Mutator
 from trued.errors import BadInput
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Contract, ExamplesCheck, Requirements
-from trued.proof.checks.examples import malformed
-from trued.proof.contract import canonical, contract_hash
+from trued.proof.checks.examples import case_flaw
+from trued.proof.contract import canonical_contract, contract_hash
 
 SEED: dict[str, Any] = {
     "environment": {"path": [".", "src"], "variables": {"A": "b"}, "prepare": ["make x"], "packages": ["six"]},
@@ -133,10 +133,10 @@ def _sealable(found: Requirements) -> None:
     contract = Contract(
         base="0" * 40, requirements=found.requirements, environment=found.environment, serve=found.serve
     )
-    again = Contract.model_validate_json(canonical(contract))
+    again = Contract.model_validate_json(canonical_contract(contract))
     assert contract_hash(again) == contract_hash(contract)
     for one in found.requirements:
         for check in one.checks:
             if isinstance(check, ExamplesCheck):
                 for case in check.cases:
-                    malformed(case)
+                    case_flaw(case)

@@ -8,14 +8,14 @@ from tests.fuzz.reports import CANARY, ONE, TOKEN, TWO, WORDS, kept, session
 from tests.fuzz.rooms import lines, place, said
 from trued.model import Evidence, Outcomes, Tried
 from trued.proof.case_status import Head, on_head
-from trued.proof.room.bench import records
-from trued.proof.runners.counting import Counted, fact
+from trued.proof.room.bench import channel_records
+from trued.proof.runners.counting import CountedRun, counted_fact
 
 
 def judged(told: list[Any]) -> Evidence:
     ran = said(lines(TOKEN, told), exit_code=1)
-    found, _ = records(ran.answers, TOKEN)
-    return kept(fact(place()[1], ran, Counted.of(found, CANARY), WORDS))
+    found, _ = channel_records(ran.answers, TOKEN)
+    return kept(counted_fact(place()[1], ran, CountedRun.of(found, CANARY), WORDS))
 
 
 def head(name: str, evidence: Evidence) -> Head:

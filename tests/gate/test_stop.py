@@ -14,7 +14,7 @@ from trued.gate import Gate, Session, asked, decide
 from trued.gate.claude_stop import EVENTS
 from trued.gate.judge import Judgement
 from trued.model import Finding, Grade, Judged, Verdict
-from trued.proof.contract import concluded
+from trued.proof.contract import conclude
 
 GATE = Gate(repository="r", root="r", base="b", attempts=3)
 
@@ -23,7 +23,7 @@ def found(grade: Grade, *, tree: str = "t1", gap: str = "slug: it fails", lacks:
     gaps = (Finding(what=gap, where="the words"),) if gap and grade is Grade.REFUTED else ()
     one = Judged(id="slug", text="the words", grade=grade, why=("because",), gaps=gaps, holds=bool(lacks), lacks=lacks)
     verdict = Verdict(subject="x", commit="c", tree=tree, requirements=(one,))
-    return Judgement(verdict, concluded(verdict, GATE.accept), tree, "c")
+    return Judgement(verdict, conclude(verdict, GATE.accept), tree, "c")
 
 
 GREEN, RED, WAITING = found(Grade.PROVEN), found(Grade.REFUTED), found(Grade.TESTED, lacks="attest")
@@ -94,7 +94,7 @@ def test_many_and_long_reasons_are_cut() -> None:
     gaps = tuple(Finding(what=f"slug: case {n} " + "x" * 5000) for n in range(50))
     one = RED.verdict.requirements[0].model_copy(update={"gaps": gaps})
     verdict = RED.verdict.model_copy(update={"requirements": (one,)})
-    many = Judgement(verdict, concluded(verdict), "t", "c")
+    many = Judgement(verdict, conclude(verdict), "t", "c")
     reason = decide(GATE, many, Session(), active=False).blocked
     assert len(reason) < 5000
     assert "and 42 more" in reason

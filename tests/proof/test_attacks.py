@@ -8,7 +8,7 @@ import pytest
 from tests.proof.attacks import BASE, FILES, HONEST, IN_PROCESS, INSIDE_PYTEST, NEVER_ENDS, core
 from tests.proof.trial import Change, Sealed, Trial, only
 from trued.model import Grade
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 
 CHECKED_BY_TESTS = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_core.py"]}
 CHECKED_BY_DATA = {
@@ -78,7 +78,7 @@ async def test_a_call_that_never_ends_is_refuted_in_time(tmp_path: Path) -> None
 @pytest.mark.parametrize("change", FILES.values(), ids=FILES)
 async def test_no_file_beside_the_code_makes_undone_work_pass(by_tests: Sealed, change: Change) -> None:
     verdict = await by_tests.trial.prove(by_tests.contract, await by_tests.trial.head(change, force=True))
-    assert not success(verdict, Grade.TESTED)
+    assert not is_success(verdict, Grade.TESTED)
     assert only(verdict).grade is Grade.REFUTED
 
 
@@ -92,7 +92,7 @@ async def test_the_same_file_beside_honest_work_is_not_held_against_it(both: Sea
     change = FILES[name]
     assert not callable(change)
     verdict = await both.trial.prove(both.contract, await both.trial.head({**change, **core(HONEST)}))
-    assert success(verdict), only(verdict).why
+    assert is_success(verdict), only(verdict).why
 
 
 @pytest.mark.spec("LAW-6")

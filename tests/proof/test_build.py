@@ -6,7 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Outcomes, Tried
-from trued.proof.build import NOT_ON_BASE, ON_BASE, alike, built, compared
+from trued.proof.build import NOT_ON_BASE, ON_BASE, ends_alike, held_against_base, run_build
 
 BASE: dict[str, str | None] = {"shop.py": "def price():\n    return 1\n"}
 COMPILES = "python3 -m compileall -q shop.py"
@@ -22,9 +22,9 @@ async def test_a_build_that_breaks_is_held_against_the_work_and_one_that_cannot_
     contract = await one.seal()
     good = await one.head({"shop.py": "def price():\n    return 2\n"})
     bad = await one.head({"shop.py": "def price(:\n"})
-    assert (await built(one.workspace, contract, COMPILES, good)).tried.outcome is Outcomes.PASSED
-    assert (await built(one.workspace, contract, COMPILES, bad)).tried.outcome is Outcomes.FAILED
-    here = (await built(one.workspace, contract, FETCHES, bad)).tried
+    assert (await run_build(one.workspace, contract, COMPILES, good)).tried.outcome is Outcomes.PASSED
+    assert (await run_build(one.workspace, contract, COMPILES, bad)).tried.outcome is Outcomes.FAILED
+    here = (await run_build(one.workspace, contract, FETCHES, bad)).tried
     assert here.outcome is Outcomes.UNJUDGED
     assert here.detail.startswith(ON_BASE)
 
@@ -37,13 +37,13 @@ async def test_no_words_of_the_head_excuse_a_build_that_passes_on_the_base(tmp_p
     await one.workspace.begin()
     contract = await one.seal()
     excused = await one.head({"Makefile": "build:\n\t@echo \"No module named 'numpy'\"; exit 1\n"})
-    found = await built(one.workspace, contract, "make build", excused)
+    found = await run_build(one.workspace, contract, "make build", excused)
     assert found.tried.outcome is Outcomes.FAILED
     assert found.tried.detail.startswith(NOT_ON_BASE)
     assert found.drivers == ("Makefile",)
     gone = await one.head({"Makefile": None})
-    assert (await built(one.workspace, contract, "make build", gone)).tried.outcome is Outcomes.FAILED
-    same = await built(one.workspace, contract, "make build", contract.base)
+    assert (await run_build(one.workspace, contract, "make build", gone)).tried.outcome is Outcomes.FAILED
+    same = await run_build(one.workspace, contract, "make build", contract.base)
     assert (same.tried.outcome, same.drivers) == (Outcomes.PASSED, ())
 
 
@@ -56,9 +56,9 @@ async def test_a_script_that_is_another_than_on_the_base_is_named(tmp_path: Path
     contract = (await one.seal()).model_copy(update={"frozen": {}})
     more = '{"scripts": {"lint": "x", "more": "y"}}'
     head = await one.head({"web/package.json": '{"scripts": {"build": "true"}}', "package.json": more})
-    found = await built(one.workspace, contract, "true npm run build", head)
+    found = await run_build(one.workspace, contract, "true npm run build", head)
     assert (found.tried.outcome, found.drivers) == (Outcomes.PASSED, ("web/package.json",))
-    assert (await built(one.workspace, contract, "true", head)).drivers == ()
+    assert (await run_build(one.workspace, contract, "true", head)).drivers == ()
 
 
 def ended(outcome: str, kind: str = "", detail: str = "") -> Tried:
@@ -86,7 +86,7 @@ NO_ROUTE, NO_NUMPY = ended("failed", "exit 1", "no route"), ended("unjudged", "m
 def test_a_build_is_excused_only_by_what_the_base_shows_in_the_same_room(
     head: Tried, base: Tried, outcome: str
 ) -> None:
-    assert str(compared(head, base).outcome) == outcome
+    assert str(held_against_base(head, base).outcome) == outcome
 
 
 @pytest.mark.spec("PIPE-14")
@@ -101,4 +101,4 @@ def test_a_build_is_excused_only_by_what_the_base_shows_in_the_same_room(
     ],
 )
 def test_failures_are_alike_by_their_last_words(head: str, base: str, same: bool) -> None:
-    assert alike(head, base) is same
+    assert ends_alike(head, base) is same

@@ -3,7 +3,7 @@
 import pytest
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Verdict
-from trued.proof.contract import approved, concluded, contract_hash, exit_code, success
+from trued.proof.contract import apply_approvals, conclude, contract_hash, exit_code, is_success
 
 CONTRACT = Contract(base="b" * 40, requirements=(Requirement(id="r", text="it works"),))
 FACT = Evidence(id="1", requirement="r", check="c", kind="tests", side="base", commit="c", tree="t", isolation="x")
@@ -32,7 +32,7 @@ def test_a_contract_is_named_by_what_was_agreed_and_not_by_what_was_found_out() 
 @pytest.mark.parametrize("grade", list(Grade))
 def test_a_named_person_attests_anything_but_what_is_refuted(grade: Grade) -> None:
     word = Approval(requirement="r", who="Ada", why="seen it")
-    (found,) = approved(verdict(judged(grade)), [word]).requirements
+    (found,) = apply_approvals(verdict(judged(grade)), [word]).requirements
     if grade in (Grade.REFUTED, Grade.ATTESTED, Grade.PROVEN):
         assert found.grade is grade
     else:
@@ -44,32 +44,32 @@ def test_a_named_person_attests_anything_but_what_is_refuted(grade: Grade) -> No
 @pytest.mark.spec("LAW-8")
 @pytest.mark.parametrize("grade", list(Grade))
 def test_an_approved_contract_lifts_what_is_examined_and_nothing_else(grade: Grade) -> None:
-    (found,) = approved(verdict(judged(grade)), [Approval(requirement="*", who="Ada", why="")]).requirements
+    (found,) = apply_approvals(verdict(judged(grade)), [Approval(requirement="*", who="Ada", why="")]).requirements
     assert found.grade is (Grade.PROVEN if grade is Grade.EXAMINED else grade)
 
 
 def test_a_word_for_one_requirement_is_no_word_for_another() -> None:
     word = Approval(requirement="a", who="Ada", why="seen it")
-    lifted = approved(verdict(judged(Grade.TESTED, "a"), judged(Grade.TESTED, "b")), [word])
+    lifted = apply_approvals(verdict(judged(Grade.TESTED, "a"), judged(Grade.TESTED, "b")), [word])
     assert [one.grade for one in lifted.requirements] == [Grade.ATTESTED, Grade.TESTED]
 
 
 def test_a_word_for_a_disputed_requirement_settles_its_objections() -> None:
     disputed = verdict(judged(Grade.UNPROVEN, holds=False), objections=(Finding(what="no", requirement="r"),))
-    settled = approved(disputed, [Approval(requirement="r", who="Ada", why="B is wrong")])
-    assert success(settled)
+    settled = apply_approvals(disputed, [Approval(requirement="r", who="Ada", why="B is wrong")])
+    assert is_success(settled)
 
 
 @pytest.mark.spec("LAW-2", "LAW-8")
 @pytest.mark.parametrize("accept", [Grade.TESTED, Grade.EXAMINED, Grade.ATTESTED])
 @pytest.mark.parametrize("grade", list(Grade))
 def test_success_is_every_requirement_at_the_bar(grade: Grade, accept: Grade) -> None:
-    assert success(verdict(judged(Grade.PROVEN, "a"), judged(grade, "b")), accept) == (grade.rank >= accept.rank)
+    assert is_success(verdict(judged(Grade.PROVEN, "a"), judged(grade, "b")), accept) == (grade.rank >= accept.rank)
 
 
 @pytest.mark.spec("LAW-2")
 def test_nothing_asked_is_nothing_proven() -> None:
-    outcome = concluded(verdict())
+    outcome = conclude(verdict())
     assert (outcome.state, exit_code(outcome)) == ("not proven", 1)
     assert "no requirement" in outcome.why[0]
 
@@ -91,12 +91,12 @@ def test_nothing_asked_is_nothing_proven() -> None:
     ],
 )
 def test_a_run_ends_as_its_last_verdict_says(given: Verdict, state: str, code: int) -> None:
-    outcome = concluded(given)
+    outcome = conclude(given)
     assert (outcome.state, exit_code(outcome)) == (state, code)
     assert outcome.lacking == tuple(one.id for one in given.requirements if one.lacks)
 
 
 def test_a_lowered_bar_is_said() -> None:
-    outcome = concluded(verdict(judged(Grade.TESTED, lacks="attest")), Grade.TESTED)
+    outcome = conclude(verdict(judged(Grade.TESTED, lacks="attest")), Grade.TESTED)
     assert outcome.state == "done"
     assert any("bar was lowered to tested" in word for word in outcome.why)

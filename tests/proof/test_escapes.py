@@ -10,11 +10,11 @@ import pytest
 from tests.proof.trial import Change, Trial, bare_interpreter, git, only
 from trued.errors import CannotJudge
 from trued.model import CallCase, CommandCheck, Finding, Grade, Requirement
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 from trued.proof.gaps import AGAIN
-from trued.proof.room.clean_room import digest, planted
-from trued.proof.room.frozen_files import frozen
-from trued.proof.room.interpreter import trusted
+from trued.proof.room.clean_room import file_digest, plant_file
+from trued.proof.room.frozen_files import files_to_freeze
+from trued.proof.room.interpreter import find_interpreter
 
 GOOD = "def slug(t):\n    return t.lower().replace(' ', '-')\n"
 TODO = "def slug(t):\n    raise NotImplementedError\n"
@@ -48,7 +48,7 @@ async def test_an_editable_install_does_not_show_the_users_working_tree(
     site = next((active / "lib").glob("python3*")) / "site-packages"
     (site / "__editable__.proj.pth").write_text(f"{tree}\n")
     monkeypatch.setenv("VIRTUAL_ENV", str(active))
-    interpreter = await trusted()
+    interpreter = await find_interpreter()
     assert not any(tree.is_relative_to(one) for one in interpreter.readable)
     cases = {"kind": "examples", "cases": [{"call": "newmod:f", "returns": 42}]}
     assert await grade(tmp_path / "trial", BASE, {"other.py": ""}, cases) is Grade.REFUTED
@@ -210,7 +210,10 @@ async def test_a_command_without_files_is_driven_by_the_bases_build_file(tmp_pat
 )
 def test_drivers_are_read_from_the_command_line(command: str, expected: set[str]) -> None:
     blobs = dict.fromkeys(("Makefile", "ci/run", "m.py", "package.json"), "b")
-    assert set(frozen([Requirement(id="r", text="x", checks=(CommandCheck(command=command),))], blobs)) == expected
+    assert (
+        set(files_to_freeze([Requirement(id="r", text="x", checks=(CommandCheck(command=command),))], blobs))
+        == expected
+    )
 
 
 # -- what counts -------------------------------------------------------------------------------------------------------
@@ -249,9 +252,9 @@ async def test_a_skip_that_the_head_raises_is_no_pass(tmp_path: Path) -> None:
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
-    assert digest(tmp_path / "pipe") == "no file"
+    assert file_digest(tmp_path / "pipe") == "no file"
     (tmp_path / "link").symlink_to(tmp_path / "pipe")
-    assert digest(tmp_path / "link").startswith("link ")
+    assert file_digest(tmp_path / "link").startswith("link ")
 
 
 def test_the_engine_plants_nothing_through_a_link(tmp_path: Path) -> None:
@@ -259,7 +262,7 @@ def test_the_engine_plants_nothing_through_a_link(tmp_path: Path) -> None:
     outside.mkdir()
     room.mkdir()
     (room / "sub").symlink_to(outside)
-    with planted(room, "sub/.x.ini", "text") as place:
+    with plant_file(room, "sub/.x.ini", "text") as place:
         assert not list(outside.iterdir())
         assert place.read_text() == "text"
 
@@ -269,5 +272,5 @@ async def test_an_objection_does_not_set_its_own_time(tmp_path: Path) -> None:
     case = CallCase(call="kit.slug:slug", args=("a",), returns="a", within_s=1e9)
     objection = Finding(what="a", requirement="slug", case=case)
     verdict = await trial.prove(await trial.seal(), await trial.head({"kit/slug.py": GOOD}), objection)
-    assert success(verdict), only(verdict).why
+    assert is_success(verdict), only(verdict).why
     assert git(trial.base, "status", "--porcelain") == ""

@@ -12,10 +12,10 @@ import pytest
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Evidence, ExamplesCheck, Grade, Outcomes, Requirement, Tried
 from trued.proof.case_status import full_name
-from trued.proof.fact_cache import MOST, Baseline
+from trued.proof.fact_cache import MOST, FactCache
 from trued.proof.notes import worst_counts
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import Sealing, seal
+from trued.proof.seal import SealTerms, seal
 
 BASE = {"m.py": "def f(x):\n    return x\n"}
 CASES = [{"call": "m:f", "args": [3], "returns": 6}, {"call": "m:f", "args": [0], "returns": 0}]
@@ -37,7 +37,7 @@ def listener() -> tuple[list[str], Callable[..., None]]:
 async def sealed(one: Trial) -> tuple[Contract, list[str]]:
     heard, tell = listener()
     await one.workspace.begin()
-    return await seal(one.workspace, one.asked, Sealing(held_out=True), tell=tell), heard
+    return await seal(one.workspace, one.asked, SealTerms(held_out=True), tell=tell), heard
 
 
 @pytest.mark.spec("LAW-6")
@@ -59,7 +59,7 @@ async def test_a_base_is_looked_at_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("garbage", [b"", b"{", b"[]", b'{"form": 1, "evidence": [7]}', b'{"form": 1}', b"\xff" * 99])
 async def test_garbage_is_taken_anew(tmp_path: Path, garbage: bytes) -> None:
     contract, facts = invented()
-    baseline = Baseline(tmp_path)
+    baseline = FactCache(tmp_path)
     baseline.keep_base(contract, "tree", "bubblewrap", facts)
     assert baseline.of_base(contract, "tree", "bubblewrap")
     (file,) = (tmp_path / "facts" / "base").iterdir()
@@ -106,7 +106,7 @@ def invented() -> tuple[Contract, list[Evidence]]:
 async def test_what_the_machine_spoilt_is_not_kept(tmp_path: Path) -> None:
     contract, (fact,) = invented()
     spoilt = fact.model_copy(update={"tried": (Tried(id="case 1", outcome=Outcomes.UNJUDGED, kind="environment"),)})
-    baseline = Baseline(tmp_path)
+    baseline = FactCache(tmp_path)
     baseline.keep_base(contract, "tree", "bubblewrap", [spoilt])
     baseline.keep_head(contract, "tree", "bubblewrap", [spoilt], frozenset())
     assert baseline.of_base(contract, "tree", "bubblewrap") == ()
@@ -115,7 +115,7 @@ async def test_what_the_machine_spoilt_is_not_kept(tmp_path: Path) -> None:
 
 async def test_what_fails_on_the_base_in_the_same_way_is_not_held_against_a_head(tmp_path: Path) -> None:
     contract, (fact,) = invented()
-    baseline = Baseline(tmp_path)
+    baseline = FactCache(tmp_path)
     baseline.keep_head(contract, "tree", "bubblewrap", [fact], frozenset({full_name(fact.kind, fact.check, "case 1")}))
     assert baseline.of_head(contract, "tree", "bubblewrap").evidence == ()
 
@@ -124,7 +124,7 @@ async def test_verifications_side_by_side_lose_and_break_nothing(tmp_path: Path)
     contract, (fact,) = invented()
 
     def keep(number: int) -> int:
-        baseline = Baseline(tmp_path)
+        baseline = FactCache(tmp_path)
         failing = fact.model_copy(update={"id": str(number)})
         baseline.keep_head(contract, "tree", "bubblewrap", [failing], frozenset())
         return len(baseline.of_head(contract, "tree", "bubblewrap").evidence)
@@ -137,7 +137,7 @@ async def test_verifications_side_by_side_lose_and_break_nothing(tmp_path: Path)
 
 @pytest.mark.spec("TIC-6")
 def test_facts_of_a_base_are_known_with_their_pictures_or_not_at_all(tmp_path: Path) -> None:
-    baseline = Baseline(tmp_path)
+    baseline = FactCache(tmp_path)
     contract, facts = invented()
     name = hashlib.sha256(b"picture").hexdigest()
     pictured = [one.model_copy(update={"artifacts": {"screenshot.png": name}}) for one in facts]

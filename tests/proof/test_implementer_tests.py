@@ -7,7 +7,7 @@ import pytest
 from tests.proof.trial import Trial
 from trued.model import Grade, Verdict
 from trued.proof import reasons
-from trued.proof.runners.command_parser import named_in, recognised
+from trued.proof.runners.command_parser import files_in_command, recognise_runner
 
 BASE = {"a.py": "def one():\n    return 0\n", "tests/test_old.py": "def test_old():\n    pass\n"}
 ASKED = {"kind": "tests", "command": "python -m pytest -q", "files": ["tests/test_one.py"]}
@@ -73,6 +73,6 @@ async def test_own_tests_count_also_where_only_the_command_names_them_or_the_bas
     ],
 )
 def test_the_files_that_a_command_names_are_known(command: str, files: tuple[str, ...]) -> None:
-    asked = recognised(command)
+    asked = recognise_runner(command)
     assert asked is not None
-    assert named_in(asked) == files
+    assert files_in_command(asked) == files

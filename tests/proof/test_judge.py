@@ -29,8 +29,8 @@ from trued.model import (
     Verdict,
 )
 from trued.proof import reasons
-from trued.proof.contract import approved
-from trued.proof.judge import Facts, Objected, guarded, judge, together
+from trued.proof.contract import apply_approvals
+from trued.proof.judge import CheckedObjection, Facts, apply_suites, judge, judge_by_parts
 from trued.proof.room.bench import check_hash
 
 P, F, M, S, B, U = (
@@ -352,19 +352,19 @@ def test_failing_tests_of_the_base_refute_every_requirement_and_passing_ones_lif
     broken = judged(TESTS, {"tests/test_a.py::t": (GREEN, (F, F))}, keep=True)
     lost = broken.model_copy(update={"grade": Grade.UNJUDGED, "why": ("no pytest",)})
     intact = judged(TESTS, {"tests/test_a.py::t": (GREEN, (P, P))}, keep=True)
-    assert (guarded(proven, [broken]).grade, guarded(proven, [broken]).holds) == (Grade.REFUTED, False)
-    assert guarded(proven, [lost]).grade is Grade.UNJUDGED
-    assert guarded(proven, [intact]) == proven
+    assert (apply_suites(proven, [broken]).grade, apply_suites(proven, [broken]).holds) == (Grade.REFUTED, False)
+    assert apply_suites(proven, [lost]).grade is Grade.UNJUDGED
+    assert apply_suites(proven, [intact]) == proven
     bare = judged(EXAMPLES, {"case 1": (GREEN, (P, P))}, authors={check_hash(EXAMPLES): Author(role="examiner")})
-    assert guarded(bare, [intact]).grade is Grade.UNPROVEN
-    assert guarded(proven, [], ["lib.py"]).grade is Grade.TESTED
+    assert apply_suites(bare, [intact]).grade is Grade.UNPROVEN
+    assert apply_suites(proven, [], ["lib.py"]).grade is Grade.TESTED
 
 
 # -- objections --------------------------------------------------------------------------------------------------------
 
-DISPUTE = Objected(Finding(what="it forgets tabs", requirement="r"))
-REFUTING = Objected(Finding(what="it forgets tabs", requirement="r"), refutes=True)
-CLOSED = Objected(Finding(what="it forgets tabs", requirement="r"), closed=True)
+DISPUTE = CheckedObjection(Finding(what="it forgets tabs", requirement="r"))
+REFUTING = CheckedObjection(Finding(what="it forgets tabs", requirement="r"), refutes=True)
+CLOSED = CheckedObjection(Finding(what="it forgets tabs", requirement="r"), closed=True)
 
 
 @pytest.mark.spec("LAW-8")
@@ -372,14 +372,14 @@ CLOSED = Objected(Finding(what="it forgets tabs", requirement="r"), closed=True)
     ("objected", "grade", "holds"),
     [(DISPUTE, Grade.UNPROVEN, False), (REFUTING, Grade.REFUTED, False), (CLOSED, Grade.PROVEN, True)],
 )
-def test_an_objection_lowers_unless_its_own_case_passes(objected: Objected, grade: Grade, holds: bool) -> None:
+def test_an_objection_lowers_unless_its_own_case_passes(objected: CheckedObjection, grade: Grade, holds: bool) -> None:
     found = judged(EXAMPLES, {"case 1": (RED, (P, P))}, objected=[objected])
     assert (found.grade, found.holds) == (grade, holds)
     assert any("it forgets tabs" in word for word in found.why)
 
 
 @pytest.mark.parametrize("objected", [DISPUTE, REFUTING, CLOSED])
-def test_what_several_object_to_in_the_same_words_is_said_once(objected: Objected) -> None:
+def test_what_several_object_to_in_the_same_words_is_said_once(objected: CheckedObjection) -> None:
     once = judged(EXAMPLES, {"case 1": (RED, (P, P))}, objected=[objected])
     assert judged(EXAMPLES, {"case 1": (RED, (P, P))}, objected=[objected] * 3).why == once.why
 
@@ -434,7 +434,7 @@ objections = some.lists(some.sampled_from([DISPUTE, REFUTING, CLOSED]), max_size
 @pytest.mark.spec("LAW-8")
 @given(stories, settings, objections, some.sampled_from([DISPUTE, REFUTING, CLOSED]))
 def test_one_more_objection_never_raises_a_grade(
-    told: dict[str, tuple[Turns, Turns]], how: dict[str, bool], before: list[Objected], more: Objected
+    told: dict[str, tuple[Turns, Turns]], how: dict[str, bool], before: list[CheckedObjection], more: CheckedObjection
 ) -> None:
     without = judged(EXAMPLES, told, objected=before, **how)
     given_more = judged(EXAMPLES, told, objected=[*before, more], **how)
@@ -508,11 +508,11 @@ def test_what_an_agent_calls_background_is_unproven_until_the_contract_is_approv
     whole = judge(Requirement(id="goal", text="all", parts=("text-1",)), Facts())
     found = judge(aside, Facts())
     assert (found.grade, found.holds, found.lacks) == (Grade.UNPROVEN, True, "approve")
-    verdict = Verdict(subject="plan", commit="c", requirements=(found, together(whole, [found])))
-    agreed = approved(verdict, [Approval(requirement="*", who="ann", why="so it is")])
+    verdict = Verdict(subject="plan", commit="c", requirements=(found, judge_by_parts(whole, [found])))
+    agreed = apply_approvals(verdict, [Approval(requirement="*", who="ann", why="so it is")])
     assert [one.grade for one in agreed.requirements] == [Grade.ATTESTED, Grade.ATTESTED]
-    disputed = judge(aside, Facts(objected=[Objected(Finding(what="it asks for shoes", requirement="text-1"))]))
-    lifted = approved(
+    disputed = judge(aside, Facts(objected=[CheckedObjection(Finding(what="it asks for shoes", requirement="text-1"))]))
+    lifted = apply_approvals(
         verdict.model_copy(update={"requirements": (disputed,)}), [Approval(requirement="*", who="ann", why="fine")]
     )
     assert lifted.requirements[0].grade is Grade.UNPROVEN

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from trued.proof.notes import files_used, is_fact, not_run, worst_counts
-from trued.proof.quick_verdict import LEFT_OUT
+from trued.proof.quick_verdict import QUICK_NOTE
 from trued.proof.room.clean_room import Graft
 
 
@@ -14,7 +14,7 @@ def test_every_note_about_the_files_that_were_used_is_a_fact() -> None:
     graft = Graft(restored=("a",), removed=("b",), added=("c",), merged=("d",), made_up=("e",))
     notes = files_used(graft, {"f": base64.b64encode(b"x").decode()}, {"f": "another blob"})
     assert sorted(one.partition(":")[0] for one in notes) == ["a", "b", "c", "d", "e", "f"]
-    assert all(map(is_fact, (*notes, worst_counts(), LEFT_OUT)))
+    assert all(map(is_fact, (*notes, worst_counts(), QUICK_NOTE)))
 
 
 @pytest.mark.spec("LAW-11")

@@ -9,7 +9,7 @@ import pytest
 from tests.proof.trial import Change, Trial, only
 from trued.model import CallCase, Finding, Grade
 from trued.proof import reasons
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 
 TODO = "def double(x):\n    raise NotImplementedError\n"
 DONE = "def double(x):\n    return x * 2\n"
@@ -40,8 +40,8 @@ async def test_cases_that_agents_can_read_count_as_visible(tmp_path: Path) -> No
     verdict = await trial.prove(await trial.seal(held_out=False), await trial.head(done()))
     assert only(verdict).grade is Grade.TESTED
     assert "agents can read the requirements file" in only(verdict).why[1]
-    assert not success(verdict)
-    assert success(verdict, Grade.TESTED)
+    assert not is_success(verdict)
+    assert is_success(verdict, Grade.TESTED)
 
 
 @pytest.mark.spec("LAW-8")
@@ -62,7 +62,7 @@ async def test_an_empty_diff_is_a_gap_unless_all_is_held_already(tmp_path: Path)
     assert "diff is empty" in notes.remarks[0].what
     held = Trial(tmp_path / "b", BASE, required(HELD))
     verdict = await held.prove(await held.seal(), await held.head({}))
-    assert success(verdict)
+    assert is_success(verdict)
     assert only(verdict).why[0].startswith(reasons.ALREADY_SATISFIED)
 
 
@@ -77,7 +77,7 @@ async def test_what_was_held_already_can_be_broken(tmp_path: Path) -> None:
 async def test_the_bases_other_tests_guard_every_requirement(tmp_path: Path) -> None:
     trial = Trial(tmp_path, BASE, required(COUNTED, EXAMPLES))
     contract = await trial.seal()
-    assert success(await trial.prove(contract, await trial.head(done())))
+    assert is_success(await trial.prove(contract, await trial.head(done())))
     broken = {"calc.py": DONE + "\n\ndef half(x):\n    return x / 2\n", "tests/test_half.py": None}
     verdict = await trial.prove(contract, await trial.head(broken))
     assert only(verdict).grade is Grade.REFUTED
@@ -99,7 +99,7 @@ async def test_the_user_may_supersede_a_test_and_nobody_else(tmp_path: Path) -> 
     changed = {"calc.py": DONE + "\n\ndef half(x):\n    return x / 2\n"}
     trial = Trial(tmp_path, BASE, required(COUNTED, EXAMPLES, supersedes=["tests/test_half.py::test_odd"]))
     verdict = await trial.verdict(changed)
-    assert success(verdict), only(verdict).why
+    assert is_success(verdict), only(verdict).why
     assert any("test_odd is superseded" in word for word in only(verdict).why)
 
 
@@ -109,7 +109,7 @@ async def test_tests_that_the_head_adds_are_listed_and_not_run(tmp_path: Path) -
     verdict = await trial.verdict(
         done(tests__test_more="x", **{"tests__test_more.py": "def test_x():\n    assert 0\n"})
     )
-    assert success(verdict), only(verdict).why
+    assert is_success(verdict), only(verdict).why
     assert any(one.startswith("tests/test_more.py: added by the change") for one in verdict.undecided)
 
 
@@ -120,7 +120,7 @@ async def test_kept_work_needs_guards_that_run_what_the_diff_touches(tmp_path: P
     tidied = {"calc.py": TODO + "\n\ndef half(number):\n    return number // 2\n"}
     kept = await trial.prove(contract, await trial.head(tidied))
     assert (only(kept).grade, kept.holds) == (Grade.TESTED, True), only(kept).why
-    assert not success(kept)
+    assert not is_success(kept)
     assert reasons.NO_NEW_BEHAVIOUR in only(kept).why[0]
     beside = await trial.prove(contract, await trial.head({"README.md": "new\n"}))
     assert only(beside).grade is Grade.UNPROVEN
@@ -147,7 +147,7 @@ async def test_a_guard_that_always_depended_on_its_order_is_not_counted(tmp_path
     )
     trial = Trial(tmp_path, {**BASE, "tests/test_order.py": bound}, required(COUNTED, EXAMPLES))
     verdict = await trial.verdict(done())
-    assert success(verdict), only(verdict).why
+    assert is_success(verdict), only(verdict).why
     assert any("test_second fails in another order on the base, too" in word for word in only(verdict).why)
 
 
@@ -216,10 +216,10 @@ async def test_the_project_is_found_in_src_and_where_its_path_says(tmp_path: Pat
     base: dict[str, str | None] = {"src/calc.py": TODO, "lib/deep/more.py": "def double(x):\n    return 0\n"}
     cases = [{"call": "calc:double", "args": [1], "returns": 2}]
     trial = Trial(tmp_path / "a", base, required({"kind": "examples", "cases": cases}))
-    assert success(await trial.verdict({"src/calc.py": DONE}))
+    assert is_success(await trial.verdict({"src/calc.py": DONE}))
     deep = [{"call": "more:double", "args": [1], "returns": 2}]
     other = Trial(tmp_path / "b c é", base, required({"kind": "examples", "cases": deep}), path=("lib/deep",))
-    assert success(await other.verdict({"lib/deep/more.py": DONE}))
+    assert is_success(await other.verdict({"lib/deep/more.py": DONE}))
 
 
 @pytest.mark.slow
@@ -232,7 +232,7 @@ async def test_an_interpreter_with_plugins_of_its_own_is_used_with_them(
     trial = Trial(tmp_path, {**BASE, **plugged, "tests/test_wait.py": waits}, required(COUNTED, EXAMPLES))
     contract = await trial.seal()
     assert len(contract.base_facts[0].tried) == 4
-    assert success(await trial.prove(contract, await trial.head(done())))
+    assert is_success(await trial.prove(contract, await trial.head(done())))
     assert not any("supplied by the engine" in fact.versions["pytest"] for fact in contract.base_facts)
 
 
@@ -245,7 +245,7 @@ async def test_an_objection_that_can_be_run_refutes_or_closes_itself(tmp_path: P
     contract, head = await trial.seal(), await trial.head(done())
     text = Finding(what="texts", requirement="double", case=CallCase(call="calc:double", args=("a",), returns="aa"))
     closed = await trial.prove(contract, head, text)
-    assert success(closed)
+    assert is_success(closed)
     assert any("objection closed" in word for word in only(closed).why)
     none = Finding(what="nothing", requirement="double", case=CallCase(call="calc:double", args=(None,), returns=None))
     refuted = await trial.prove(contract, head, text, none)
@@ -257,7 +257,7 @@ async def test_an_objection_that_can_be_run_refutes_or_closes_itself(tmp_path: P
     nobodys = await trial.prove(contract, head, Finding(what="the whole design"))
     assert only(nobodys).grade is Grade.PROVEN
     assert not nobodys.holds
-    assert not success(nobodys)
+    assert not is_success(nobodys)
 
 
 @pytest.mark.spec("LAW-6", "LAW-9")

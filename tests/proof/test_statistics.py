@@ -8,7 +8,7 @@ import pytest
 from tests.proof.trial import Trial
 from trued.model import CommandCheck, Evidence, Figures, Grade, Outcomes, TestsCheck, Tried
 from trued.proof.room.bench import check_hash
-from trued.proof.statistics import counted, figures
+from trued.proof.statistics import measure_tests, tests_in_evidence
 
 BASE: dict[str, str | None] = {
     "shop.py": "def price():\n    return 1\n",
@@ -44,7 +44,7 @@ async def test_an_implementers_own_tests_are_counted_and_measured(tmp_path: Path
     await one.workspace.begin()
     contract = await one.seal()
     commit = await one.head({"shop.py": SHOP, "tests/test_shop.py": OWN})
-    found = await figures(one.workspace, contract, CHECK, commit)
+    found = await measure_tests(one.workspace, contract, CHECK, commit)
     assert (found.passing, found.total, found.why) == (3, 4, "")
     assert found.coverage == pytest.approx(83.3, abs=0.1)  # five of the six lines that can be run
     assert str(found) == "3/4 tests, 83 % of lines"
@@ -58,14 +58,14 @@ async def test_counts_come_from_evidence_where_there_is_some_and_the_verdict_sta
     commit = await one.head({"shop.py": SHOP, "tests/test_shop.py": OWN})
     verdict = await one.prove(contract, commit)
     assert verdict.grade is Grade.SELF_TESTED, verdict.requirements[0].why
-    assert len(counted(verdict.evidence, CHECK, commit)) == 4
-    found = await figures(one.workspace, contract, CHECK, commit, verdict.evidence)
+    assert len(tests_in_evidence(verdict.evidence, CHECK, commit)) == 4
+    found = await measure_tests(one.workspace, contract, CHECK, commit, verdict.evidence)
     assert found.model_copy(update={"said": ""}) == Figures(passing=3, total=4, coverage=83.3)
     assert found.said.startswith("tests/test_shop.py::test_points[3] failed: ")  # and nothing of the canaries
     assert found.said.count("failed: ") == 1
     lying = "import os\nos._exit(0)\n"
     cheat = await one.head({"shop.py": SHOP, "tests/test_shop.py": OWN, "tests/conftest.py": lying})
-    assert (await figures(one.workspace, contract, CHECK, cheat)).total == 0
+    assert (await measure_tests(one.workspace, contract, CHECK, cheat)).total == 0
 
 
 @pytest.mark.slow
@@ -75,8 +75,8 @@ async def test_unittest_and_node_are_measured_too_and_what_is_not_says_why(tmp_p
     one = trial(tmp_path / "units", units)
     contract = await one.seal()
     commit = await one.head({"shop.py": SHOP, "tests/test_shop.py": UNITS})
-    assert await figures(one.workspace, contract, units, commit) == Figures(passing=1, total=1, coverage=83.3)
-    other = await figures(one.workspace, contract, CommandCheck(command="make"), commit)
+    assert await measure_tests(one.workspace, contract, units, commit) == Figures(passing=1, total=1, coverage=83.3)
+    other = await measure_tests(one.workspace, contract, CommandCheck(command="make"), commit)
     assert (other.coverage, other.why) == (None, "a command check has no tests to count")
     if shutil.which("node"):
         nodes = TestsCheck(command="node --test")
@@ -84,7 +84,7 @@ async def test_unittest_and_node_are_measured_too_and_what_is_not_says_why(tmp_p
         two = trial(tmp_path / "nodes", nodes, {"shop.js": "exports.a = () => 0;\n", "shop.test.js": test})
         contract = await two.seal()
         commit = await two.head({"shop.js": "exports.a = () => 1;\nexports.b = () => {\n  return 2;\n};\n"})
-        found = await figures(two.workspace, contract, nodes, commit)
+        found = await measure_tests(two.workspace, contract, nodes, commit)
         assert (found.passing, found.total) == (1, 1)
         assert found.coverage is not None
         assert 50 <= found.coverage < 100
@@ -97,6 +97,6 @@ def test_of_a_worthless_run_only_what_failed_is_counted() -> None:
         id="e", requirement="r", check=check_hash(check), kind="tests", side="head", commit="c", tree="t",
         isolation="none", tried=tried, why_void="a canary passed",
     )  # fmt: skip
-    assert list(counted([fact], check, "c")) == ["a::2"]
-    assert list(counted([fact.model_copy(update={"why_void": ""})], check, "c")) == ["a::1", "a::2"]
-    assert counted([fact], check, "other") == {}
+    assert list(tests_in_evidence([fact], check, "c")) == ["a::2"]
+    assert list(tests_in_evidence([fact.model_copy(update={"why_void": ""})], check, "c")) == ["a::1", "a::2"]
+    assert tests_in_evidence([fact], check, "other") == {}

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.model import Approval, Grade, Judged, Verdict
-from trued.proof.contract import approved
-from trued.proof.judge import together
+from trued.proof.contract import apply_approvals
+from trued.proof.judge import judge_by_parts
 from trued.proof.reasons import NO_CHECK
 
 GRADES = st.lists(st.sampled_from(list(Grade)), min_size=1, max_size=4)
@@ -21,7 +21,7 @@ def judged(name: str, grade: Grade, *, why: str = "so", parts: tuple[str, ...] =
 def whole(grades: list[Grade], caps: tuple[str, ...] = ()) -> tuple[Judged, list[Judged]]:
     parts = [judged(f"p{number}", grade) for number, grade in enumerate(grades)]
     bare = judged("goal", Grade.UNPROVEN, why=NO_CHECK, parts=tuple(one.id for one in parts))
-    return together(bare, parts, caps), parts
+    return judge_by_parts(bare, parts, caps), parts
 
 
 @pytest.mark.spec("LAW-8", "LAW-12")
@@ -37,15 +37,17 @@ def test_a_whole_is_never_better_than_any_part_nor_than_its_cap(grades: list[Gra
 def test_its_own_cases_and_a_dispute_count_beside_the_parts() -> None:
     parts = [judged("a", Grade.PROVEN)]
     own = judged("goal", Grade.REFUTED, why="case 1: it returns another value", parts=("a",))
-    assert together(own, parts).grade is Grade.REFUTED
-    assert together(judged("goal", Grade.UNPROVEN, why="disputed: x", parts=("a",)), parts).grade is Grade.UNPROVEN
-    assert together(own, []) is own
+    assert judge_by_parts(own, parts).grade is Grade.REFUTED
+    assert (
+        judge_by_parts(judged("goal", Grade.UNPROVEN, why="disputed: x", parts=("a",)), parts).grade is Grade.UNPROVEN
+    )
+    assert judge_by_parts(own, []) is own
 
 
 @pytest.mark.spec("LAW-8")
 def test_who_accepts_every_part_need_not_accept_the_whole() -> None:
     found, parts = whole([Grade.UNPROVEN, Grade.PROVEN])
     verdict = Verdict(subject="plan", commit="c", requirements=(*parts, found))
-    assert approved(verdict, []).grade is Grade.UNPROVEN
-    lifted = approved(verdict, [Approval(requirement="p0", who="ann", why="looked")])
+    assert apply_approvals(verdict, []).grade is Grade.UNPROVEN
+    lifted = apply_approvals(verdict, [Approval(requirement="p0", who="ann", why="looked")])
     assert [one.grade for one in lifted.requirements] == [Grade.ATTESTED, Grade.PROVEN, Grade.ATTESTED]

@@ -7,7 +7,7 @@ import pytest
 from tests.proof.trial import Trial, quiet
 from trued.model import Author, CallCase, CommandCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
 from trued.proof.prove import prove
-from trued.proof.unverified import Seen, undecided
+from trued.proof.unverified import Observed, list_warnings
 
 TEXT = "slugify lower-cases its text; it joins words with one dash. It is fast and robust"
 
@@ -16,9 +16,9 @@ def contract(**more: object) -> Contract:
     return Contract.model_validate({"base": "b", "requirements": (), **more})
 
 
-def told(requirement: Requirement, seen: Seen | None = None, **more: object) -> list[str]:
+def told(requirement: Requirement, seen: Observed | None = None, **more: object) -> list[str]:
     judged = Judged(id=requirement.id, text=requirement.text, grade=Grade.PROVEN, why=("x",), holds=True)
-    return undecided(contract(**more), [requirement], [judged], seen or Seen())
+    return list_warnings(contract(**more), [requirement], [judged], seen or Observed())
 
 
 @pytest.mark.spec("LAW-11", "LAW-12")
@@ -53,14 +53,14 @@ def test_a_requirement_without_a_check_is_said_to_be_out_of_reach() -> None:
     ],
 )
 def test_code_that_acts_on_its_surroundings_is_quoted_with_its_line(line: str, what: str) -> None:
-    seen = Seen({"src/a.py": [(7, f"    {line}")]}, frozenset({"src/a.py"}))
+    seen = Observed({"src/a.py": [(7, f"    {line}")]}, frozenset({"src/a.py"}))
     found = told(Requirement(id="r", text="x", checks=(CommandCheck(command="true"),)), seen)
     assert found == [f"src/a.py:7 may depend on {what}: {line}"]
 
 
 @pytest.mark.spec("LAW-11")
 def test_a_changed_file_that_nothing_ran_is_named_and_a_long_list_is_cut() -> None:
-    seen = Seen({f"src/{number:02}.py": [(1, "x = 1")] for number in range(14)}, frozenset({"src/00.py"}))
+    seen = Observed({f"src/{number:02}.py": [(1, "x = 1")] for number in range(14)}, frozenset({"src/00.py"}))
     found = told(Requirement(id="r", text="x", checks=(CommandCheck(command="true"),)), seen)
     assert "src/01.py" in found[0]
     assert found[-1].startswith("1 more changed file ")

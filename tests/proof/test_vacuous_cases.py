@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trued.model import BrowserCheck, CallCase, HttpCase, RunCase
-from trued.proof.entry_points import Known, outside, serves
-from trued.proof.vacuous_cases import declares, entry, hollow, refused, side_door, untold
+from trued.proof.entry_points import KnownNames, why_not_a_server, why_outside_project
+from trued.proof.vacuous_cases import declares, entry_point, passing_mutants, unnamed_entry, why_refused, why_vacuous
 
 TEXT = "slug(text) makes a slug; anything else is a TypeError"
-WORDS = Known(
+WORDS = KnownNames(
     f"{TEXT} served at /slug, by python -m kit slug", {"kit/core.py": "class OddInput(Exception):\n    pass\n"}
 )
 INTERFACE = (
@@ -107,7 +107,7 @@ def page(**more: Any) -> BrowserCheck:
     ],
 )
 def test_a_single_case_counts_only_if_it_asks_something_of_the_project(shown: Any, why: str) -> None:
-    said = refused(shown, TEXT, INTERFACE, WORDS)
+    said = why_refused(shown, TEXT, INTERFACE, WORDS)
     assert (why in said) if why else said == ""
 
 
@@ -161,7 +161,7 @@ def test_a_single_case_counts_only_if_it_asks_something_of_the_project(shown: An
     ],
 )
 def test_some_entry_point_must_be_asked_for_two_different_results(cases: list[Any], why: str) -> None:
-    assert (why in hollow(cases)) if why else hollow(cases) == ""
+    assert (why in why_vacuous(cases)) if why else why_vacuous(cases) == ""
 
 
 @pytest.mark.spec("LAW-5", "LAW-11")
@@ -180,7 +180,7 @@ def test_some_entry_point_must_be_asked_for_two_different_results(cases: list[An
 )
 def test_an_entry_point_that_nobody_named_is_a_side_door(shown: Any, named: bool) -> None:
     lines = (*INTERFACE, "kit.core:backdoor(x)", "python -m kit backdoor <x>", "GET /backdoor")
-    assert (side_door(shown, lines, WORDS) == "") is named
+    assert (unnamed_entry(shown, lines, WORDS) == "") is named
 
 
 def test_lines_of_the_interface_leave_places_open() -> None:
@@ -189,8 +189,8 @@ def test_lines_of_the_interface_leave_places_open() -> None:
     assert not declares("GET /users/<id>", HttpCase.model_validate({"http": {"path": "/users"}}))
     assert declares("python -m kit <command>", run("python", "-m", "kit", "slug"))
     assert not declares("<anything>", run("python", "-m", "kit"))
-    assert entry(run("python", "-B", "-m", "kit", "slug")) == "python -B -m kit"
-    assert outside([], WORDS) != ""
+    assert entry_point(run("python", "-B", "-m", "kit", "slug")) == "python -B -m kit"
+    assert why_outside_project([], WORDS) != ""
 
 
 BASE = ("kit/__init__.py", "kit/json.py", "kit/.hidden", "src/shop/__main__.py")
@@ -241,8 +241,8 @@ BASE = ("kit/__init__.py", "kit/json.py", "kit/.hidden", "src/shop/__main__.py")
 )
 def test_what_a_command_line_starts_is_the_projects_own_or_it_is_refused(line: str, ours: bool) -> None:
     manifest = '[project]\nname = "kit"\ndependencies = ["click"]\n[project.scripts]\nkit-tool = "kit:main"\n'
-    known = Known("slugger, or cat, makes slugs", dict.fromkeys(BASE, "") | {"pyproject.toml": manifest})
-    assert (outside(shlex.split(line), known) == "") is ours
+    known = KnownNames("slugger, or cat, makes slugs", dict.fromkeys(BASE, "") | {"pyproject.toml": manifest})
+    assert (why_outside_project(shlex.split(line), known) == "") is ours
 
 
 @pytest.mark.spec("LAW-5")
@@ -264,8 +264,8 @@ def test_what_a_command_line_starts_is_the_projects_own_or_it_is_refused(line: s
     ],
 )
 def test_a_server_is_the_project_or_what_the_base_or_the_words_serve_it_with(line: str, fine: bool) -> None:
-    known = Known("started by gunicorn", {"requirements.txt": "uvicorn>=0.20\n"})
-    assert (serves(shlex.split(line), known) == "") is fine
+    known = KnownNames("started by gunicorn", {"requirements.txt": "uvicorn>=0.20\n"})
+    assert (why_not_a_server(shlex.split(line), known) == "") is fine
 
 
 @pytest.mark.spec("LAW-5")
@@ -274,11 +274,11 @@ def test_entry_points_are_the_interfaces_own_lines_and_each_is_judged_alone() ->
         return HttpCase.model_validate({"http": {"path": path}, "json": body})
 
     users = [get("/users/7", {"name": "Ann"}), get("/users/8", {"name": "Bob"})]
-    assert hollow(users, ("GET /users/<id>",)) == ""
+    assert why_vacuous(users, ("GET /users/<id>",)) == ""
     lines = ("python -m kit slug <text>", "python -m kit count <text>")
     counts = [run("python", "-m", "kit", "slug", one, stdout=f"{one.lower()}\n") for one in ("AB", "CD")]
     other = run("python", "-m", "kit", "count", "AB", stdout="2\n")
-    assert [bool(why) for why in untold([*counts, other], lines)] == [False, False, True]
+    assert [bool(why) for why in passing_mutants([*counts, other], lines)] == [False, False, True]
 
 
 # -- no hollow program passes what is not called hollow ----------------------------------------------------------------
@@ -300,7 +300,7 @@ def passes(program: Callable[[tuple[Any, ...]], Any], cases: list[CallCase]) -> 
 @given(CASES, VALUES)
 @settings(max_examples=400, deadline=None)
 def test_no_constant_echo_or_stub_passes_cases_that_count(cases: list[CallCase], constant: Any) -> None:
-    if hollow(cases):
+    if why_vacuous(cases):
         return
     programs: list[Callable[[tuple[Any, ...]], Any]] = [
         lambda _: constant,

@@ -24,12 +24,12 @@ from trued.model import (
     TestsCheck,
     Verdict,
 )
-from trued.proof.build import built
-from trued.proof.disclosure import WITHHELD, sought
+from trued.proof.build import run_build
+from trued.proof.disclosure import WITHHELD, held_out_texts
 from trued.proof.gaps import AGAIN
-from trued.proof.objections import A_ROUND, A_RUN, Ration
+from trued.proof.objections import A_ROUND, A_RUN, ObjectionLimits
 from trued.proof.prove import prove
-from trued.proof.statistics import figures
+from trued.proof.statistics import measure_tests
 
 SECRET = "quicksilver-lantern-4711"
 HIDDEN = f"from calc import double\n\n\ndef test_it():\n    assert double('{SECRET}') == '{SECRET}' * 2\n"
@@ -133,7 +133,7 @@ async def test_figures_of_tests_that_print_their_room_hold_nothing_held_out(tmp_
     commit = await trial.head({"calc.py": DOUBLED, "tests/test_own.py": own, "acceptance/deep/test_more.py": own})
     verdict = await trial.prove(contract, commit)
     for command in ("python -m pytest -q", "python -m pytest -q tests acceptance", "python -m pytest -q acceptance"):
-        found = await figures(trial.workspace, contract, TestsCheck(command=command), commit, verdict.evidence)
+        found = await measure_tests(trial.workspace, contract, TestsCheck(command=command), commit, verdict.evidence)
         assert found.total, "the honest part: they are still counted"
         assert SECRET not in str(found.said)
         assert "test_hidden" not in f"{found.said} {found.skipped}"
@@ -147,7 +147,7 @@ async def test_figures_of_the_held_out_check_itself_tell_nothing_of_it(tmp_path:
     verdict = await trial.prove(contract, commit)
     assert only(verdict).grade is Grade.REFUTED
     check = contract.requirements[0].checks[0]
-    found = await figures(trial.workspace, contract, check, commit, verdict.evidence)
+    found = await measure_tests(trial.workspace, contract, check, commit, verdict.evidence)
     assert SECRET not in f"{found}{found.said}{found.why}"
     assert not found.total
 
@@ -156,7 +156,7 @@ async def test_figures_of_the_held_out_check_itself_tell_nothing_of_it(tmp_path:
 async def test_a_build_that_prints_its_room_prints_nothing_held_out(tmp_path: Path) -> None:
     trial, contract = await sealed(tmp_path)
     commit = await trial.head({"calc.py": DOUBLED, "build.py": f"{LOOKS}\nprint(everything())\nraise SystemExit(3)\n"})
-    made = await built(trial.workspace, contract, "python build.py acceptance/deep/test_hidden.py", commit)
+    made = await run_build(trial.workspace, contract, "python build.py acceptance/deep/test_hidden.py", commit)
     assert "calc.py" in made.tried.detail
     assert SECRET not in made.tried.detail
 
@@ -317,7 +317,7 @@ async def test_an_objection_about_a_back_door_or_with_code_of_its_own_is_a_dispu
 
 def test_objections_are_rationed_by_role_round_and_entry_point() -> None:
     ran: set[tuple[str, str]] = set()
-    ration = Ration(ran)
+    ration = ObjectionLimits(ran)
     same = [ration.allowed(asks(number), "b") for number in range(5)]
     assert [one.case is not None for one in same] == [True] * 3 + [False] * 2
     assert same[-1].where == "not run: more than 3 about one requirement and entry point in one round"
@@ -327,13 +327,13 @@ def test_objections_are_rationed_by_role_round_and_entry_point() -> None:
     assert others[-1].where == f"not run: more than {A_ROUND} in one round"
     assert ration.allowed(asks(9), "c").case, "another role has its own"
     for number in range(20):
-        later = Ration(ran)
+        later = ObjectionLimits(ran)
         for door in range(12):
             later.allowed(asks(number, f"calc:g{door}"), "b")
     assert len([role for role, _ in ran if role == "b"]) == A_RUN
-    assert Ration(ran).allowed(asks(99), "b").where == f"not run: more than {A_RUN} in one run"
-    assert Ration(ran).allowed(asks(0), "b").case, "what was run before may be run again"
-    assert Ration(ran).allowed(Finding(what="in words"), "b") == Finding(what="in words")
+    assert ObjectionLimits(ran).allowed(asks(99), "b").where == f"not run: more than {A_RUN} in one run"
+    assert ObjectionLimits(ran).allowed(asks(0), "b").case, "what was run before may be run again"
+    assert ObjectionLimits(ran).allowed(Finding(what="in words"), "b") == Finding(what="in words")
 
 
 # -- the second lock ---------------------------------------------------------------------------------------------------
@@ -380,13 +380,13 @@ def test_short_values_shapes_and_imports_are_not_looked_for() -> None:
     asked = [Requirement.model_validate(one) for one in requirement({"kind": "examples", "cases": cases}, BY_HIDDEN)]
     text = "from something.long import anything\n\n\nassert double(4) == 8  # eight\nname = 'a quoted text'\nx = 1\n"
     contract = Contract(base="b", requirements=tuple(asked), held_out=True, carried=carried(**{HIDDEN_AT: text}))
-    assert sought(contract) == {
+    assert held_out_texts(contract) == {
         "a long result",
         "assert double(4) == 8  # eight",
         "name = 'a quoted text'",
         "a quoted text",
     }
-    assert not sought(contract.model_copy(update={"held_out": False}))
+    assert not held_out_texts(contract.model_copy(update={"held_out": False}))
 
 
 def test_a_reason_for_agents_names_no_existing_test_by_its_id() -> None:

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from trued.model import Author, Contract, Finding, Judged, Requirement, Requirements, Verdict
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import Sealing, seal
+from trued.proof.seal import SealTerms, seal
 from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace
 from trued.workspace.sandbox import best
@@ -89,7 +89,7 @@ class Trial:
         asked = self.asked
         checks = [] if users_own else [check for one in asked.requirements for check in one.checks]
         authors = {check_hash(check): Author(role="examiner", agent="scripted:x") for check in checks}
-        return await seal(self.workspace, asked, Sealing(held_out, why, authors), tell=quiet)
+        return await seal(self.workspace, asked, SealTerms(held_out, why, authors), tell=quiet)
 
     async def head(self, change: Change, *, force: bool = False) -> str:
         """The commit of a head, taken into the store from a repository that is not trusted."""

@@ -12,10 +12,10 @@ from trued.cli.format import GRADES, duration, line
 from trued.cli.terminal import home, out, print_json
 from trued.errors import BadInput
 from trued.model import Approval, RunRecord
-from trued.proof.contract import concluded
+from trued.proof.contract import conclude
 from trued.reporting.views import HELD_BACK, state_of
 from trued.reporting.views import ledger as ledger_of
-from trued.reporting.views.verdict import Verification, data, ran_by
+from trued.reporting.views.verdict import Verification, ran_by, verification_data
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
@@ -53,7 +53,7 @@ def why(
     """Explain a requirement's grade: every piece of evidence, where it comes from, and who approved it."""
     if run is None and (kept := _verified_last()):
         one = Verification(
-            kept.contract, kept.verdict, concluded(kept.verdict, kept.accept), kept.accept, kept.reproduce
+            kept.contract, kept.verdict, conclude(kept.verdict, kept.accept), kept.accept, kept.reproduce
         )
         explain(one, requirement, as_json=as_json)
         return
@@ -69,7 +69,7 @@ def explain(one: Verification, requirement: str, *, as_json: bool = False) -> No
     """Print one requirement of a verification with all its evidence."""
     from trued.cli.summary import check_lines
 
-    found = data(one)
+    found = verification_data(one)
     row = _named([*found["requirements"], *found["existing_tests"]], requirement, "the verification")
     checks = [check for wanted in one.contract.every if wanted.id == row["id"] for check in wanted.checks]
     cases = [text for check in checks for text in check_lines(check, cases=True)]

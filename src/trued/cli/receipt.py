@@ -57,12 +57,12 @@ def key(
     from trued.proof.receipts.receipt import key_id
 
     outside_agents("key")
-    found = signing.create(home()) if new else signing.own(home())
+    found = signing.create_key(home()) if new else signing.own_key(home())
     if found is None:
         raise BadInput("there is no key yet, so receipts are not signed", then="create one with `trued key --new`")
     text = signing.pem(found.public)
     if as_json:
-        print_json({"id": key_id(found.public), "public": text, "file": str(signing.place(home()))})
+        print_json({"id": key_id(found.public), "public": text, "file": str(signing.key_path(home()))})
     else:
         print(text, end="")
-        hint(f"id {key_id(found.public)}; the private key is in {signing.place(home())}")
+        hint(f"id {key_id(found.public)}; the private key is in {signing.key_path(home())}")

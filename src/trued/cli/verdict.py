@@ -10,7 +10,7 @@ from rich.text import Text
 from trued.cli.format import GRADES, counted, line
 from trued.cli.terminal import err, out, quiet_place
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import Checked, Verification, because, spot
+from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.redaction import plain
 
 CASES = 5  # failing cases shown of one check
@@ -56,12 +56,12 @@ def _requirement(console: Console, one: Verification, row: Judged, width: int) -
     head = Text.assemble(
         (f"{mark} ", style), (f"{row.grade:<12}", GRADES[row.grade]), (f"{line(row.id):<{width}}  ", "bold")
     )
-    _wrapped(console, head, line(because(row.why)), " " * (width + 16))
+    _wrapped(console, head, line(reasons_sentence(row.why)), " " * (width + 16))
     if met and len(one.verdict.requirements) > MANY:
         return
     checks = one.checks(row)
     if not met:
-        where = f"  {line(spot(row.source))}" if row.source else ""
+        where = f"  {line(short_source(row.source))}" if row.source else ""
         _wrapped(console, Text(INDENT), f"“{line(row.text, 300)}”{where}", INDENT, "italic")
     shown = [f"{check.said}{', held out' if check.held_out else ''}" for check in checks]
     rests = one.rests_on(row)
@@ -76,13 +76,13 @@ def _suite(console: Console, one: Verification, suite: Judged) -> None:
     mark, style = ("✓", "green") if suite.holds else ("✗", "red")
     checks = one.checks(suite)
     said = " · ".join(check.said for check in checks)
-    words = said if suite.holds else f"{line(because(suite.why))} · {said}"
+    words = said if suite.holds else f"{line(reasons_sentence(suite.why))} · {said}"
     _wrapped(console, Text.assemble((f"{mark} ", style), (f"{suite.id}  ", "bold")), words, INDENT)
     for check in checks if not suite.holds else ():
         _failing(console, check)
 
 
-def _failing(console: Console, check: Checked) -> None:
+def _failing(console: Console, check: CheckedSides) -> None:
     if check.void:
         _wrapped(console, Text(INDENT), line(check.void, DETAIL), INDENT, "yellow")
     for tried in check.failing[:CASES]:

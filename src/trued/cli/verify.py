@@ -21,7 +21,7 @@ from trued.engine.last_verification import Kept, keep, now
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Grade
-from trued.reporting.views.verdict import Verification, data
+from trued.reporting.views.verdict import Verification, verification_data
 from trued.support import atomic_files as durable
 
 if TYPE_CHECKING:  # imported by the functions that need them: help does not
@@ -158,7 +158,7 @@ def _verify(request: "VerifyRequest", forms: Forms) -> int:
         keeping = Keeping(receipt=forms.receipt, bundle=forms.bundle, accept=request.accept, asked=asked)
         asyncio.run(keep_away(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
     if forms.as_json:
-        print_json(data(one))
+        print_json(verification_data(one))
     elif forms.why:
         explain(one, forms.why)
     elif STDOUT not in (forms.markdown, forms.junit):

@@ -13,12 +13,12 @@ from trued.inputs.requirements.coverage import account
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import plan_of
 from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Verdict
-from trued.proof.contract import concluded, contract_hash
+from trued.proof.contract import conclude, contract_hash
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import Sealing, seal
+from trued.proof.seal import SealTerms, seal
 from trued.protocols import Tell
-from trued.run.examination.base_guards import guarded
+from trued.run.examination.base_guards import with_base_guards
 from trued.support.hashing import digest
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
@@ -67,7 +67,7 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
         if made.verdict is None:
             return engine.journal.run(record.id)
         await workspace.tidy()
-        return engine._concluded(record, concluded(made.verdict, inputs.settings.accept))
+        return engine._concluded(record, conclude(made.verdict, inputs.settings.accept))
 
 
 def _known(contract: Contract, record: RunRecord, change: Change) -> None:
@@ -83,12 +83,12 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
-        asked, more = await guarded(workspace, asked)
+        asked, more = await with_base_guards(workspace, asked)
         guards += [name for name in more if name not in guards]
     hidden, why = await _hidden(workspace, contract, fresh)
     present = {check_hash(check) for one in (*asked.requirements, *asked.suites) for check in one.checks}
     ids = {one.id for one in asked.requirements}
-    terms = Sealing(
+    terms = SealTerms(
         hidden,
         why,
         authors={name: one for name, one in contract.authors.items() if name in present},

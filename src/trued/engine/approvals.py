@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from trued.engine.records import End
 from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
-from trued.proof.contract import concluded, contract_hash
+from trued.proof.contract import conclude, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
 from trued.support.path_sets import without
@@ -119,7 +119,7 @@ def _regraded(engine: "Engine", record: RunRecord) -> RunRecord:
     record = engine.journal.run(record.id)
     if verdict is None or record.state not in REGRADED or engine.journal.driver(record.id):
         return record
-    outcome = concluded(verdict, engine.inputs(record.id).settings.accept)
+    outcome = conclude(verdict, engine.inputs(record.id).settings.accept)
     if outcome.state == "waiting" or not (news := untaken(engine, record.id)):
         return engine._concluded(record, outcome)
     record = record.model_copy(update={"grade": outcome.grade})

@@ -17,7 +17,7 @@ from trued.engine.records import AMENDED, FINISH, FINISHED, Amendment, Change, E
 from trued.errors import Busy, Cancelled, Waiting
 from trued.inputs.settings.limits import Given
 from trued.model import Approval, Contract, Event, Outcome, Question, RunRecord, Settings, Verdict
-from trued.proof.contract import approved, concluded, exit_code
+from trued.proof.contract import apply_approvals, conclude, exit_code
 from trued.support import atomic_files as durable
 from trued.support import processes
 from trued.support.redaction import Redactor, secrets_in
@@ -226,8 +226,8 @@ class Engine:
 
     def _concluded(self, record: RunRecord, outcome: Outcome) -> RunRecord:
         if outcome.verdict and outcome.state != "stopped":
-            verdict = approved(self.final(record.id) or outcome.verdict, self.approvals(record.id))
-            outcome = concluded(verdict, self.inputs(record.id).settings.accept)
+            verdict = apply_approvals(self.final(record.id) or outcome.verdict, self.approvals(record.id))
+            outcome = conclude(verdict, self.inputs(record.id).settings.accept)
         self._tick(record, outcome.verdict)
         record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
         return self._ended(record, End(outcome.state, exit_code(outcome), "; ".join(outcome.why)))
@@ -300,7 +300,7 @@ class Engine:
             turn=self.shared.turn if self.shared else nullcontext,
             ticket=inputs.ticket,
             branch=record.branch,
-            with_approvals=lambda verdict: approved(verdict, self.approvals(record.id)),
+            with_approvals=lambda verdict: apply_approvals(verdict, self.approvals(record.id)),
             offer=lambda draft: offered_run(self, record, workspace, draft=draft),
             records_approvals=workflow.records_approvals,
             repairing_roles=workflow.repairing_roles,
@@ -393,7 +393,7 @@ class Engine:
     def verdict(self, run_id: str) -> Verdict | None:
         """The last word so far: of `finish`, else the newest on each task; with what people said."""
         last = self.final(run_id) or self._so_far(run_id)
-        return approved(last, self.approvals(run_id)) if last else None
+        return apply_approvals(last, self.approvals(run_id)) if last else None
 
     def final(self, run_id: str) -> Verdict | None:
         """The last verdict on the finished work: of `finish`, or by an amended contract; nobody's word is in it."""

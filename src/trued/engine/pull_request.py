@@ -9,7 +9,7 @@ from trued.engine.sensitive_files import entrusted
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, Grade, RunRecord, Ticket, Verdict
-from trued.proof.contract import contract_hash, success
+from trued.proof.contract import contract_hash, is_success
 from trued.protocols import Forge, Offered
 from trued.support import atomic_files as durable
 from trued.workspace.git.workspace import GitWorkspace
@@ -42,7 +42,7 @@ async def offered_run(
     if asking := (await entrusted(workspace, record.base, record.head)).files:
         return asking
     accept = engine.inputs(record.id).settings.accept
-    work = await work_of(engine, record, workspace, proven=success(verdict, accept), draft=draft)
+    work = await work_of(engine, record, workspace, proven=is_success(verdict, accept), draft=draft)
     return await offered(forge_for(engine, record, workspace), workspace, work)
 
 

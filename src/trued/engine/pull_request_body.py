@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from trued.errors import BadInput
 from trued.model import Evidence, Grade, Judged, Outcomes, Picture, Verdict
-from trued.proof.screenshots import taken
+from trued.proof.screenshots import evidence_pictures
 from trued.protocols import Forge, Offer, Offered, Workspace
 from trued.support.markdown_escape import quoted, text
 from trued.support.redaction import inert, plain
@@ -121,7 +121,7 @@ def _file_names(work: Work) -> dict[str, str]:
 def pairs(evidence: Sequence[Evidence]) -> dict[str, dict[str, Picture]]:
     """Page → what it looked like before (the first time that it failed on the work, else on the base) and after."""
     found: dict[str, dict[str, Picture]] = {}
-    for picture in taken(evidence):
+    for picture in evidence_pictures(evidence):
         pair = found.setdefault(picture.page, {})
         if picture.passed and picture.side == "head":
             pair["after"] = picture

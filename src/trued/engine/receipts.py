@@ -13,14 +13,15 @@ from trued.engine.verify import VerifyRequest, visiting
 from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
 from trued.model import Approval, Contract, Grade, Verdict
-from trued.proof.contract import approved
+from trued.proof.contract import apply_approvals
 from trued.proof.prove import prove, recorded_versions
 from trued.proof.receipts import bundle as bundles
 from trued.proof.receipts import signing
-from trued.proof.receipts.bundle import Bundle, blobs
-from trued.proof.receipts.receipt import Beyond, Receipt, Statement, differences, key_id, parsed, receipt, statement
+from trued.proof.receipts.bundle import Bundle, git_blob_names
+from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_receipt
+from trued.proof.receipts.statement import Statement, Surroundings, claim_differences, statement
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import Sealing, seal
+from trued.proof.seal import SealTerms, seal
 from trued.protocols import Tell
 from trued.support import atomic_files as durable
 from trued.workspace.git import commit_lookup as sides
@@ -71,8 +72,8 @@ async def check(
     wanted = signing.read_public(key) if key else None
     data, manifest = _bytes(path), _bytes(bundle / bundles.MANIFEST) if bundle else b""
     try:
-        found = parsed(data)
-        if flaw := signing.flaw(found, wanted):
+        found = parse_receipt(data)
+        if flaw := signing.signature_flaw(found, wanted):
             raise BadInput(f"this receipt does not hold: {flaw}")
         sealed = opened(bundle, manifest) if bundle else None
         if sealed and sealed.sha256 != found.statement.contract:
@@ -84,7 +85,7 @@ async def check(
     new: Statement | None = None
     if sealed:
         new = await again(found.statement, sealed, repository or Path(), home=home, environ=environ, tell=tell)
-        differing = differences(found.statement, new)
+        differing = claim_differences(found.statement, new)
         said += _compared(found.statement, new, differing)
         if found.statement.predicate.trued.held_out and not _cases_of(sealed):
             said.append("whether the cases were held out cannot be seen again: their file is not in the bundle")
@@ -123,8 +124,8 @@ async def again(
             owned=account.owned,
             tell=tell,
         )
-    verdict = approved(verdict, account.words)
-    beyond = Beyond(account.accept, account.words, account.owned, _engine())
+    verdict = apply_approvals(verdict, account.words)
+    beyond = Surroundings(account.accept, account.words, account.owned, _engine())
     return statement(judging, verdict, beyond)
 
 
@@ -145,11 +146,11 @@ def _cases_of(sealed: Bundle) -> set[str]:
     except (BadInput, UnicodeDecodeError):
         return set()
     own = all(set(map(check_hash, one.checks)) <= sealed_checks.get(one.id, set()) for one in asked)
-    return set(blobs(data)) if own else set()
+    return set(git_blob_names(data)) if own else set()
 
 
-def _sealing(contract: Contract) -> Sealing:
-    return Sealing(
+def _sealing(contract: Contract) -> SealTerms:
+    return SealTerms(
         contract.held_out,
         contract.held_out_why,
         authors=contract.authors,
@@ -225,10 +226,10 @@ class Keeping:
 
 async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, repository: Path, home: Path) -> None:
     """Write receipt and bundle. Nothing is written if either cannot be made."""
-    beyond = Beyond(keeping.accept, keeping.approvals, keeping.owned, _engine())
-    key = None if keeping.unsigned or not keeping.receipt else signing.own(home)
-    data = receipt(statement(contract, verdict, beyond), key)
-    parsed(data)  # what could not be checked later is not given away
+    beyond = Surroundings(keeping.accept, keeping.approvals, keeping.owned, _engine())
+    key = None if keeping.unsigned or not keeping.receipt else signing.own_key(home)
+    data = encode_receipt(statement(contract, verdict, beyond), key)
+    parse_receipt(data)  # what could not be checked later is not given away
     if keeping.bundle:
         _write(keeping.bundle, await _bundled(contract, keeping.asked, repository))
     if keeping.receipt:
@@ -269,13 +270,13 @@ async def keep_landed(engine: Engine, run_id: str, keeping: Keeping) -> None:
         asked=_unchanged(inputs),
     )
     place = Path(engine.journal.run(run_id).repository)
-    await keep(contract, approved(verdict, words), whole, repository=place, home=engine.home)
+    await keep(contract, apply_approvals(verdict, words), whole, repository=place, home=engine.home)
 
 
 def _unchanged(inputs: Inputs) -> Path | None:
     """The requirements file, if it still is what the run was started with."""
     path = Path(inputs.requirements_file) if inputs.requirements_file else None
-    same = path and path.is_file() and not set(blobs(_bytes(path))).isdisjoint(inputs.requirements_blobs)
+    same = path and path.is_file() and not set(git_blob_names(_bytes(path))).isdisjoint(inputs.requirements_blobs)
     return path if same else None
 
 
@@ -311,7 +312,7 @@ def _write(folder: Path, sealed: Bundle) -> None:
         if folder.exists() and any(folder.iterdir()):
             raise BadInput(f"{folder} is there and not empty", then="name a new folder")
         (folder / "files").mkdir(parents=True, exist_ok=True)
-        for name, data in bundles.files(sealed).items():
+        for name, data in bundles.bundle_files(sealed).items():
             durable.write(folder / name, data, sync=name == bundles.MANIFEST)  # the manifest comes last
     except OSError as error:
         raise StateFailed(f"cannot write {folder}: {error.strerror}") from error
@@ -320,8 +321,8 @@ def _write(folder: Path, sealed: Bundle) -> None:
 def opened(folder: Path, manifest: bytes = b"") -> Bundle:
     """The bundle in a folder, every file of it looked at."""
     manifest = manifest or _bytes(folder / bundles.MANIFEST)
-    content = {name: _bytes(folder / name) for name in bundles.listed(manifest)}
-    return bundles.opened({**content, bundles.MANIFEST: manifest})
+    content = {name: _bytes(folder / name) for name in bundles.listed_files(manifest)}
+    return bundles.open_bundle({**content, bundles.MANIFEST: manifest})
 
 
 def _bytes(path: Path) -> bytes:

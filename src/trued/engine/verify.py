@@ -11,12 +11,12 @@ from typing import IO
 from trued.engine import requirements_source as asked
 from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
-from trued.proof.contract import concluded, exit_code
+from trued.proof.contract import conclude, exit_code
 from trued.proof.prove import prove
-from trued.proof.seal import Sealing, seal
-from trued.proof.without_requirements import unasked
+from trued.proof.seal import SealTerms, seal
+from trued.proof.without_requirements import judge_without_requirements
 from trued.protocols import Tell
-from trued.run.examination.base_guards import guarded, suites_of
+from trued.run.examination.base_guards import suites_of, with_base_guards
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
 from trued.workspace.git import commit_lookup as sides
@@ -69,7 +69,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
             given, more = await asked.found(workspace, head.commit)
             said += more
         tell("sealing", base=base.commit, requirements=len(given.requirements))
-        contract = await _sealed(workspace, given, Sealing(held_out, why, undecided=said), tell)
+        contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
         tell("proving", head=head.commit)
         verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
         if not given.requirements:
@@ -77,7 +77,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
                 *await suites_of(workspace, base.commit),
                 *await suites_of(workspace, head.commit),
             }
-            verdict = await unasked(workspace, contract, verdict, sorted(suites, key=str))
+            verdict = await judge_without_requirements(workspace, contract, verdict, sorted(suites, key=str))
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
@@ -89,7 +89,7 @@ async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
     base = await _side(request.base, request)
     held_out, why = await _held_out(request, base)
     async with visiting(request, home, base) as workspace:
-        return await _sealed(workspace, given, Sealing(held_out, why), tell)
+        return await _sealed(workspace, given, SealTerms(held_out, why), tell)
 
 
 async def judged(
@@ -225,9 +225,9 @@ async def _sweep(places: Path, own: str) -> None:
             lock.unlink(missing_ok=True)
 
 
-async def _sealed(workspace: GitWorkspace, given: Requirements, terms: Sealing, tell: Tell) -> Contract:
+async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Tell) -> Contract:
     """With the base's own tests as guards, as in every run: they can refute, and never prove."""
-    made, guards = await guarded(workspace, given)
+    made, guards = await with_base_guards(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 
@@ -241,4 +241,4 @@ async def _proven(
 def _verified(contract: Contract, verdict: Verdict, request: VerifyRequest, environ: Mapping[str, str]) -> Verified:
     redact = Redactor(secrets_in(environ)).within
     verdict = Verdict.model_validate_json(in_json(redact, verdict.model_dump_json()))
-    return Verified(contract, verdict, concluded(verdict, request.accept))
+    return Verified(contract, verdict, conclude(verdict, request.accept))

@@ -10,7 +10,7 @@ from trued.gate.judge import Judgement
 from trued.gate.messages import heading, lacking, reasons
 from trued.gate.state import Gate, Session
 from trued.model import Grade, Value
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 
 CHANGED = "ConfigChange"
 EVENTS = ("Stop", "SubagentStop", CHANGED)
@@ -72,7 +72,7 @@ def decide(gate: Gate, found: Judgement, session: Session, *, active: bool) -> D
     again only in a new turn with new work.
     """
     said = f"trued gate: {heading(found.outcome, gate.accept)}"
-    if success(found.verdict, gate.accept):
+    if is_success(found.verdict, gate.accept):
         lowered = gate.accept.rank < Grade.ATTESTED.rank
         return Decision(Session(tree=found.tree), said=said if lowered else "")
     if found.outcome.state == "waiting":  # only a person can add what is missing

@@ -11,7 +11,7 @@ from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
 from trued.gate.state import Gate, Keep, inside
 from trued.model import Contract, Grade, Outcome, Verdict
-from trued.proof.contract import approved, concluded
+from trued.proof.contract import apply_approvals, conclude
 from trued.protocols import Tell
 
 LOOK_AGAIN_S = 0.2
@@ -90,8 +90,8 @@ class Judge:
             for one in self.gate.attested
             if (one.tree, one.approval.contract) == (tree, self.gate.contract)
         ]
-        verdict = approved(verdict, attested).model_copy(update={"commit": commit})
-        outcome = concluded(verdict, self.gate.accept)
+        verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
+        outcome = conclude(verdict, self.gate.accept)
         self.keep.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
         return Judgement(verdict, outcome, tree, commit, dirty, remembered, notes)
 

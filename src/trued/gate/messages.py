@@ -1,7 +1,7 @@
 """The gate's messages: short, and without anything held out from the implementer."""
 
 from trued.model import Grade, Judged, Outcome, Verdict
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 
 MOST = 8  # reasons shown at once; the next attempt shows the rest
 LONGEST = 400
@@ -35,7 +35,7 @@ def heading(outcome: Outcome, accept: Grade) -> str:
     """The verdict in one line."""
     verdict = outcome.verdict or Verdict.open("nothing")
     number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.rank >= accept.rank]
-    if success(verdict, accept):
+    if is_success(verdict, accept):
         lowered = f" (--accept {accept}: {accept} or better counts as met)" if accept.rank < Grade.ATTESTED.rank else ""
         return f"{number} of {number} requirements met, lowest grade {outcome.grade}{lowered}"
     state = {"unjudged": "could not judge", "waiting": "waiting for approval"}.get(outcome.state, "NOT PROVEN")

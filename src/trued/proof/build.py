@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, Outcomes, Tried
 from trued.proof.checks.command import ID
-from trued.proof.checks.tests import scripts_in
-from trued.proof.disclosure import Scanner, nobody
-from trued.proof.prove import same_interpreter
-from trued.proof.room.bench import Bench, Wanted
+from trued.proof.checks.tests import package_scripts
+from trued.proof.disclosure import Scanner, discard_event
+from trued.proof.prove import interpreter_of
+from trued.proof.room.bench import Bench, CaseSelection
 from trued.proof.room.clean_room import clean_room
 from trued.proof.room.frozen_files import own_drivers
-from trued.proof.room.package_json import is_manifest
-from trued.proof.run_check import take
+from trued.proof.room.package_json import is_package_json
+from trued.proof.run_check import run_check
 from trued.protocols import Tell, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
@@ -25,28 +25,28 @@ AROUND = ("environment", "prepare")  # what broke is not the build
 
 
 @dataclass(frozen=True, slots=True)
-class Building:
+class BuildResult:
     """How it ended, and which files decided that and are not the base's."""
 
     tried: Tried
     drivers: tuple[str, ...] = ()
 
 
-async def built(
-    workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Tell = nobody
-) -> Building:
+async def run_build(
+    workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Tell = discard_event
+) -> BuildResult:
     """How the command ended on this commit. What was not built here is tried on the base, in a room of the same kind:
     only what fails there, too, may be the room's fault. What it said is told to agents: it quotes nothing held out."""
     found = await _ended(workspace, contract, command, commit)
     if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
         base = await _ended(workspace, contract, command, contract.base)
-        found = Building(compared(found.tried, base.tried), found.drivers)
+        found = BuildResult(held_against_base(found.tried, base.tried), found.drivers)
     scan = Scanner(workspace, contract, commit, tell)
     detail = await scan(found.tried.detail, f"what the build {command} said")
-    return Building(found.tried.model_copy(update={"detail": detail}), found.drivers)
+    return BuildResult(found.tried.model_copy(update={"detail": detail}), found.drivers)
 
 
-def compared(head: Tried, base: Tried) -> Tried:
+def held_against_base(head: Tried, base: Tried) -> Tried:
     """What the base shows of a build that did not pass. Where the base is built, no words of the head's excuse it;
     where it fails in the very same way, it is this room: packages that would be fetched, a tool that is set up
     elsewhere. Nobody's work is judged by that."""
@@ -54,12 +54,12 @@ def compared(head: Tried, base: Tried) -> Tried:
         return head.model_copy(update={"outcome": Outcomes.FAILED, "detail": f"{NOT_ON_BASE}\n{head.detail}"})
     if head.outcome is Outcomes.UNJUDGED:
         return head
-    if (head.outcome, head.kind) != (base.outcome, base.kind) or not alike(head.detail, base.detail):
+    if (head.outcome, head.kind) != (base.outcome, base.kind) or not ends_alike(head.detail, base.detail):
         return head
     return head.model_copy(update={"outcome": Outcomes.UNJUDGED, "detail": f"{ON_BASE}\n{head.detail}"})
 
 
-def alike(one: str, other: str) -> bool:
+def ends_alike(one: str, other: str) -> bool:
     """Do they end with the same words? Numbers aside: of ports, lines and seconds."""
     return bool(one.strip()) and _last(one) == _last(other)
 
@@ -69,22 +69,22 @@ def _last(said: str) -> list[str]:
     return [line for line in lines if line][-LINES:]
 
 
-async def _ended(workspace: Workspace, contract: Contract, command: str, commit: str) -> Building:
+async def _ended(workspace: Workspace, contract: Contract, command: str, commit: str) -> BuildResult:
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     try:
-        interpreter = await same_interpreter(workspace, contract)
+        interpreter = await interpreter_of(workspace, contract)
         async with clean_room(workspace, contract, commit, interpreter) as (bench, _):
             if bench.broken:
-                return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[1], detail=bench.broken))
+                return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[1], detail=bench.broken))
             own = [
                 one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
             ]
             own += await _scripted(workspace, contract, command, bench) if here != before else []
             # Work may change how it is built: that is said, and only a command that is kept must bear the base's.
-            fact = await take(CommandCheck(command=command, within_s=WITHIN_S), bench, Wanted(red=(ID,)))
+            fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
-        return Building(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
-    return Building(fact.tried[0], tuple(own))
+        return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))
+    return BuildResult(fact.tried[0], tuple(own))
 
 
 async def _scripted(workspace: Workspace, contract: Contract, command: str, bench: Bench) -> list[str]:
@@ -92,7 +92,7 @@ async def _scripted(workspace: Workspace, contract: Contract, command: str, benc
     found = list[str]()
     for path in await workspace.blobs(contract.base) if _SCRIPTS.search(command) else ():
         place = bench.room / path
-        if is_manifest(path) and place.is_file() and not place.is_symlink():
-            base, now = scripts_in(await workspace.read(contract.base, path)), scripts_in(place.read_bytes())
+        if is_package_json(path) and place.is_file() and not place.is_symlink():
+            base, now = package_scripts(await workspace.read(contract.base, path)), package_scripts(place.read_bytes())
             found += [path] if any(now.get(name) != script for name, script in base.items()) else []
     return found

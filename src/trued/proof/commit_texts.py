@@ -8,7 +8,7 @@ from trued.protocols import Workspace
 TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file, and of all together
 
 
-async def texts(workspace: Workspace, commit: str) -> dict[str, str]:
+async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
     """Path → text, of files that are text and not too large."""
     found: dict[str, str] = {}
     left = MOST_BYTES

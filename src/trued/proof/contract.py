@@ -12,17 +12,17 @@ FACTS = {"base_facts"}  # found out, not agreed upon: times differ whenever they
 _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, "unjudged": 6}
 
 
-def canonical(contract: Contract) -> str:
+def canonical_contract(contract: Contract) -> str:
     """The same contract is the same bytes."""
     data = contract.model_dump(mode="json", exclude=FACTS)
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def contract_hash(contract: Contract) -> str:
-    return hashlib.sha256(canonical(contract).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(canonical_contract(contract).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def approved(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
+def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
     """The verdict with people's words: the contract approved, requirements attested. What is refuted stays so."""
     given = tuple(approvals)
     lifted = {one.id: _lifted(one, given) for one in verdict.requirements}
@@ -89,15 +89,15 @@ def _because(approval: Approval) -> str:
     return f": {approval.why}" if approval.why else ""
 
 
-def success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
+def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
     """Every requirement at the bar, and there is one; nothing stands against it."""
     reached = all(one.grade.rank >= accept.rank for one in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 
 
-def concluded(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
+def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
     """How a run ends that has this last verdict."""
-    if success(verdict, accept):
+    if is_success(verdict, accept):
         state = "done"
     elif any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
         state = "unjudged"

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trued.model import BrowserCheck, CallCase, Case, Check, Contract, ExamplesCheck, HttpCase, Judged, RunCase
-from trued.proof.commit_texts import texts
-from trued.proof.gaps import holds_out
-from trued.proof.room.held_out_tests import hidden
+from trued.proof.commit_texts import text_files
+from trued.proof.gaps import is_held_out
+from trued.proof.room.held_out_tests import hidden_tests
 from trued.protocols import Tell, Workspace
 from trued.support.redaction import forms
 
@@ -22,14 +22,14 @@ _IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
 _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
-def nobody(kind: str, /, **data: object) -> None:
+def discard_event(kind: str, /, **data: object) -> None:
     """For callers who keep no record."""
 
 
 class Scanner:
     """Looks through what one commit's code printed for what this contract holds out."""
 
-    def __init__(self, workspace: Workspace, contract: Contract, commit: str, tell: Tell = nobody) -> None:
+    def __init__(self, workspace: Workspace, contract: Contract, commit: str, tell: Tell = discard_event) -> None:
         self.workspace, self.contract, self.commit, self.tell = workspace, contract, commit, tell
         self._sought: Mapping[str, str] | None = None
         self._open: list[str] | None = None
@@ -51,7 +51,7 @@ class Scanner:
 
     async def _quotes(self, text: str) -> bool:
         if self._sought is None:
-            self._sought = {form: value for value in sought(self.contract) for form in forms(value)}
+            self._sought = {form: value for value in held_out_texts(self.contract) for form in forms(value)}
         found = {value for form, value in self._sought.items() if form in text}
         return any([not await self._readable(value) for value in found])
 
@@ -60,20 +60,20 @@ class Scanner:
         if self._open is None:
             words = [*(one.text for one in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:
-                there = await texts(self.workspace, commit)
+                there = await text_files(self.workspace, commit)
                 paths = "\n".join(there)
                 words += [paths, paths.replace("/", "."), *there.values()]  # modules are named by dots
             self._open = words
         return any(value in one for one in self._open)
 
 
-def sought(contract: Contract) -> set[str]:
+def held_out_texts(contract: Contract) -> set[str]:
     """Values and lines that nobody but the engine may know."""
     if not contract.held_out:
         return set()
-    checks = [check for one in contract.requirements for check in one.checks if holds_out(contract, check)]
+    checks = [check for one in contract.requirements for check in one.checks if is_held_out(contract, check)]
     values = {value.strip() for check in checks for value in _values(check)}
-    values |= set(_lines(hidden(contract).values()))
+    values |= set(_lines(hidden_tests(contract).values()))
     return {value for value in values if len(value) >= SHORTEST}
 
 

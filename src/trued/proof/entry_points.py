@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from trued.proof.checks.programs import is_python
 from trued.proof.room.bench import SYSTEM_PATH
-from trued.proof.room.dependencies import brings, declared, is_manifest
+from trued.proof.room.dependencies import is_dependency_manifest, provides_module, read_declarations
 
 NODE = ("node", "nodejs")
 # CPython's own letters: those that stand alone and change nothing of what is run, and those that take a value.
@@ -37,7 +37,7 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNames:
     """What the user's words and the base name."""
 
     words: str
@@ -58,7 +58,7 @@ def _has(text: str, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class StartedProgram:
     """What a command line starts, by its grammar alone."""
 
     kind: Literal["module", "script", "program", "nothing"]
@@ -67,10 +67,10 @@ class Launch:
     why: str = ""  # why it is nothing of a project
 
 
-def launched(line: Sequence[str]) -> Launch:
+def started_program(line: Sequence[str]) -> StartedProgram:
     """The module, script or program that the line starts; kind "nothing", and why, where it brings its own code."""
     if not line or not line[0]:
-        return Launch("nothing", words=0, why="the command line is empty")
+        return StartedProgram("nothing", words=0, why="the command line is empty")
     program, *rest = line
     if is_python(program):
         return _python(rest)
@@ -85,15 +85,19 @@ def launched(line: Sequence[str]) -> Launch:
         return _script(program, rest, int(named or rest[:1] == ["run"]))
     if (program, *rest[:1]) == _CARGO:
         stray = next((one for one in rest[1:] if one not in ("-q", "--quiet")), "--")
-        return Launch("program", "cargo run", 2) if stray == "--" else _nothing(f"`cargo run {stray}` is not read here")
-    return Launch("program", program)
+        return (
+            StartedProgram("program", "cargo run", 2)
+            if stray == "--"
+            else _nothing(f"`cargo run {stray}` is not read here")
+        )
+    return StartedProgram("program", program)
 
 
-def _nothing(why: str) -> Launch:
-    return Launch("nothing", why=why)
+def _nothing(why: str) -> StartedProgram:
+    return StartedProgram("nothing", why=why)
 
 
-def _python(rest: Sequence[str]) -> Launch:
+def _python(rest: Sequence[str]) -> StartedProgram:
     """CPython reads letters one by one: `-Ic` is `-I -c`, and `-mkit` is `-m kit`."""
     place = 0
     while place < len(rest) and rest[place].startswith("-") and rest[place] != "-":
@@ -112,32 +116,34 @@ def _python(rest: Sequence[str]) -> Launch:
                 value, place = next(iter(rest[place:]), ""), place + 1
             if letter == "m":
                 fits = _MODULE.fullmatch(value)
-                return Launch("module", value, 1 + place) if fits else _nothing(f"-m {value[:80]} names no module")
+                return (
+                    StartedProgram("module", value, 1 + place) if fits else _nothing(f"-m {value[:80]} names no module")
+                )
             break
     return _script("python", rest, place)
 
 
-def _script(program: str, rest: Sequence[str], place: int) -> Launch:
+def _script(program: str, rest: Sequence[str], place: int) -> StartedProgram:
     name = next(iter(rest[place:]), "")
     if name in ("", "-"):
         return _nothing("it brings code of its own on stdin")
     if name.startswith("-"):
         return _nothing(f"the option {name[:80]} of {program} may bring code of its own")
-    return Launch("script", name, 2 + place)
+    return StartedProgram("script", name, 2 + place)
 
 
 # -- is it the project's? ----------------------------------------------------------------------------------------------
 
 
-def outside(line: Sequence[str], known: Known) -> str:
+def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
     """Why the command line starts something else than the project, or ""."""
-    found = launched(line)
+    found = started_program(line)
     if found.kind == "nothing":
         return found.why
     if found.kind == "module":
-        return outside_module(found.name, known)
+        return why_foreign_module(found.name, known)
     if found.kind == "script" or "/" in found.name:
-        return outside_path(found.name, known)
+        return why_foreign_path(found.name, known)
     if found.name == " ".join(_CARGO) or found.name in _scripts(known.base):
         return ""
     if known.said(found.name) and not _of_the_machine(found.name):
@@ -145,9 +151,9 @@ def outside(line: Sequence[str], known: Known) -> str:
     return f"it starts {found.name}, which is no part of the project"
 
 
-def serves(line: Sequence[str], known: Known) -> str:
+def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
     """Why the command line of a server starts neither the project nor what the project is served with, or ""."""
-    why, found = outside(line, known), launched(line)
+    why, found = why_outside_project(line, known), started_program(line)
     if not why or found.kind not in ("module", "program") or "/" in found.name:
         return why
     top = found.name.split(".")[0]
@@ -162,7 +168,7 @@ def _npm(line: Sequence[str]) -> bool:
     return tuple(line) == ("npm", "start") or (len(line) == 3 and tuple(line[:2]) == ("npm", "run"))
 
 
-def outside_module(name: str, known: Known) -> str:
+def why_foreign_module(name: str, known: KnownNames) -> str:
     """Why a Python module is none of the project's, or "". One that is not there yet must be missing everywhere."""
     top = name.split(".")[0]
     if any(_holds(path, top, known.base) for path in known.base):
@@ -184,7 +190,7 @@ def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
     return False
 
 
-def outside_path(name: str, known: Known) -> str:
+def why_foreign_path(name: str, known: KnownNames) -> str:
     """Why a path leads to no file of the project, or ""."""
     if "{files}" in name:
         return "it brings code of its own in a file"
@@ -212,7 +218,9 @@ def _installed(top: str) -> bool:
 
 
 def _dependencies(base: Mapping[str, str]) -> "_Brought":
-    return _Brought(tuple(declared({path: text for path, text in base.items() if is_manifest(path)}).names))
+    return _Brought(
+        tuple(read_declarations({path: text for path, text in base.items() if is_dependency_manifest(path)}).names)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +230,7 @@ class _Brought:
     packages: tuple[str, ...]
 
     def __contains__(self, module: object) -> bool:
-        return isinstance(module, str) and any(brings(name, module) for name in self.packages)
+        return isinstance(module, str) and any(provides_module(name, module) for name in self.packages)
 
 
 def _scripts(base: Mapping[str, str]) -> set[str]:

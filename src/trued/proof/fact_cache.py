@@ -16,7 +16,7 @@ from trued.errors import StateFailed
 from trued.model import Contract, Evidence, Outcomes, Requirement
 from trued.proof.case_status import full_name
 from trued.proof.contract import contract_hash
-from trued.proof.gaps import holds_out
+from trued.proof.gaps import is_held_out
 from trued.proof.room.bench import check_hash
 from trued.support import atomic_files
 
@@ -29,14 +29,14 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class EarlierFacts:
     """What is known of a head from earlier: it stands, whatever is seen now."""
 
     evidence: tuple[Evidence, ...] = ()
     order_bound: frozenset[str] = frozenset()  # guards that failed on the base in the same way
 
 
-class Baseline:
+class FactCache:
     """Below the state folder; with None nothing is kept. What cannot be read is taken anew."""
 
     def __init__(self, home: Path | None) -> None:
@@ -50,7 +50,7 @@ class Baseline:
         evidence = _evidence(found.get("evidence", ())) if found else ()
         if {one.check for one in evidence} != _checks(contract.every):
             return ()
-        if not all(self.shown(contract, tree, level, name) for name in kept_names(evidence)):
+        if not all(self.shown(contract, tree, level, name) for name in artifact_hashes(evidence)):
             return ()  # without their pictures they would be told, and not shown
         return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
 
@@ -86,11 +86,11 @@ class Baseline:
 
     # -- heads ------------------------------------------------------------------------------------------------------
 
-    def of_head(self, contract: Contract, tree: str, level: str) -> Kept:
+    def of_head(self, contract: Contract, tree: str, level: str) -> EarlierFacts:
         found = self._read("head", _head_name(contract, tree, level))
         if not found:
-            return Kept()
-        return Kept(_evidence(found.get("evidence", ())), frozenset(map(str, found.get("order_bound", ()))))
+            return EarlierFacts()
+        return EarlierFacts(_evidence(found.get("evidence", ())), frozenset(map(str, found.get("order_bound", ()))))
 
     def keep_head(
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
@@ -138,7 +138,7 @@ class Baseline:
         atomic_files.write(folder / f"{name}.json", json.dumps({"form": FORM, **content}))
 
 
-def kept_names(evidence: Iterable[Evidence]) -> set[str]:
+def artifact_hashes(evidence: Iterable[Evidence]) -> set[str]:
     """Hashes of all that was kept for people."""
     return {name for one in evidence for name in one.artifacts.values()}
 
@@ -159,7 +159,7 @@ def _owners(contract: Contract, check: str) -> list[Requirement]:
 
 
 def _ours(one: Evidence, owner: Requirement, contract: Contract) -> Evidence:
-    held_out = any(holds_out(contract, check) for check in owner.checks if check_hash(check) == one.check)
+    held_out = any(is_held_out(contract, check) for check in owner.checks if check_hash(check) == one.check)
     update = {"id": secrets.token_hex(6), "requirement": owner.id, "commit": contract.base, "held_out": held_out}
     return one.model_copy(update=update)
 

@@ -13,9 +13,9 @@ from trued.model import (
     Tried,
 )
 from trued.proof.case_status import HUSHED
-from trued.proof.checks.examples import said
+from trued.proof.checks.examples import case_in_words
 from trued.proof.room.bench import WHOLE
-from trued.proof.room.frozen_files import below
+from trued.proof.room.frozen_files import is_below
 from trued.proof.room.held_out_tests import hidden_files
 
 DATA = (ExamplesCheck, BrowserCheck)  # compared in the engine's process; everything else shares the head's
@@ -86,14 +86,14 @@ _VISIBLE = {
 }
 
 
-def secret(check: Check) -> bool:
+def is_hidden_data(check: Check) -> bool:
     """Data that an implementer neither wrote nor saw, where the contract is held out at all."""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
 
 
-def holds_out(contract: Contract, check: Check) -> bool:
+def is_held_out(contract: Contract, check: Check) -> bool:
     """Does the check rest on something that no agent may know: data, or test files that came with the contract?"""
-    return contract.held_out and (secret(check) or bool(hidden_files(contract, check)))
+    return contract.held_out and (is_hidden_data(check) or bool(hidden_files(contract, check)))
 
 
 def how_it_failed(check: Check, kind: str) -> str:
@@ -131,15 +131,15 @@ def gap(
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")
         files = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-        own = case == WHOLE or not files or any(below(case.split("::")[0], one) for one in files)
+        own = case == WHOLE or not files or any(is_below(case.split("::")[0], one) for one in files)
         what = f"a held-out test fails: {kind}" if own else "an existing test fails in the run of a held-out one"
         return Finding(what=f"{requirement.id}: {what}", where=requirement.text, requirement=requirement.id)
-    if tried.id == HUSHED and not secret(check):
+    if tried.id == HUSHED and not is_hidden_data(check):
         return Finding(what=f"{requirement.id}: {AGAIN}", requirement=requirement.id)
     if isinstance(check, DATA):
         kind = how_it_failed(check, tried.kind)
         what = f"{requirement.id}: a held-out example fails: {kind}"
-        if not held_out or not secret(check):
+        if not held_out or not is_hidden_data(check):
             what = f"{requirement.id}: {_told(check, case, tried.detail[:MOST_TEXT] or kind)}"
         return Finding(what=what, where=_clause(check, case) or requirement.text, requirement=requirement.id)
     name = check.command if isinstance(check, CommandCheck) else case
@@ -151,7 +151,7 @@ def gap(
 def _told(check: ExamplesCheck | BrowserCheck, name: str, what: str) -> str:
     """Of a page the sentence says by itself what was expected and what was there."""
     if not isinstance(check, BrowserCheck):
-        return f"{said(_case(check, name))}: {what}"
+        return f"{case_in_words(_case(check, name))}: {what}"
     return what if check.page in what else f"{check.page} {name}: {what}"
 
 

@@ -26,9 +26,9 @@ from trued.model import (
 )
 from trued.proof import reasons
 from trued.proof.case_status import Base, Head, full_name, lacking, on_base, on_head, test_count
-from trued.proof.gaps import DATA, NO_WORK, gap, how_it_failed, reason, secret
+from trued.proof.gaps import DATA, NO_WORK, gap, how_it_failed, is_hidden_data, reason
 from trued.proof.room.bench import WHOLE, check_hash
-from trued.proof.room.frozen_files import below
+from trued.proof.room.frozen_files import is_below
 from trued.support.plurals import counted
 
 _Lacking: TypeAlias = Lacks | Literal["nothing"]  # "nothing": no approval would help
@@ -36,7 +36,7 @@ _Graded: TypeAlias = tuple[Grade, tuple[str, ...], _Lacking]  # grade, reasons, 
 
 
 @dataclass(frozen=True, slots=True)
-class Objected:
+class CheckedObjection:
     """An objection after the engine looked at it."""
 
     finding: Finding
@@ -66,7 +66,7 @@ class Facts:
     awaited: frozenset[tuple[str, str]] = frozenset()  # modules of packages that the head is the first to declare
     left_out: Sequence[str] = ()  # test files that the head changed or added, and the contract did not take
     self_tested: int = 0  # tests that the implementer brought itself, red on the base and green here
-    objected: Sequence[Objected] = ()
+    objected: Sequence[CheckedObjection] = ()
 
 
 @dataclass(slots=True)
@@ -125,7 +125,7 @@ def _disputed(finding: Finding) -> str:
     return f"disputed{f' by {finding.by}' if finding.by else ''}: {finding.what}"
 
 
-def together(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
+def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
     """A requirement that is made of others is as good as the worst of them, and of its own checks if it has any."""
     if not parts:
         return whole
@@ -144,7 +144,7 @@ def together(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -
     )
 
 
-def guarded(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
+def apply_suites(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
     """The base's own tests refute every requirement when they fail, and lift none.
 
     `unseen`: changed code that nothing was seen to run, while tests of the base that may reach it could not be run.
@@ -195,13 +195,13 @@ def _count(requirement: Requirement, check: Check, facts: Facts) -> _Count:
     if not stands:
         count.broken.append((WHOLE, "it was never run on the base"))
     for case, stood in stands.items():
-        if any(superseded(case, one) for one in facts.superseded):
+        if any(is_superseded(case, one) for one in facts.superseded):
             count.said.append(f"{case} is superseded: not counted")
             continue
-        if facts.suite and any(superseded(case, one) for one in facts.proposed):
+        if facts.suite and any(is_superseded(case, one) for one in facts.proposed):
             count.said.append(f"{case} is superseded, if a person agrees: not counted")
             continue
-        own = name not in facts.guards and own_case(requirement, check, case)
+        own = name not in facts.guards and is_own_case(requirement, check, case)
         if name in facts.guards and stood is not Base.GUARD:
             continue  # it was not green on the base, so that it guards nothing
         if case in facts.elsewhere and not own:
@@ -278,18 +278,18 @@ def _whole(count: _Count, base: Sequence[Evidence]) -> None:
                 count.said.append(one.detail)
 
 
-def superseded(case: str, named: str) -> bool:
+def is_superseded(case: str, named: str) -> bool:
     """A test, all its parameters or parts, a group of tests, or all of a file."""
     parts = ("[", "::", " > ", "/") if "::" in named else ("::",)
     return case == named or any(case.startswith(f"{named}{one}") for one in parts)
 
 
-def own_case(requirement: Requirement, check: Check, case: str) -> bool:
+def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
     """Is the case the requirement's own? Other tests that the same command runs are guards and nothing more."""
     if requirement.keep:
         return isinstance(check, CommandCheck)
     if isinstance(check, TestsCheck) and check.files and case != WHOLE:
-        return any(below(case.split("::")[0], named) for named in check.files)
+        return any(is_below(case.split("::")[0], named) for named in check.files)
     return True
 
 
@@ -366,15 +366,15 @@ def _shown_green(held: Sequence[tuple[Check, Sequence[str]]], words: str, facts:
 
 def _users_data(check: Check, facts: Facts) -> bool:
     """Cases of the user's own that an implementer cannot see, compared in the engine's process."""
-    return secret(check) and check_hash(check) not in facts.authors
+    return is_hidden_data(check) and check_hash(check) not in facts.authors
 
 
 def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
     """Cases failed on the base and pass here: graded by whose they are and who can see them."""
     proving = [(check, count) for check, count in counts if count.proving]
-    shown = [(check, count) for check, count in proving if secret(check)]
+    shown = [(check, count) for check, count in proving if is_hidden_data(check)]
     data = sum(len(count.proving) for _, count in shown)
-    rest = [(check, count.proving) for check, count in proving if not secret(check)]
+    rest = [(check, count.proving) for check, count in proving if not is_hidden_data(check)]
     pages = sum(len(cases) for check, cases in rest if isinstance(check, DATA))
     tests = sum(test_count(case, facts.head) for check, cases in rest if not isinstance(check, DATA) for case in cases)
     words = reasons.turned(data, held_out=facts.held_out, pages=pages, tests=tests)

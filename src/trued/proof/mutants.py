@@ -13,10 +13,10 @@ from typing import Any, TypeAlias
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from trued.model import BrowserCheck, CallCase, Case, HttpCase, Outcomes, RunCase, is_node
-from trued.proof.checks import command_lines as lines
-from trued.proof.checks import function_calls as calls
-from trued.proof.checks import http as exchanges
-from trued.proof.entry_points import launched
+from trued.proof.checks.command_lines import difference
+from trued.proof.checks.function_calls import compare_call
+from trued.proof.checks.http import HttpAnswer, compare_answer
+from trued.proof.entry_points import started_program
 
 Shown: TypeAlias = Case | BrowserCheck
 
@@ -32,7 +32,7 @@ _EVERY_ANSWER_HAS = "content-type content-length date server connection keep-ali
 PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
-def hollow(cases: Sequence[Shown]) -> str:
+def passing_mutant(cases: Sequence[Shown]) -> str:
     """Which hollow program passes all cases of one entry point, or "": then they tell it from something that works."""
     left, echoed = list[Case](), False
     for one in cases:
@@ -59,17 +59,17 @@ def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool
         return any(_called(case, record) for record in _records(case, values, like))
     every = {text: None for value in values for text in _texts(_json(value), 2 if like else 1)}
     if isinstance(case, RunCase):
-        return any(not lines.otherwise(case, case.exit, one) for one in every)
+        return any(not difference(case, case.exit, one) for one in every)
     return any(_sent(case, headers, one) for headers in _headers(case, like) for one in every)
 
 
 def _called(case: CallCase, record: dict[str, Any]) -> bool:
-    return calls.compared(case, record)[0] is Outcomes.PASSED
+    return compare_call(case, record)[0] is Outcomes.PASSED
 
 
 def _sent(case: HttpCase, headers: dict[str, str], body: bytes) -> bool:
-    answer = exchanges.Answer(case.status or 200, tuple(headers.items()), body)
-    return exchanges.compared(case, answer)[0] is Outcomes.PASSED
+    answer = HttpAnswer(case.status or 200, tuple(headers.items()), body)
+    return compare_answer(case, answer)[0] is Outcomes.PASSED
 
 
 def _records(case: CallCase, values: Iterable[Any], like: Case | None) -> Iterator[dict[str, Any]]:
@@ -121,7 +121,7 @@ def _inputs(case: Case) -> list[Any]:
         given = [*case.args, *case.kwargs.values()]
         return [*given, given, dict(case.kwargs), *_joined(given)]
     if isinstance(case, RunCase):
-        words = list(case.run[launched(case.run).words :])
+        words = list(case.run[started_program(case.run).words :])
         rests = [words[place:] for place in range(len(words))]
         texts = [*words, *case.run, case.stdin, *case.files.values(), *case.files]
         return [*texts, *rests, *(text for rest in rests for text in _joined(rest)), *_parsed(texts)]
@@ -168,7 +168,7 @@ def _only_wraps(case: Case) -> bool:
         return case.raises is None and _leaves(case.returns) in [_leaves(given), *map(_leaves, given)]
     if isinstance(case, RunCase):
         result = case.stdout if case.stdout is not None else _json(case.stdout_json)
-        words = case.run[launched(case.run).words :]
+        words = case.run[started_program(case.run).words :]
         texts = [*("".join(words[place:]) for place in range(len(words))), case.stdin, *case.files.values()]
         return _bare(result) in {_bare(text) for text in texts}
     pairs = parse_qsl(urlsplit(case.http.path).query, keep_blank_values=True)

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from trued.model import Case, Contract, ExamplesCheck, Finding
-from trued.proof.commit_texts import texts
-from trued.proof.entry_points import Known
+from trued.proof.commit_texts import text_files
+from trued.proof.entry_points import KnownNames
 from trued.proof.room.bench import check_hash
-from trued.proof.vacuous_cases import declares, entry, not_the_projects, side_door
+from trued.proof.vacuous_cases import declares, entry_point, unnamed_entry, why_not_the_projects
 from trued.protocols import Workspace
 
 A_ROUND = 12  # new cases of one role in one round: more than any reviewer has written in earnest
@@ -14,13 +14,13 @@ A_DOOR = 3  # … of which about one requirement and one entry point: enough to 
 A_RUN = 40  # cases of one role in a whole run
 
 
-def unrun(finding: Finding, why: str) -> Finding:
+def without_case(finding: Finding, why: str) -> Finding:
     """The objection without its case: it is nothing that the engine ran, and disputes all the same."""
     where = f"{finding.where}; " if finding.where else ""
     return finding.model_copy(update={"case": None, "where": f"{where}not run: {why}"})
 
 
-class Ration:
+class ObjectionLimits:
     """How many cases of each role are run in this round and in the whole run. What was run before may be run again."""
 
     def __init__(self, before: set[tuple[str, str]]) -> None:
@@ -33,11 +33,11 @@ class Ration:
         if finding.case is None:
             return finding
         name = check_hash(ExamplesCheck(cases=(finding.case,)))
-        door = self.doors.setdefault((role, finding.requirement, entry(finding.case)), set())
+        door = self.doors.setdefault((role, finding.requirement, entry_point(finding.case)), set())
         if (role, name) in self.known or name in door:
             return finding
         if why := self._too_many(role, name, door):
-            return unrun(finding, why)
+            return without_case(finding, why)
         door.add(name)
         self.before.add((role, name))
         return finding
@@ -54,19 +54,21 @@ class Ration:
         return f"more than {A_RUN} in one run" if len(mine) >= A_RUN else ""
 
 
-async def sifted(
+async def split_runnable(
     workspace: Workspace, contract: Contract, objections: Sequence[Finding]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
     """Those whose case may be run, and the others with the reason."""
     words = "\n".join((*(one.text for one in contract.requirements), *contract.interface))
-    known: Known | None = None
+    known: KnownNames | None = None
     may, others = list[Finding](), list[tuple[Finding, str]]()
     for one in objections:
         assert one.case is not None  # noqa: S101  (that is how they were chosen)
-        why = inadmissible(one.case, contract, Known(words))
+        why = why_not_runnable(one.case, contract, KnownNames(words))
         if why:
-            known = known or Known(words, await texts(workspace, contract.base))  # read only where it is needed
-            why = inadmissible(one.case, contract, known)
+            known = known or KnownNames(
+                words, await text_files(workspace, contract.base)
+            )  # read only where it is needed
+            why = why_not_runnable(one.case, contract, known)
         if why:
             others.append((one, why))
         else:
@@ -74,11 +76,11 @@ async def sifted(
     return may, others
 
 
-def inadmissible(case: Case, contract: Contract, known: Known) -> str:
+def why_not_runnable(case: Case, contract: Contract, known: KnownNames) -> str:
     """Why the engine does not run it, or "". A case is about an entry point that interface, user's words or base name,
     and brings no code of its own: a head's back door is asked nothing."""
-    if why := not_the_projects(case, known):
+    if why := why_not_the_projects(case, known):
         return why
-    if any(declares(line, case) for line in contract.interface) or not side_door(case, contract.interface, known):
+    if any(declares(line, case) for line in contract.interface) or not unnamed_entry(case, contract.interface, known):
         return ""
-    return f"{entry(case)} is no entry point that interface, words or base name"
+    return f"{entry_point(case)} is no entry point that interface, words or base name"

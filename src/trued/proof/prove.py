@@ -21,25 +21,25 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof import quick_verdict as quick
 from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
-from trued.proof.checks.examples import bounded
+from trued.proof.checks.examples import with_time_limit
 from trued.proof.disclosure import Scanner
-from trued.proof.fact_cache import Baseline
-from trued.proof.gaps import DATA, holds_out, secret
-from trued.proof.implementer_tests import own_tests
-from trued.proof.judge import Facts, Objected, guarded, judge, own_case, together
+from trued.proof.fact_cache import FactCache
+from trued.proof.gaps import DATA, is_held_out, is_hidden_data
+from trued.proof.implementer_tests import try_own_tests
+from trued.proof.judge import CheckedObjection, Facts, apply_suites, is_own_case, judge, judge_by_parts
 from trued.proof.notes import files_used, not_run, worst_counts
-from trued.proof.objections import sifted, unrun
+from trued.proof.objections import split_runnable, without_case
+from trued.proof.quick_verdict import QUICK_NOTE, QUICK_TURNS, cap_grade, count_twice
 from trued.proof.reasons import ALREADY_SATISFIED, NOTHING_DONE
-from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.environment import Changed, changes, environment
+from trued.proof.room.environment import DeclaredChanges, choose_environment, declared_changes
 from trued.proof.room.frozen_files import is_test
 from trued.proof.room.held_out_tests import hidden_files
-from trued.proof.room.interpreter import Interpreter, trusted
-from trued.proof.run_check import Recorder, Sitting, distinct, sittings, take
-from trued.proof.unverified import CODE, Seen, undecided
+from trued.proof.room.interpreter import Interpreter, find_interpreter
+from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
+from trued.proof.unverified import CODE, Observed, list_warnings
 from trued.protocols import Tell, Workspace
 from trued.support.path_sets import without
 
@@ -67,26 +67,26 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     due = tuple(one for one in contract.requirements if one.id in ids)
     every = (*due, *contract.suites)
     changed = list(without(await workspace.changed(contract.base, commit), owned))
-    trial = _Trial(contract, every, objections, turns=quick.TURNS if hurried else GREEN_TURNS)
-    if distinct(every) or trial.runnable:
-        trial.declares = await changes(workspace, contract.base, commit)
-        await trial.hold(workspace, commit, await same_interpreter(workspace, contract), tell)
+    trial = _Trial(contract, every, objections, turns=QUICK_TURNS if hurried else GREEN_TURNS)
+    if distinct_checks(every) or trial.runnable:
+        trial.declares = await declared_changes(workspace, contract.base, commit)
+        await trial.hold(workspace, commit, await interpreter_of(workspace, contract), tell)
     kept = await _worst(workspace, contract, commit, trial)
     evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)
-    counting = quick.counted_again(evidence) if hurried else evidence
+    counting = count_twice(evidence) if hurried else evidence
     suites = tuple([await scan.judged(judge(one, trial.facts(one, counting, changed))) for one in contract.suites])
     found = [judge(one, trial.facts(one, counting, changed)) for one in due]
     blind = trial.blind_spots(changed)
-    judged = _together(contract, tuple(guarded(one, suites, blind.get(one.id, ())) for one in found))
+    judged = _together(contract, tuple(apply_suites(one, suites, blind.get(one.id, ())) for one in found))
     judged = tuple([await scan.judged(one) for one in judged])
     remarks = () if changed or _already_satisfied(judged) else (Finding(what=NOTHING_DONE),)
     if hurried:
-        judged = tuple(map(quick.lowered, judged))
-        trial.undecided.append(quick.LEFT_OUT)
-    seen = Seen(added, frozenset[str]().union(*trial.ran.values()))
+        judged = tuple(map(cap_grade, judged))
+        trial.undecided.append(QUICK_NOTE)
+    seen = Observed(added, frozenset[str]().union(*trial.ran.values()))
     for one in judged:
         tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
     return Verdict(
@@ -104,7 +104,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
                     *map(not_run, contract.unguarded),
                     *contract.undecided,
                     *trial.undecided,
-                    *undecided(contract, due, judged, seen),
+                    *list_warnings(contract, due, judged, seen),
                 ]
             )
         ),
@@ -116,14 +116,14 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
     """What is made of other requirements is judged by them."""
     by_id = {one.id: one for one in judged}
     return tuple(
-        together(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))
+        judge_by_parts(one, [by_id[name] for name in one.parts if name in by_id], contract.caps.get(one.id, ()))
         for one in judged
     )
 
 
 async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "_Trial") -> tuple[Evidence, ...]:
     """What the same tree showed before, under the same contract: no second roll of the dice."""
-    baseline = Baseline(workspace.kept)
+    baseline = FactCache(workspace.kept)
     tree, level = await workspace.tree(commit), workspace.confinement().level
     before = baseline.of_head(contract, tree, level)
     due = {one.id for one in trial.due}
@@ -140,11 +140,11 @@ def recorded_versions(contract: Contract) -> dict[str, str]:
     return next((dict(one.versions) for one in contract.base_facts if one.turn == 1 and "python" in one.versions), {})
 
 
-async def same_interpreter(workspace: Workspace, contract: Contract) -> Interpreter:
-    interpreter = await trusted()
+async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
+    interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)
-        interpreter = (await environment(workspace, contract.base, packages, recorded)).interpreter
+        interpreter = (await choose_environment(workspace, contract.base, packages, recorded)).interpreter
     if contract.interpreter and not interpreter.is_like(contract.interpreter):
         raise CannotJudge(
             f"red was taken with {contract.interpreter}, and the interpreter is now {interpreter.identity}: "
@@ -170,22 +170,22 @@ class _Trial:
     ) -> None:
         self.contract, self.due, self.turns = contract, due, turns
         self.runnable = [one for one in objections if one.case is not None]
-        self.objected = [Objected(one) for one in objections if one.case is None]
+        self.objected = [CheckedObjection(one) for one in objections if one.case is None]
         self.evidence: list[Evidence] = []
         self.undecided: list[str] = []
         self.own_modules: frozenset[str] = frozenset()
         self.order_bound: frozenset[str] = frozenset()
         self.ran: dict[str, frozenset[str]] = {}
         self.unseen: frozenset[str] = frozenset()  # changes that were thrown away before any check
-        self.declares = Changed()
+        self.declares = DeclaredChanges()
         self.self_tested: dict[str, int] = {}
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
     async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
-        recorder = Recorder(self.contract, interpreter, commit, await workspace.tree(commit))
+        recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
         carried = self.contract.carried
         known = {*await workspace.blobs(self.contract.base), *carried}
-        runs = sorted(sittings(self.due, known, carried), key=self._place)
+        runs = sorted(shared_runs(self.due, known, carried), key=self._place)
         tainted = False
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, graft):
             here = await workspace.blobs(commit)
@@ -194,9 +194,9 @@ class _Trial:
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, self.turns + 1):
                 for sitting in [one for one in runs if self._worthwhile(one)]:
-                    wanted = Wanted(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
-                    fact = await take(sitting.check, bench, wanted)
-                    tainted = tainted or any(holds_out(self.contract, one) for one in sitting.serves.values())
+                    wanted = CaseSelection(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
+                    fact = await run_check(sitting.check, bench, wanted)
+                    tainted = tainted or any(is_held_out(self.contract, one) for one in sitting.serves.values())
                     self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
                     tell(
                         "checked",
@@ -212,28 +212,30 @@ class _Trial:
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
-        self.self_tested, self.brought = await own_tests(workspace, self.contract, alone, commit, interpreter)
+        self.self_tested, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
 
-    def _place(self, sitting: Sitting) -> tuple[int, bool]:
+    def _place(self, sitting: SharedRun) -> tuple[int, bool]:
         """What is visible comes first: once something held out ran in the room, nothing printed there is told to
         agents. Tests that came with the contract come last: what they say could be kept in the room for the cases."""
         data = isinstance(sitting.check, DATA)
         held = any(hidden_files(self.contract, one) for one in sitting.serves.values())
-        return 2 if held else int(secret(sitting.check)), data
+        return 2 if held else int(is_hidden_data(sitting.check)), data
 
-    def _recorded(self, recorder: Recorder, sitting: Sitting, fact: Fact, *, turn: int, tainted: bool) -> None:
+    def _recorded(
+        self, recorder: EvidenceRecorder, sitting: SharedRun, fact: Fact, *, turn: int, tainted: bool
+    ) -> None:
         self.undecided += fact.notes
         for name, check in sitting.serves.items():
-            owners = [one for one in self.due if name in distinct((one,))]
+            owners = [one for one in self.due if name in distinct_checks((one,))]
             self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
-    async def _another_order(self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[Sitting]) -> None:
+    async def _another_order(self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
         """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
         await self._tried_again(workspace, self.contract.base, interpreter, self._only_second(runs, Base.GUARD))
 
     async def _other_surroundings(
-        self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[Sitting]
+        self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> None:
         """A test that was red and fails only the second time is tried twice in the first surroundings: passing there,
         and failing where only the day is another, it hangs on the date, and is not counted. Whatever else it hangs on
@@ -247,7 +249,7 @@ class _Trial:
         workspace: Workspace,
         commit: str,
         interpreter: Interpreter,
-        suspects: Sequence[tuple[Sitting, frozenset[str]]],
+        suspects: Sequence[tuple[SharedRun, frozenset[str]]],
         *,
         passing: bool = False,
     ) -> None:
@@ -256,16 +258,16 @@ class _Trial:
         carried = self.contract.carried
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, _):
             for sitting, ids in suspects:
-                wanted = [Wanted(self._ids(sitting), second=late and not passing) for late in (False, True)]
-                facts = [await take(sitting.check, bench, one) for one in wanted]
+                wanted = [CaseSelection(self._ids(sitting), second=late and not passing) for late in (False, True)]
+                facts = [await run_check(sitting.check, bench, one) for one in wanted]
                 looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
                 bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
-                bound &= await _dated(sitting, bench, Wanted(self._ids(sitting))) if passing and bound else bound
+                bound &= await _dated(sitting, bench, CaseSelection(self._ids(sitting))) if passing and bound else bound
                 self.order_bound |= {
                     full_name(sitting.check.kind, check, name) for check in sitting.serves for name in bound
                 }
 
-    def _only_second(self, runs: Sequence[Sitting], stood: Base) -> list[tuple[Sitting, frozenset[str]]]:
+    def _only_second(self, runs: Sequence[SharedRun], stood: Base) -> list[tuple[SharedRun, frozenset[str]]]:
         """Ids that stood so on the base, passed the first time here, and failed the second."""
         found = []
         for sitting in runs:
@@ -277,30 +279,32 @@ class _Trial:
             found += [(sitting, frozenset(late))] if late else []
         return found
 
-    def _ids(self, sitting: Sitting) -> tuple[str, ...] | None:
+    def _ids(self, sitting: SharedRun) -> tuple[str, ...] | None:
         return tuple(self._on_base(sitting)) or None
 
-    def _worthwhile(self, sitting: Sitting) -> tuple[str, ...]:
+    def _worthwhile(self, sitting: SharedRun) -> tuple[str, ...]:
         """What is to be run. What did not end the first time is not waited for again: nothing could raise it."""
         facts = [one for one in self.evidence if one.check in sitting.serves]
         late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
         ids = tuple(self._on_base(sitting))
         return () if WHOLE in late else tuple(one for one in ids if one not in late)
 
-    def _red(self, sitting: Sitting) -> tuple[str, ...]:
+    def _red(self, sitting: SharedRun) -> tuple[str, ...]:
         return tuple(name for name, stood in self._on_base(sitting).items() if stood is Base.RED)
 
-    def _on_base(self, sitting: Sitting) -> dict[str, Base]:
+    def _on_base(self, sitting: SharedRun) -> dict[str, Base]:
         return on_base([one for one in self.contract.base_facts if one.check in sitting.serves])
 
-    async def _objections(self, workspace: Workspace, interpreter: Interpreter, recorder: Recorder, tell: Tell) -> None:
+    async def _objections(
+        self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Tell
+    ) -> None:
         """An objection that can be run is a check: it closes itself or it refutes.
 
         What becomes of it is told, so it is run in a room of its own in which nothing held out lies or ever ran.
         """
-        runnable, others = await sifted(workspace, self.contract, self.runnable)
+        runnable, others = await split_runnable(workspace, self.contract, self.runnable)
         for finding, why in others:
-            self.objected.append(Objected(unrun(finding, why)))
+            self.objected.append(CheckedObjection(without_case(finding, why)))
             tell("objection not run", what=finding.what, by=finding.by, why=why)
         if not runnable:
             return
@@ -308,21 +312,24 @@ class _Trial:
             ran: dict[str, list[Fact]] = {}
             for finding in runnable:
                 assert finding.case is not None  # noqa: S101  (that is how they were chosen)
-                check = ExamplesCheck(cases=(bounded(finding.case),))
+                check = ExamplesCheck(cases=(with_time_limit(finding.case),))
                 name = check_hash(check)
                 if name not in ran:  # one case may dispute several requirements
-                    ran[name] = [await take(check, bench, Wanted(second=turn > 1)) for turn in range(1, self.turns + 1)]
+                    ran[name] = [
+                        await run_check(check, bench, CaseSelection(second=turn > 1))
+                        for turn in range(1, self.turns + 1)
+                    ]
                 self._answered(finding, check, ran[name], recorder, tell)
 
     def _answered(
-        self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: Recorder, tell: Tell
+        self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: EvidenceRecorder, tell: Tell
     ) -> None:
         passed, broken = True, False
         for turn, fact in enumerate(facts, start=1):
             self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
             passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
             broken = broken or any(self._beyond(one) for one in fact.tried)
-        self.objected.append(Objected(finding, refutes=not passed and not broken, closed=passed))
+        self.objected.append(CheckedObjection(finding, refutes=not passed and not broken, closed=passed))
         tell("objection", what=finding.what, passed=passed)
 
     def _beyond(self, one: Tried) -> bool:
@@ -339,7 +346,7 @@ class _Trial:
 
     def facts(self, requirement: Requirement, evidence: Sequence[Evidence], changed: Sequence[str]) -> Facts:
         contract = self.contract
-        ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct((requirement,))))
+        ran = frozenset[str]().union(*(self.ran.get(name, ()) for name in distinct_checks((requirement,))))
         return Facts(
             base=[one for one in contract.base_facts if one.requirement == requirement.id],
             head=[one for one in evidence if one.requirement == requirement.id],
@@ -383,7 +390,7 @@ class _Trial:
             for fact in facts
             if fact.requirement == other.id and fact.check == check_hash(check)
             for case in fact.tried
-            if own_case(other, check, case.id)
+            if is_own_case(other, check, case.id)
         )
 
 
@@ -393,11 +400,11 @@ def _out_of_sight(check: Check) -> bool:
     return isinstance(check, BrowserCheck)
 
 
-async def _dated(sitting: Sitting, bench: Bench, wanted: Wanted) -> frozenset[str]:
+async def _dated(sitting: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
     """The ids that fail on another day, where nothing but the day is another."""
     failed: set[str] = set()
     for zone in DAYS:
-        fact = await take(sitting.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
+        fact = await run_check(sitting.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
         failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
     return frozenset(failed)
 

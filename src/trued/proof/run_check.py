@@ -19,30 +19,30 @@ from trued.model import (
     TestsCheck,
 )
 from trued.proof.checks import browser, command, examples, tests
-from trued.proof.gaps import DATA, holds_out
-from trued.proof.room.bench import Bench, Fact, Wanted, check_hash, unjudged, void
-from trued.proof.room.clean_room import laid, left_behind, put_back
-from trued.proof.room.frozen_files import below
-from trued.proof.room.held_out_tests import named_by
+from trued.proof.gaps import DATA, is_held_out
+from trued.proof.room.bench import Bench, CaseSelection, Fact, check_hash, unjudged_fact, void_fact
+from trued.proof.room.clean_room import held_out_files_left, lay_held_out_files, restore_frozen_files
+from trued.proof.room.frozen_files import is_below
+from trued.proof.room.held_out_tests import files_named_by
 from trued.proof.room.interpreter import Interpreter
 
 TRIES = 3  # of an environment that broke; never of a check that failed
 PASSING = ("environment", "start")  # what may be gone at the next try
 
 
-async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
+async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run one check once. Where the environment itself broke it is tried again, and nothing else ever is."""
-    fact = unjudged(bench.broken, "prepare", wanted)
+    fact = unjudged_fact(bench.broken, "prepare", wanted)
     bench = replace(bench, second=wanted.second, variables=_clocked(check, bench.variables))
     for _ in range(TRIES if not bench.broken else 0):
         try:
-            await put_back(bench)
-            if left := left_behind(bench):
+            await restore_frozen_files(bench)
+            if left := held_out_files_left(bench):
                 raise CannotJudge(f"{left[0]} of the contract lies where another check is run")
             with _with_its_files(check, bench) as ready:
                 fact = await _taken(check, ready, wanted)
         except CannotJudge as error:
-            fact = unjudged(str(error), "environment", wanted)
+            fact = unjudged_fact(str(error), "environment", wanted)
         if not any(one.outcome is Outcomes.UNJUDGED and one.kind in PASSING for one in fact.tried):
             break
     return replace(fact, setting=f"another order, {bench.workspace.setting()}") if wanted.second else fact
@@ -50,9 +50,9 @@ async def take(check: Check, bench: Bench, wanted: Wanted) -> Fact:
 
 def _with_its_files(check: Check, bench: Bench) -> AbstractContextManager[Bench]:
     """Of the tests that came with the contract those that this check names. A check that names none finds none."""
-    own = named_by(check, bench.withheld, bench.folders)
+    own = files_named_by(check, bench.withheld, bench.folders)
     named = check.files if isinstance(check, TestsCheck | CommandCheck) else ()
-    return laid(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
+    return lay_held_out_files(bench, {path: bench.withheld[path] for path in sorted(own)}, named)
 
 
 def _clocked(check: Check, variables: Mapping[str, str]) -> Mapping[str, str]:
@@ -60,35 +60,35 @@ def _clocked(check: Check, variables: Mapping[str, str]) -> Mapping[str, str]:
     return {"TZ": "UTC", **variables} if isinstance(check, DATA) else variables
 
 
-async def _taken(check: Check, bench: Bench, wanted: Wanted) -> Fact:
+async def _taken(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
     if isinstance(check, TestsCheck):
-        return await tests.take(check, bench, wanted)
+        return await tests.run_tests(check, bench, wanted)
     if isinstance(check, ExamplesCheck):
-        return await examples.take(check, bench, wanted)
+        return await examples.run_examples(check, bench, wanted)
     if isinstance(check, BrowserCheck):
-        return await browser.take(check, bench, wanted)
+        return await browser.run_browser_check(check, bench, wanted)
     if isinstance(check, CommandCheck):
-        return await command.take(check, bench, wanted)
-    return void(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
+        return await command.run_command(check, bench, wanted)
+    return void_fact(f"nobody but a person can run a {check.kind} check", Outcomes.BROKEN, "manual")
 
 
-def distinct(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
+def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
     """Every check that a machine can run, once, by its hash."""
     checks = [check for one in requirements for check in one.checks if check.kind != "manual"]
     return {check_hash(check): check for check in checks}
 
 
 @dataclass(frozen=True, slots=True)
-class Sitting:
+class SharedRun:
     """One execution, and the checks that it serves."""
 
     check: Check
     serves: Mapping[str, Check]  # by hash
 
 
-def sittings(
+def shared_runs(
     requirements: tuple[Requirement, ...], known: Collection[str], carried: Collection[str] = ()
-) -> list[Sitting]:
+) -> list[SharedRun]:
     """Tests that differ only in the files that they name are run together: a suite is not paid for by requirement.
 
     `known` are the files of base and contract: a check that names another one breaks, and breaks alone. `carried` are
@@ -96,16 +96,16 @@ def sittings(
     the user's own held-out test, what shares their process shows `tested` at most, and nothing of any is told.
     """
     together: dict[object, dict[str, Check]] = {}
-    for name, check in distinct(requirements).items():
+    for name, check in distinct_checks(requirements).items():
         joins = isinstance(check, TestsCheck) and all(_there(one, known) for one in check.files)
-        hidden = bool(named_by(check, carried, {}))
+        hidden = bool(files_named_by(check, carried, {}))
         alike = (check.model_copy(update={"files": ()}), hidden) if joins else name
         together.setdefault(alike, {})[name] = check
-    return [Sitting(_whole(list(served.values())), served) for served in together.values()]
+    return [SharedRun(_whole(list(served.values())), served) for served in together.values()]
 
 
 def _there(named: str, known: Collection[str]) -> bool:
-    return any(below(path, named) for path in known)
+    return any(is_below(path, named) for path in known)
 
 
 def _whole(checks: list[Check]) -> Check:
@@ -115,7 +115,7 @@ def _whole(checks: list[Check]) -> Check:
     return checks[0].model_copy(update={"files": tuple(files)})
 
 
-class Recorder:
+class EvidenceRecorder:
     """Turns facts into evidence: one record for each requirement that has the check."""
 
     def __init__(self, contract: Contract, interpreter: Interpreter, commit: str, tree: str) -> None:
@@ -143,7 +143,7 @@ class Recorder:
             setting=fact.setting,
             artifacts=dict(fact.artifacts),
             pictures=fact.pictures,
-            held_out=holds_out(self.contract, check),
+            held_out=is_held_out(self.contract, check),
             tainted=tainted,
             why_void=fact.void,
         )

@@ -5,17 +5,17 @@ from collections.abc import Iterable
 from trued.model import Contract, Evidence, Outcomes, Picture, Shot, Verdict
 
 
-def pictures(verdict: Verdict, contract: Contract | None = None) -> tuple[Picture, ...]:
+def verdict_pictures(verdict: Verdict, contract: Contract | None = None) -> tuple[Picture, ...]:
     """For each requirement one of each page or test; with the contract also those of the base, and these first.
 
     The files are kept under their hashes: `workspace.recall(picture.sha256)`, and `picture.trace` likewise.
     """
     wanted = {one.id for one in verdict.requirements}
     base = [one for one in (contract.base_facts if contract else ()) if one.requirement in wanted]
-    return taken((*base, *verdict.evidence))
+    return evidence_pictures((*base, *verdict.evidence))
 
 
-def taken(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
+def evidence_pictures(evidence: Iterable[Evidence]) -> tuple[Picture, ...]:
     """One of each requirement, commit, and page or test; of several times the worst."""
     found: dict[tuple[str, ...], Picture] = {}
     for fact in evidence:

@@ -16,14 +16,21 @@ from trued.model import (
     Tried,
 )
 from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
-from trued.proof.fact_cache import Baseline, kept_names
-from trued.proof.judge import superseded
-from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
+from trued.proof.fact_cache import FactCache, artifact_hashes
+from trued.proof.judge import is_superseded
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.environment import as_recorded, at_hand, environment, wanting
-from trued.proof.room.frozen_files import CONFIGURED, collected, frozen, holds_tests, named_like_a_test, plugins
+from trued.proof.room.environment import caller_interpreter, choose_environment, has_recorded_versions, lacks_packages
+from trued.proof.room.frozen_files import (
+    CONFIGURED,
+    collected_files,
+    files_to_freeze,
+    has_tests,
+    is_named_like_a_test,
+    pytest_plugins,
+)
 from trued.proof.room.interpreter import Interpreter
-from trued.proof.run_check import Recorder, distinct, sittings, take
+from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
 from trued.protocols import Tell, Workspace
 
 SLOW_TURNS = 2  # more, at most
@@ -32,7 +39,7 @@ PREPARED = "the preparation has the network, and may run the head's code: what i
 
 
 @dataclass(frozen=True, slots=True)
-class Sealing:
+class SealTerms:
     """What only the caller knows of a contract: who can read it, and who wrote what of it."""
 
     held_out: bool
@@ -48,17 +55,17 @@ class Sealing:
 async def seal(
     workspace: Workspace,
     asked: Requirements,
-    sealing: Sealing,
+    sealing: SealTerms,
     *,
     tell: Tell,
 ) -> Contract:
     """The contract, with what every check showed on the base. No agent may be running."""
     contract = await _sealed(workspace, asked, sealing, tell)
     idle = [name for name in contract.guards if not _guards_something(contract, name)]
-    return without(contract, idle) if idle else contract
+    return without_guards(contract, idle) if idle else contract
 
 
-def without(contract: Contract, guards: Sequence[str]) -> Contract:
+def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """Less these guards: the base itself does not pass them, they could not be run there, or all are superseded.
 
     Tests that could not be run are said first, and keep their place: what only they reach is shown by nobody.
@@ -97,7 +104,7 @@ def _with_parts(one: Requirement, ids: set[str]) -> Requirement:
 
 def _guards_something(contract: Contract, name: str) -> bool:
     meant = [test for one in contract.requirements for test in one.supersedes]
-    return any(not any(superseded(case, one) for one in meant) for case in _green(contract, name))
+    return any(not any(is_superseded(case, one) for one in meant) for case in _green(contract, name))
 
 
 def _green(contract: Contract, name: str) -> list[str]:
@@ -129,7 +136,7 @@ def _named(contract: Contract, name: str) -> str:
     return next((check.command for check in checks if isinstance(check, CommandCheck | TestsCheck)), name[:12])
 
 
-async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, tell: Tell) -> Contract:
+async def _sealed(workspace: Workspace, asked: Requirements, sealing: SealTerms, tell: Tell) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = (*asked.requirements, *asked.suites)
     contract = Contract(
@@ -141,7 +148,7 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         serve=asked.serve,
         interface=asked.interface,
         carried=asked.carried,
-        frozen=frozen(requirements, blobs)
+        frozen=files_to_freeze(requirements, blobs)
         | await _beside(workspace, requirements, blobs)
         | await _plugins(workspace, requirements, blobs),
         held_out=sealing.held_out,
@@ -151,9 +158,11 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: Sealing, t
         caps=dict(sealing.caps),
         undecided=(*sealing.undecided, *([PREPARED] if asked.environment.prepare else [])),
     )
-    contract, facts = await _taken(workspace, contract, tell, sealing) if distinct(requirements) else (contract, ())
+    contract, facts = (
+        await _taken(workspace, contract, tell, sealing) if distinct_checks(requirements) else (contract, ())
+    )
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
-    judging = dict(sorted((contract.frozen | collected(ids, blobs)).items()))
+    judging = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     return contract.model_copy(update={"base_facts": facts, "frozen": judging})
 
 
@@ -163,9 +172,9 @@ async def _beside(
     """Tests beside the code: a command does not tell which files it collects."""
     if not any(isinstance(check, CommandCheck) for one in requirements for check in one.checks):
         return {}
-    named = [path for path in blobs if named_like_a_test(path)]
+    named = [path for path in blobs if is_named_like_a_test(path)]
     texts = await workspace.read_all(workspace.base, named)
-    return {path: blobs[path] for path in named if holds_tests(path, texts.get(path, b""))}
+    return {path: blobs[path] for path in named if has_tests(path, texts.get(path, b""))}
 
 
 async def _plugins(
@@ -175,24 +184,24 @@ async def _plugins(
         return {}
     paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
     found = await workspace.read_all(workspace.base, paths)
-    return plugins({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
+    return pytest_plugins({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
 
 
 async def _taken(
-    workspace: Workspace, contract: Contract, tell: Tell, sealing: Sealing
+    workspace: Workspace, contract: Contract, tell: Tell, sealing: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
     """With the caller's interpreter; if something is missing there, with one that has what the base declares."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
     known, recorded = sealing.known, sealing.recorded
-    caller = await at_hand(packages)
-    if caller and recorded and not await as_recorded(workspace, contract.base, packages, caller, recorded):
+    caller = await caller_interpreter(packages)
+    if caller and recorded and not await has_recorded_versions(workspace, contract.base, packages, caller, recorded):
         caller = None
     if caller and not any(one.interpreter != caller.said for one in known):
         contract = contract.model_copy(update={"interpreter": caller.identity})
         facts = await _kept(workspace, contract, caller, tell, known)
-        if not wanting(facts):
+        if not lacks_packages(facts):
             return contract, facts
-    found = await environment(workspace, contract.base, packages, recorded)
+    found = await choose_environment(workspace, contract.base, packages, recorded)
     if found.said:
         tell("environment", said=list(found.said), why=found.why)
     update = {"undecided": (*contract.undecided, *found.said), "interpreter": found.interpreter.identity}
@@ -208,15 +217,15 @@ async def _kept(
 ) -> tuple[Evidence, ...]:
     """Facts of the base that were taken before, by whomever, need not be taken again: nothing of it has changed."""
     tree, level = await workspace.tree(contract.base), workspace.confinement().level
-    baseline = Baseline(workspace.kept)
+    baseline = FactCache(workspace.kept)
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
-        for name in kept_names(facts):
+        for name in artifact_hashes(facts):
             await workspace.keep(baseline.shown(contract, tree, level, name))
         tell("base known", checks=len({one.check for one in facts}))
         return facts
     facts = await _facts(workspace, contract, interpreter, tell, taken_before)
     if baseline.keep_base(contract, tree, level, facts):
-        for name in kept_names(facts):
+        for name in artifact_hashes(facts):
             baseline.show(contract, tree, level, await workspace.recall(name) or b"")
     return facts
 
@@ -224,8 +233,8 @@ async def _kept(
 async def _facts(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
-    recorder = Recorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
-    every = {name for one in contract.every for name in distinct((one,))}
+    recorder = EvidenceRecorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
+    every = {name for one in contract.every for name in distinct_checks((one,))}
     evidence = [one for one in taken_before if one.check in every]
     before = {(one.requirement, one.check) for one in evidence}
     left = tuple(
@@ -234,14 +243,14 @@ async def _facts(
         )
         for one in contract.every
     )
-    if not distinct(left):
+    if not distinct_checks(left):
         return tuple(evidence)
     known = {*await workspace.blobs(contract.base), *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
-        for sitting in sittings(left, known):
-            facts = await three_times(sitting.check, bench)
+        for sitting in shared_runs(left, known):
+            facts = await run_three_times(sitting.check, bench)
             for name, check in sitting.serves.items():
-                owners = [one for one in left if name in distinct((one,))]
+                owners = [one for one in left if name in distinct_checks((one,))]
                 taken = [
                     recorder.record(one.id, check, fact, turn=turn)
                     for turn, fact in enumerate(facts, start=1)
@@ -253,16 +262,16 @@ async def _facts(
     return tuple(evidence)
 
 
-async def three_times(check: Check, bench: Bench) -> list[Fact]:
+async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
     """All cases once; those that failed, twice more: red by chance is no red."""
-    facts = [await take(check, bench, Wanted(on_base=True))]
+    facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _suspect(one))
     while suspects and len(facts) < RED_TURNS:
-        facts.append(await take(check, bench, Wanted(ids=suspects, on_base=True)))
+        facts.append(await run_check(check, bench, CaseSelection(ids=suspects, on_base=True)))
     for _ in range(SLOW_TURNS):  # a busy machine is only slow: what took too long once in three times is tried again
         if not (late := tuple(name for name in suspects if _late(name, facts))):
             break
-        facts.append(await take(check, bench, Wanted(ids=late, on_base=True)))
+        facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
     return facts
 
 

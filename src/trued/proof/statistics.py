@@ -11,17 +11,17 @@ from pathlib import Path
 
 from trued.errors import CannotJudge
 from trued.model import Check, Contract, Evidence, Figures, Outcomes, TestsCheck, Tried
-from trued.proof.checks.tests import scripts_of
-from trued.proof.disclosure import Scanner, nobody
-from trued.proof.prove import same_interpreter
+from trued.proof.checks.tests import base_scripts
+from trued.proof.disclosure import Scanner, discard_event
+from trued.proof.prove import interpreter_of
 from trued.proof.room import node
-from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, check_hash
-from trued.proof.room.clean_room import clean_room, scratch
-from trued.proof.room.coverage import Measuring
-from trued.proof.room.frozen_files import below, is_configuration, is_test
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, check_hash
+from trued.proof.room.clean_room import clean_room, scratch_folder
+from trued.proof.room.coverage import CoverageOrder
+from trued.proof.room.frozen_files import is_below, is_configuration, is_test
 from trued.proof.room.interpreter import Interpreter
-from trued.proof.run_check import take
-from trued.proof.runners.command_parser import Asked, node_options, recognised
+from trued.proof.run_check import run_check
+from trued.proof.runners.command_parser import RunnerCall, node_options, recognise_runner
 from trued.protocols import Tell, Workspace
 
 WITHIN_S = 300.0  # they are worth that much time and no more
@@ -34,14 +34,14 @@ NO_COVERAGE = "coverage is not installed: pip install 'trued[coverage]'"
 _LINES = re.compile(rb"^(?P<name>SF|LF|LH):(?P<value>(?<=SF:).*|\d{1,9})\r?$", re.MULTILINE)
 
 
-async def figures(
+async def measure_tests(
     workspace: Workspace,
     contract: Contract,
     check: Check | str,
     commit: str,
     evidence: Iterable[Evidence] = (),
     *,
-    tell: Tell = nobody,
+    tell: Tell = discard_event,
 ) -> Figures:
     """Counts out of the evidence of this check on this commit, where there is some, else out of the run that measures.
 
@@ -50,7 +50,7 @@ async def figures(
     asked = TestsCheck(command=check) if isinstance(check, str) else check
     if not isinstance(asked, TestsCheck):
         return Figures(why=f"a {asked.kind} check has no tests to count")
-    tried = counted(evidence, asked, commit)
+    tried = tests_in_evidence(evidence, asked, commit)
     bounded = asked.model_copy(update={"within_s": min(asked.within_s, WITHIN_S)})
     try:
         fact, share, why = await _measured(workspace, contract, bounded, commit, measure=not asked.e2e or not tried)
@@ -86,7 +86,7 @@ def _failing(tried: Iterable[Tried]) -> str:
     return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
 
 
-def counted(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
+def tests_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
     """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known.
 
     Figures are told to agents: nothing of them is taken where something held out had run before.
@@ -108,7 +108,7 @@ def _own(check: TestsCheck, case: str) -> bool:
     """Of the files that the check names; other tests that its command runs are guards."""
     if case == WHOLE:
         return False
-    return not check.files or any(below(case.split("::")[0], named) for named in check.files)
+    return not check.files or any(is_below(case.split("::")[0], named) for named in check.files)
 
 
 async def _measured(
@@ -117,22 +117,22 @@ async def _measured(
     if not measure:
         return None, None, "what a browser test looks at runs in a process of its own"
     blobs = await workspace.blobs(commit)
-    interpreter = await same_interpreter(workspace, contract)
+    interpreter = await interpreter_of(workspace, contract)
     own, brought = contract.model_copy(update={"frozen": {}}), await _brought(workspace, contract, check, commit)
     async with clean_room(workspace, own, commit, interpreter, over=brought) as (bench, _):
         if bench.broken:
             return None, None, bench.broken
-        asked = recognised(check.command, await scripts_of(bench))
+        asked = recognise_runner(check.command, await base_scripts(bench))
         product = [path for path in blobs if not is_test(path) and not is_configuration(path)][:MOST_FILES]
         if asked and asked.runner in ("pytest", "unittest") and not check.e2e:
             return await _python(check, bench, product)
-        fact = await take(check, bench, Wanted())
+        fact = await run_check(check, bench, CaseSelection())
         if asked and asked.runner == "node" and not check.e2e:
             return fact, *await _node(asked, check, bench)
         return fact, None, _unmeasured(asked, check)
 
 
-def _unmeasured(asked: Asked | None, check: TestsCheck) -> str:
+def _unmeasured(asked: RunnerCall | None, check: TestsCheck) -> str:
     if check.e2e:
         return "what a browser test looks at runs in a process of its own"
     return f"coverage is not measured for {asked.runner if asked else check.command}"
@@ -142,7 +142,7 @@ async def _brought(workspace: Workspace, contract: Contract, check: TestsCheck, 
     """The head's own tests, as it has them now."""
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     wanted = [path for path, blob in here.items() if before.get(path) != blob and path not in contract.carried]
-    wanted = [path for path in wanted if is_test(path) or any(below(path, one) for one in check.files)]
+    wanted = [path for path in wanted if is_test(path) or any(is_below(path, one) for one in check.files)]
     found: dict[str, str] = {}
     left = MOST_BYTES
     for path in wanted[:MOST_FILES]:
@@ -160,11 +160,13 @@ async def _brought(workspace: Workspace, contract: Contract, check: TestsCheck, 
 async def _python(check: TestsCheck, bench: Bench, product: Sequence[str]) -> tuple[Fact | None, float | None, str]:
     supplied, why = _ours(bench.interpreter)
     if why:
-        return await take(check, bench, Wanted()), None, why
+        return await run_check(check, bench, CaseSelection()), None, why
     files = [str(bench.room / one) for one in product if one.endswith(".py") and Path(one).name not in ASIDE]
-    with scratch(bench.room, {}) as folder:
+    with scratch_folder(bench.room, {}) as folder:
         report = folder / "coverage.json"
-        fact = await take(check, replace(bench, measuring=Measuring(str(report), tuple(files), supplied)), Wanted())
+        fact = await run_check(
+            check, replace(bench, measuring=CoverageOrder(str(report), tuple(files), supplied)), CaseSelection()
+        )
         found = _figures(report)
     if not found.get("lines"):
         return fact, None, fact.void or "no line of the product's Python was there to be reached"
@@ -196,8 +198,8 @@ def _figures(report: Path) -> Mapping[str, int]:
 # -- Node ----------------------------------------------------------------------------------------------------------
 
 
-async def _node(asked: Asked, check: TestsCheck, bench: Bench) -> tuple[float | None, str]:
-    found = node.found()
+async def _node(asked: RunnerCall, check: TestsCheck, bench: Bench) -> tuple[float | None, str]:
+    found = node.find_node()
     if found is None:
         return None, "there is no Node on the path"
     options, named = node_options(asked.arguments)

@@ -33,14 +33,16 @@ _VAGUE = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class Observed:
     """What the engine looked at beside the verdict."""
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
     ran: frozenset[str] = frozenset()  # the project's files that were seen to take part
 
 
-def undecided(contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Seen) -> list[str]:
+def list_warnings(
+    contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Observed
+) -> list[str]:
     """One sentence each, the gravest first."""
     said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
     said += [f"no check covers: {one.text}" for one in due if not one.checks]
@@ -83,7 +85,7 @@ def _acting(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
                     break
 
 
-def _unreached(seen: Seen) -> Iterator[str]:
+def _unreached(seen: Observed) -> Iterator[str]:
     for path in sorted(seen.added):
         if path.endswith(CODE) and not is_test(path) and path not in seen.ran:
             yield f"no check runs {path}, which was changed"

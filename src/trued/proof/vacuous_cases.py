@@ -9,9 +9,14 @@ from pathlib import PurePosixPath
 from urllib.parse import urlsplit
 
 from trued.model import BrowserCheck, CallCase, HttpCase, RunCase, is_node
-from trued.proof.entry_points import Known, launched, outside, outside_module, outside_path
-from trued.proof.mutants import CONSTANT, ECHO, NOTHING, PLAIN_HEADERS, STUB, Shown
-from trued.proof.mutants import hollow as passed_by
+from trued.proof.entry_points import (
+    KnownNames,
+    started_program,
+    why_foreign_module,
+    why_foreign_path,
+    why_outside_project,
+)
+from trued.proof.mutants import CONSTANT, ECHO, NOTHING, PLAIN_HEADERS, STUB, Shown, passing_mutant
 
 TOO_WIDE = ("Exception", "BaseException", "NotImplementedError")  # what a stub raises, too
 PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # what an interface line leaves open
@@ -20,27 +25,27 @@ PLACE = re.compile(r"<[^<>]*>|\{[^{}]*\}|\[[^\[\]]*\]|\.\.\.|…")  # what an in
 # -- one case ----------------------------------------------------------------------------------------------------------
 
 
-def refused(shown: Shown, text: str, interface: Sequence[str], known: Known) -> str:
+def why_refused(shown: Shown, text: str, interface: Sequence[str], known: KnownNames) -> str:
     """Why this case cannot count for a requirement with this text, or ""."""
-    return weak(shown, text, known) or strange(shown, interface, known)
+    return why_weak(shown, text, known) or why_strange(shown, interface, known)
 
 
-def weak(shown: Shown, text: str, known: Known) -> str:
+def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
     """Why it shows nothing of a requirement with this text, or ""."""
-    if not shown.quotes.strip() or plain(shown.quotes) not in plain(text):
+    if not shown.quotes.strip() or joined_words(shown.quotes) not in joined_words(text):
         return "it quotes no words of the requirement"
     return _says_nothing(shown, known)
 
 
-def strange(shown: Shown, interface: Sequence[str], known: Known) -> str:
+def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
     """Why it starts something that nobody will build, or ""."""
-    if why := not_the_projects(shown, known):
+    if why := why_not_the_projects(shown, known):
         return why
     declared = any(declares(line, shown) for line in interface)
-    return "" if declared else f"{entry(shown)} is no entry point of the interface"
+    return "" if declared else f"{entry_point(shown)} is no entry point of the interface"
 
 
-def _says_nothing(shown: Shown, known: Known) -> str:
+def _says_nothing(shown: Shown, known: KnownNames) -> str:
     if isinstance(shown, CallCase) and shown.raises is not None:
         name = shown.raises.rpartition(".")[2]
         if name in TOO_WIDE:
@@ -55,19 +60,19 @@ def _says_nothing(shown: Shown, known: Known) -> str:
     return ""
 
 
-def not_the_projects(shown: Shown, known: Known) -> str:
+def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
     if isinstance(shown, RunCase):
-        return outside(shown.run, known)
+        return why_outside_project(shown.run, known)
     if not isinstance(shown, CallCase):
         return ""  # the server of the contract
     place = shown.call.rpartition(":")[0] if is_node(shown.call) else shown.call.partition(":")[0]
-    return outside_path(place, known) if is_node(shown.call) else outside_module(place, known)
+    return why_foreign_path(place, known) if is_node(shown.call) else why_foreign_module(place, known)
 
 
 # -- entry points ------------------------------------------------------------------------------------------------------
 
 
-def entry(shown: Shown) -> str:
+def entry_point(shown: Shown) -> str:
     """What of the project a case starts."""
     if isinstance(shown, CallCase):
         return shown.call
@@ -75,7 +80,7 @@ def entry(shown: Shown) -> str:
         return f"page {urlsplit(shown.page).path}"
     if isinstance(shown, HttpCase):
         return f"{shown.http.method.upper()} {urlsplit(shown.http.path).path}"
-    return " ".join(shown.run[: launched(shown.run).words])
+    return " ".join(shown.run[: started_program(shown.run).words])
 
 
 def declares(line: str, shown: Shown) -> bool:
@@ -107,7 +112,7 @@ def _route_fits(route: str, path: str) -> bool:
     return len(wanted) == len(given) and all(alike)
 
 
-def side_door(shown: Shown, interface: Sequence[str], known: Known) -> str:
+def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
     """What of the entry point neither the user's words nor the base name, or ""."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
@@ -116,7 +121,7 @@ def side_door(shown: Shown, interface: Sequence[str], known: Known) -> str:
     if isinstance(shown, RunCase):
         line = next((one for one in interface if declares(one, shown)), " ".join(shown.run))
         literal = [word for word in line.split()[1:] if not PLACE.search(word) and word != "-m"]
-        program = [PurePosixPath(shown.run[0]).name] if launched(shown.run).kind == "program" else []
+        program = [PurePosixPath(shown.run[0]).name] if started_program(shown.run).kind == "program" else []
         strange = [word for word in (*program, *literal) if not _known_word(word, known)]
     else:
         path = urlsplit(shown.page if isinstance(shown, BrowserCheck) else shown.http.path).path
@@ -124,10 +129,10 @@ def side_door(shown: Shown, interface: Sequence[str], known: Known) -> str:
         parts = urlsplit(line.partition(" ")[2].strip() or path).path.split("/")
         named = [part for part in parts if part and not PLACE.search(part) and not part.startswith(":")]
         strange = [part for part in named if not _known_word(part, known)]
-    return f"{entry(shown)} ({', '.join(strange)})" if strange else ""
+    return f"{entry_point(shown)} ({', '.join(strange)})" if strange else ""
 
 
-def _known_word(word: str, known: Known) -> bool:
+def _known_word(word: str, known: KnownNames) -> bool:
     bare = word.lstrip("-").partition("=")[0]
     return known.names(bare) or known.names(bare.replace("/", ".").removesuffix(".py"))
 
@@ -145,25 +150,27 @@ def _defined(call: str, base: Mapping[str, str]) -> bool:
 # -- all cases of a requirement ----------------------------------------------------------------------------------------
 
 
-def hollow(cases: Sequence[Shown], interface: Sequence[str] = ()) -> str:
+def why_vacuous(cases: Sequence[Shown], interface: Sequence[str] = ()) -> str:
     """Why some program that does nothing useful passes all of these, or "": some entry point tells it apart."""
-    found = set(untold(cases, interface))
+    found = set(passing_mutants(cases, interface))
     return "" if "" in found else next((why for why in (CONSTANT, ECHO, STUB) if why in found), STUB)
 
 
-def untold(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
+def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
     """For each case the hollow program that passes all cases of its entry point, or "" where none does."""
-    doors = [door(one, interface) for one in cases]
-    why = {name: passed_by([one for one, at in zip(cases, doors, strict=True) if at == name]) for name in set(doors)}
+    doors = [declared_entry(one, interface) for one in cases]
+    why = {
+        name: passing_mutant([one for one, at in zip(cases, doors, strict=True) if at == name]) for name in set(doors)
+    }
     return [why[name] for name in doors]
 
 
-def door(shown: Shown, interface: Sequence[str]) -> str:
+def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
     """The entry point as the interface names it: the line that says most of it."""
     lines = [line for line in interface if declares(line, shown)]
-    return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry(shown))
+    return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry_point(shown))
 
 
-def plain(text: str) -> str:
+def joined_words(text: str) -> str:
     """Words as they are, whatever lines they were broken into."""
     return " ".join(text.split())

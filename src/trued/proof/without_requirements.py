@@ -5,12 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from trued.model import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
 from trued.proof.case_status import Base, Head, on_base, on_head, test_count
-from trued.proof.implementer_tests import Sides, on_both_sides
-from trued.proof.judge import guarded
-from trued.proof.prove import same_interpreter
+from trued.proof.implementer_tests import BothSides, run_on_both_sides
+from trued.proof.judge import apply_suites
+from trued.proof.prove import interpreter_of
 from trued.proof.reasons import EMPTY_DIFF, own_tests_fail, own_tests_turned
 from trued.proof.room.bench import WHOLE
-from trued.proof.room.frozen_files import is_test, named_like_a_script_test, named_like_a_test
+from trued.proof.room.frozen_files import is_named_like_a_script_test, is_named_like_a_test, is_test
 from trued.protocols import Workspace
 
 OWN_TESTS = "own tests"  # a blank: no requirement can have such an id
@@ -18,17 +18,19 @@ TEXT = "no requirements were given: the change's own tests are all that can be c
 NOTHING_ASKED = "no requirements were given, and neither commit holds any (name a file with --requirements FILE)"
 
 
-async def unasked(workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]) -> Verdict:
+async def judge_without_requirements(
+    workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]
+) -> Verdict:
     """The verdict with one row more: tests that the head added or changed, red on the base and green here."""
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]
     facts = list[Evidence]()
     for check in [one for one in suites if isinstance(one, TestsCheck)]:
-        brought = [path for path in changed if named_like_a_test(path) and _runs(check, path)]
+        brought = [path for path in changed if is_named_like_a_test(path) and _runs(check, path)]
         if brought:
             facts += await _tried(workspace, contract, check, commit, changed, brought)
-    judged = guarded(_judged(facts, changed=before != here), verdict.suites)
+    judged = apply_suites(_judged(facts, changed=before != here), verdict.suites)
     return verdict.model_copy(
         update={
             "requirements": (judged,),
@@ -42,7 +44,7 @@ def _runs(check: TestsCheck, path: str) -> bool:
     """Is it a file of this suite's language?"""
     if "pytest" in check.command:
         return path.endswith(".py")
-    return path.endswith("_test.go") if check.command.startswith("go ") else named_like_a_script_test(path)
+    return path.endswith("_test.go") if check.command.startswith("go ") else is_named_like_a_script_test(path)
 
 
 async def _tried(
@@ -54,9 +56,9 @@ async def _tried(
     own = check.model_copy(update={"files": tuple(named)})
     kept = {path: blob for path, blob in contract.frozen.items() if blob and path not in carried}
     both = contract.model_copy(update={"frozen": kept, "held_out": False})
-    interpreter = await same_interpreter(workspace, contract)
+    interpreter = await interpreter_of(workspace, contract)
     requirement = Requirement(id=OWN_TESTS, text=TEXT, checks=(own,))
-    facts = await on_both_sides(Sides(workspace, both, commit, interpreter, carried), requirement, own)
+    facts = await run_on_both_sides(BothSides(workspace, both, commit, interpreter, carried), requirement, own)
     names = tuple(named)
     return [one.model_copy(update={"tried": tuple(each for each in one.tried if _of(each, names))}) for one in facts]
 

@@ -5,15 +5,21 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.model import Contract, Figures, Finding, Grade, Outcomes, Plan, Task, TestsCheck, Value, Verdict
-from trued.proof.build import Building, built
-from trued.proof.checks.examples import said
+from trued.proof.build import BuildResult, run_build
+from trued.proof.checks.examples import case_in_words
 from trued.proof.contract import contract_hash
-from trued.proof.objections import Ration
+from trued.proof.objections import ObjectionLimits
 from trued.proof.prove import prove
-from trued.proof.statistics import figures
+from trued.proof.statistics import measure_tests
 from trued.run.branch import TAIL
-from trued.run.examination.independence import weakened
-from trued.run.examination.replacement import disputed, failing, replaced, signature, written_by_agents
+from trued.run.examination.independence import weaken_authors
+from trued.run.examination.replacement import (
+    answer_dispute,
+    failing_cases,
+    failing_signature,
+    replace_case,
+    written_by_agents,
+)
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -87,7 +93,7 @@ class Judgement:
         """
         self._state.also = {task.id for task in also}
         await self._settle_disputes(disputes)
-        ration = Ration(self._state.tried_cases)
+        ration = ObjectionLimits(self._state.tried_cases)
         verdict = await self._prove_with_objections(subject, objections, by, ration)
         unsure = [one for one in verdict.objections if one.case is None]
         if by and unsure and not any(one.gaps for one in (*verdict.suites, *verdict.requirements)):
@@ -107,7 +113,7 @@ class Judgement:
         return await self._prove("finish", plan, objections)
 
     async def _prove_with_objections(
-        self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None, ration: Ration
+        self, subject: Task | Plan, objections: Iterable[Finding], by: Session[Any] | None, ration: ObjectionLimits
     ) -> Verdict:
         # an objection that was run and upheld stays until its case passes
         upheld = self._state.upheld.get(subject_name(subject), ())
@@ -127,23 +133,23 @@ class Judgement:
                 continue
             self._state.disputed.add(one.requirement)
             steps = self._steps.below(f"dispute of {one.requirement}")
-            changed = await disputed(steps, contract, one.requirement)
+            changed = await answer_dispute(steps, contract, one.requirement)
             steps.tell("dispute")("dispute", requirement=one.requirement, what=one.what, stands=changed is None)
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
         """After two rounds with the same failures, show the implementers one held-out case and replace it."""
         asked = {one.id for one in verdict.requirements}
-        found = [one for one in failing(self.contract(), verdict) if one.requirement in asked]
-        now, name = signature(found), subject_name(subject)
+        found = [one for one in failing_cases(self.contract(), verdict) if one.requirement in asked]
+        now, name = failing_signature(found), subject_name(subject)
         before, rounds = self._state.fruitless.get(name, ((), 0))
         rounds = rounds + 1 if now == before else 1
         self._state.fruitless[name] = (now, rounds)
         if not found or rounds < FRUITLESS:
             return verdict
         one = found[0]
-        self.enforce(await replaced(self._steps.below("disclosure"), self.contract(), one))
-        words = f"{one.requirement}: a held-out example, disclosed after {rounds} rounds: {said(one.case)}"
+        self.enforce(await replace_case(self._steps.below("disclosure"), self.contract(), one))
+        words = f"{one.requirement}: a held-out example, disclosed after {rounds} rounds: {case_in_words(one.case)}"
         shown = Finding(what=words, where=one.case.quotes, requirement=one.requirement, case=one.case, by="the engine")
         self._state.upheld[name] = (*self._state.upheld.get(name, ()), shown)
         self._steps.tell("disclosure")("disclosed", requirement=one.requirement, clause=one.case.quotes)
@@ -210,7 +216,7 @@ class Judgement:
         themselves."""
         repairing = self._context.repairing_roles
         agents = {agent for role, agent in self._steps.state.implementers if role in repairing}
-        weaker = weakened(self._context, contract, {self._context.capabilities(one).vendor for one in agents})
+        weaker = weaken_authors(self._context, contract, {self._context.capabilities(one).vendor for one in agents})
         if weaker != contract:
             steps = Steps(self._context, self._steps.state, "mended/")
 
@@ -262,7 +268,7 @@ class Judgement:
         head, contract, steps = at or self._steps.state.position.head, self.contract(), self._steps
 
         async def step() -> str:
-            found = await figures(
+            found = await measure_tests(
                 self._context.workspace, contract, check, head, self._state.evidence, tell=steps.tell("figures")
             )
             steps.tell("figures")("figures", **found.model_dump(mode="json"))
@@ -286,7 +292,7 @@ class Judgement:
 
         async def step() -> str:
             async with self._context.turn():
-                made = await built(self._context.workspace, contract, command, head, tell=steps.tell("build"))
+                made = await run_build(self._context.workspace, contract, command, head, tell=steps.tell("build"))
             output = made.tried.detail[-TAIL:]
             unsure = tuple(_build_warnings(command, made))
             found = Built(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
@@ -313,7 +319,7 @@ def subject_name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
 
 
-def _build_warnings(command: str, made: Building) -> Iterator[str]:
+def _build_warnings(command: str, made: BuildResult) -> Iterator[str]:
     """What a build does not show. It is held against nobody."""
     if made.tried.outcome is Outcomes.UNJUDGED:
         said = [one.strip() for one in made.tried.detail.splitlines() if one.strip()] or [made.tried.kind]

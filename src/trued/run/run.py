@@ -9,7 +9,7 @@ from trued.errors import Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.tickets.plan import plan_of
 from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Value, Verdict
-from trued.proof.contract import approved, concluded
+from trued.proof.contract import apply_approvals, conclude
 from trued.run.branch import Branch
 from trued.run.clusters import Clusters
 from trued.run.context import RunContext
@@ -180,7 +180,7 @@ class Run:
         self.steps.state.position.live = True
         await self.steps.publish()
         self.steps.state.proof.final = verdict
-        return concluded(approved(verdict, await self.people.final_approvals()), self.settings.accept)
+        return conclude(apply_approvals(verdict, await self.people.final_approvals()), self.settings.accept)
 
     def stop(self, verdict: Verdict) -> Outcome:
         """The outcome of a run that a person stopped at this verdict."""

@@ -4,11 +4,11 @@ from trued.inputs.requirements.coverage import account, commanded, with_visible
 from trued.inputs.tickets.plan import servable
 from trued.model import Contract, Plan, Requirements
 from trued.proof.contract import contract_hash
-from trued.proof.seal import Sealing, seal
-from trued.run.examination.base_guards import guarded
-from trued.run.examination.examiner import examined
-from trued.run.examination.held_out import held_out
-from trued.run.examination.independence import written
+from trued.proof.seal import SealTerms, seal
+from trued.run.examination.base_guards import with_base_guards
+from trued.run.examination.examiner import examine
+from trued.run.examination.held_out import check_held_out
+from trued.run.examination.independence import authors_of
 from trued.run.steps import Steps
 from trued.support.hashing import digest
 
@@ -22,18 +22,18 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     environment = given.environment.over(context.settings.environment)
     served = {"environment": environment, "serve": given.serve or context.settings.serve}
     asked = given.model_copy(update={"requirements": requirements, **served})
-    examination = await examined(steps.below("seal"), asked)
+    examination = await examine(steps.below("seal"), asked)
     brought, unserved = servable(plan.requirements, examination.asked.serve)
     own = {one.id for one in given.requirements}
     named = commanded(one for one in requirements if one.id not in own) if not plan.author else ()
     asked = with_visible(examination.asked, (*named, *brought))
-    authors = {**examination.authors, **written(plan.requirements, plan.author)}
+    authors = {**examination.authors, **authors_of(plan.requirements, plan.author)}
     inputs = digest(plan.model_dump(mode="json"), asked.model_dump(mode="json"), list(examination.undecided))
 
     async def step() -> str:
-        made, guards = await guarded(context.workspace, asked)
-        hidden, why = await held_out(context, examination.hides, examined=bool(examination.authors))
-        terms = Sealing(
+        made, guards = await with_base_guards(context.workspace, asked)
+        hidden, why = await check_held_out(context, examination.hides, examined=bool(examination.authors))
+        terms = SealTerms(
             hidden,
             why,
             authors=authors,

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 from tests.proof.trial import Trial, only
 from trued.agents.driver.reply_contract import Broken, parsed
 from trued.model import Case, Finding, Grade
-from trued.proof.checks.examples import BOUND_S, bounded, malformed
+from trued.proof.checks.examples import BOUND_S, case_flaw, with_time_limit
 
 BASE: dict[str, str | None] = {"README.md": "x\n"}
 
@@ -179,12 +179,12 @@ SOME: list[dict[str, Any]] = [
 @pytest.mark.spec("LAW-2")
 @pytest.mark.parametrize("data", NONE, ids=[ascii(one)[:60] for one in NONE])
 def test_a_case_that_cannot_be_run_is_told_by_its_flaw(data: dict[str, Any]) -> None:
-    assert malformed(case(**data))
+    assert case_flaw(case(**data))
 
 
 @pytest.mark.parametrize("data", SOME, ids=[ascii(one)[:60] for one in SOME])
 def test_a_case_that_can_be_run_has_no_flaw(data: dict[str, Any]) -> None:
-    assert not malformed(case(**data))
+    assert not case_flaw(case(**data))
 
 
 @pytest.mark.spec("LAW-2")
@@ -206,10 +206,10 @@ async def test_no_objection_and_no_answer_ends_the_engine(tmp_path: Path) -> Non
 @pytest.mark.spec("LAW-2")
 @pytest.mark.parametrize("asked", [1e9, math.inf, math.nan, -1.0, 0.0])
 def test_an_agents_case_is_waited_for_no_longer_than_the_engine_can(asked: float) -> None:
-    assert bounded(case(call="m:f", within_s=asked)).within_s == BOUND_S
-    assert bounded(case(run=["true"], within_s=asked)).within_s == BOUND_S
+    assert with_time_limit(case(call="m:f", within_s=asked)).within_s == BOUND_S
+    assert with_time_limit(case(run=["true"], within_s=asked)).within_s == BOUND_S
     modest = case(call="m:f", within_s=2)
-    assert bounded(modest) is modest
+    assert with_time_limit(modest) is modest
 
 
 @pytest.mark.spec("LAW-2")

@@ -8,10 +8,10 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.model import Contract, ExamplesCheck, Grade, Outcomes
-from trued.proof.checks.examples import take
-from trued.proof.room.bench import Fact, Wanted
+from trued.proof.checks.examples import run_examples
+from trued.proof.room.bench import CaseSelection, Fact
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.interpreter import trusted
+from trued.proof.room.interpreter import find_interpreter
 
 TOOL = "#!/usr/bin/env python3\nimport sys\nprint(len(sys.stdin.read()), *sys.argv[1:])\n"
 FILES: dict[str, str | None] = {
@@ -38,8 +38,8 @@ async def shown(place: Path, *cases: dict[str, Any]) -> Fact:
     trial = Trial(place, executable, [{"id": "a", "text": "b"}])
     await trial.workspace.begin()
     contract = Contract(base=trial.workspace.base, requirements=())
-    async with clean_room(trial.workspace, contract, contract.base, await trusted()) as (bench, _):
-        return await take(ExamplesCheck.model_validate({"cases": list(cases)}), bench, Wanted())
+    async with clean_room(trial.workspace, contract, contract.base, await find_interpreter()) as (bench, _):
+        return await run_examples(ExamplesCheck.model_validate({"cases": list(cases)}), bench, CaseSelection())
 
 
 @pytest.mark.spec("LAW-7")

@@ -8,8 +8,8 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.model import Contract, Grade, HttpCase, Outcomes, Verdict
-from trued.proof.checks.examples import malformed
-from trued.proof.checks.http import Answer, compared
+from trued.proof.checks.examples import case_flaw
+from trued.proof.checks.http import HttpAnswer, compare_answer
 
 SERVE = {
     "command": ["python", "-m", "shop"],
@@ -188,11 +188,11 @@ async def test_a_server_is_confined_at_every_level(tmp_path: Path, level: str) -
 
 
 def test_a_body_that_is_cut_short_or_of_another_type_is_not_equal() -> None:
-    answer = Answer(200, (("Set-Cookie", "a=1"), ("set-cookie", "b=2")), b'{"n": 1, "s": "1", "l": [1]}')
+    answer = HttpAnswer(200, (("Set-Cookie", "a=1"), ("set-cookie", "b=2")), b'{"n": 1, "s": "1", "l": [1]}')
 
     def kind(**expected: Any) -> str:
         case = HttpCase.model_validate({"http": {"path": "/"}, **expected})
-        return compared(case, answer)[1]
+        return compare_answer(case, answer)[1]
 
     assert kind(json={"n": 1, "l": [1], "s": "1"}) == ""
     assert kind(json={"n": "1", "l": [1], "s": "1"}) == "body"
@@ -219,7 +219,7 @@ def test_a_body_that_is_cut_short_or_of_another_type_is_not_equal() -> None:
 )
 @pytest.mark.spec("USE-6")
 def test_a_request_that_could_say_more_than_one_is_malformed(request_: dict[str, Any]) -> None:
-    assert malformed(HttpCase.model_validate({"http": request_, "status": 200}))
+    assert case_flaw(HttpCase.model_validate({"http": request_, "status": 200}))
 
 
 async def test_an_exchange_without_a_server_in_the_contract_is_broken(tmp_path: Path) -> None:

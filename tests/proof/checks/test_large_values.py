@@ -10,7 +10,7 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.model import CallCase, Grade, HttpCase, RunCase, Verdict
-from trued.proof.checks.examples import malformed
+from trued.proof.checks.examples import case_flaw
 from trued.proof.checks.values import DEEPEST_WISH, MOST_WISHED
 
 BASE: dict[str, str | None] = {"README.md": "x\n", "package.json": '{"type": "module", "name": "kit"}\n'}
@@ -161,13 +161,13 @@ TOO_LARGE = "x" * (MOST_WISHED + 1)
 @pytest.mark.spec("LAW-2", "USE-7")
 def test_a_case_that_could_not_be_compared_is_refused_in_one_sentence() -> None:
     too_deep = f"it is nested more than {DEEPEST_WISH} deep"
-    assert malformed(CallCase(call="m:f", returns=TOO_DEEP)) == f"returns: {too_deep}"
-    assert malformed(CallCase(call="src/m.js:f", args=(TOO_DEEP,))) == f"args: {too_deep}"
+    assert case_flaw(CallCase(call="m:f", returns=TOO_DEEP)) == f"returns: {too_deep}"
+    assert case_flaw(CallCase(call="src/m.js:f", args=(TOO_DEEP,))) == f"args: {too_deep}"
     large = f"it holds more than {MOST_WISHED >> 20} MiB of data"
-    assert malformed(CallCase(call="m:f", args=(TOO_LARGE,))) == large
-    assert malformed(RunCase(run=("true",), stdout=TOO_LARGE)) == large
+    assert case_flaw(CallCase(call="m:f", args=(TOO_LARGE,))) == large
+    assert case_flaw(RunCase(run=("true",), stdout=TOO_LARGE)) == large
     exchange = HttpCase.model_validate({"http": {"path": "/"}, "body": TOO_LARGE})
-    assert malformed(exchange) == large
-    assert "more than 4000 digits" in malformed(CallCase(call="m:f", returns=1 << 20_000))
-    assert "no number of Node is exactly" in malformed(CallCase(call="src/m.js:f", args=(2**70 + 1,)))
-    assert not malformed(CallCase(call="src/m.js:f", args=(2**70, math.nan), returns=2**70 + 1))
+    assert case_flaw(exchange) == large
+    assert "more than 4000 digits" in case_flaw(CallCase(call="m:f", returns=1 << 20_000))
+    assert "no number of Node is exactly" in case_flaw(CallCase(call="src/m.js:f", args=(2**70 + 1,)))
+    assert not case_flaw(CallCase(call="src/m.js:f", args=(2**70, math.nan), returns=2**70 + 1))

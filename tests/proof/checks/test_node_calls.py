@@ -8,11 +8,11 @@ import pytest
 
 from tests.proof.trial import Trial, only
 from trued.model import CallCase, Contract, ExamplesCheck, Grade, Verdict
-from trued.proof.checks.examples import malformed, take
+from trued.proof.checks.examples import case_flaw, run_examples
 from trued.proof.room import node
-from trued.proof.room.bench import Wanted
+from trued.proof.room.bench import CaseSelection
 from trued.proof.room.clean_room import clean_room
-from trued.proof.room.interpreter import trusted
+from trued.proof.room.interpreter import find_interpreter
 
 pytestmark = pytest.mark.skipif(shutil.which("node") is None, reason="no Node on the path")
 BASE: dict[str, str | None] = {"README.md": "x\n", "package.json": '{"type": "module", "name": "kit"}\n'}
@@ -86,7 +86,7 @@ async def test_values_of_node_are_compared_by_what_they_are(tmp_path: Path) -> N
     files = {"src/kit.js": KINDS, "src/kinds.js": KINDS, "src/all.js": EVERYTHING}
     verdict = await trial.prove(contract, await trial.head(files))
     assert only(verdict).grade is Grade.PROVEN, (only(verdict).why, shown(verdict))
-    found = node.found()
+    found = node.find_node()
     assert found is not None
     assert {fact.versions.get("node") for fact in verdict.evidence} == {found.version}
 
@@ -105,8 +105,8 @@ async def test_what_differs_is_told_by_its_kind(tmp_path: Path) -> None:
     await trial.workspace.begin()
     check = ExamplesCheck.model_validate({"cases": list(wrong.values())})
     contract = Contract(base=trial.workspace.base, requirements=())
-    async with clean_room(trial.workspace, contract, contract.base, await trusted()) as (bench, _):
-        fact = await take(check, bench, Wanted())
+    async with clean_room(trial.workspace, contract, contract.base, await find_interpreter()) as (bench, _):
+        fact = await run_examples(check, bench, CaseSelection())
     assert [one.kind for one in fact.tried] == list(wrong)
 
 
@@ -191,4 +191,4 @@ async def test_a_hostile_module_cannot_answer_for_the_engine(tmp_path: Path, how
     ],
 )
 def test_a_call_that_node_cannot_be_asked_for_is_broken(call: str, args: Any, why: str) -> None:
-    assert why in malformed(CallCase(call=call, args=tuple(args), returns=1))
+    assert why in case_flaw(CallCase(call=call, args=tuple(args), returns=1))

@@ -5,10 +5,10 @@ import pytest
 from trued.model import BrowserCheck, Contract, Evidence, Grade, Outcomes, Requirement, Shot, TestsCheck, Tried, Verdict
 from trued.proof.checks import browser
 from trued.proof.checks import page_text as seeing
-from trued.proof.gaps import gap, secret
+from trued.proof.gaps import gap, is_hidden_data
 from trued.proof.judge import Facts, judge
 from trued.proof.room.bench import check_hash
-from trued.proof.screenshots import pictures, taken
+from trued.proof.screenshots import evidence_pictures, verdict_pictures
 
 PAGE = ("Shop", "Sneaker", "79,90 €", "+ loyalty points", "Add to cart", "Imprint and terms")
 CHECK = BrowserCheck(page="/collection", sees=("Earn 40 points",), hides=("+ loyalty points",))
@@ -19,7 +19,7 @@ RECORD = {
 
 
 def tried(check: BrowserCheck = CHECK, **changes: object) -> list[Tried]:
-    return list(browser.judged(check, {**RECORD, **changes}, 4711))
+    return list(browser.judge_page(check, {**RECORD, **changes}, 4711))
 
 
 @pytest.mark.spec("TIC-6")
@@ -41,16 +41,16 @@ def test_expected_and_actual_text_are_one_sentence() -> None:
     ],
 )
 def test_the_nearest_text_is_the_one_that_a_person_would_point_at(wanted: str, near: str) -> None:
-    assert seeing.nearest(wanted, PAGE) == near
+    assert seeing.nearest_text(wanted, PAGE) == near
 
 
 def test_of_a_long_text_only_the_part_is_quoted_and_of_an_empty_page_that_it_is_empty() -> None:
     long = " ".join(["word"] * 3000 + ["Earn", "30", "points"] + ["word"] * 3000)
-    said = seeing.unseen("Earn 40 points", "/", [long])
+    said = seeing.expected_to_see("Earn 40 points", "/", [long])
     assert "Earn 30 points" in said
     assert len(said) < 300
-    assert seeing.unseen("A", "/", []).endswith("the page shows no text at all")
-    assert 'nothing like it, and begins "Shop' in seeing.unseen("Zebra crossing", "/", PAGE)
+    assert seeing.expected_to_see("A", "/", []).endswith("the page shows no text at all")
+    assert 'nothing like it, and begins "Shop' in seeing.expected_to_see("Zebra crossing", "/", PAGE)
 
 
 @pytest.mark.spec("TIC-6", "LAW-2")
@@ -80,7 +80,7 @@ def test_of_a_long_text_only_the_part_is_quoted_and_of_an_empty_page_that_it_is_
 def test_a_page_that_does_not_come_says_so_in_one_sentence(
     record: dict[str, object], outcome: Outcomes, kind: str, sentence: str
 ) -> None:
-    first = next(iter(browser.judged(CHECK, dict(record), 4711)))
+    first = next(iter(browser.judge_page(CHECK, dict(record), 4711)))
     assert (first.outcome, first.kind) == (outcome, kind)
     assert sentence in first.detail
     assert "\n" not in first.detail
@@ -88,7 +88,7 @@ def test_a_page_that_does_not_come_says_so_in_one_sentence(
 
 def fact(side: str, outcome: Outcomes, turn: int, check: BrowserCheck) -> Evidence:
     shot = Shot(name="screenshot.png", sha256=f"{side[0]}{turn}", page=check.page, viewport="1280x800")
-    cases = [one for one, _, _ in browser.expected(check)]
+    cases = [one for one, _, _ in browser.expectations(check)]
     detail = "" if outcome is Outcomes.PASSED else "expected one thing; it shows another"
     return Evidence.model_validate(
         {
@@ -107,7 +107,7 @@ def test_a_page_of_the_tickets_own_words_is_told_and_shows_no_more_than_tested(v
     asked = Requirement(id="points", text="shows points", checks=(check,))
     red = [fact("base", Outcomes.FAILED, turn, check) for turn in (1, 2, 3)]
     green = [fact("head", Outcomes.PASSED, turn, check) for turn in (1, 2)]
-    assert secret(check) is not visible
+    assert is_hidden_data(check) is not visible
     judged = judge(asked, Facts(base=red, head=green, held_out=True))
     assert judged.grade is (Grade.TESTED if visible else Grade.PROVEN)
     failed = [fact("head", Outcomes.FAILED, turn, check) for turn in (1, 2)]
@@ -128,11 +128,11 @@ def test_pictures_are_one_of_each_side_and_the_worst_of_all_times() -> None:
         requirements=(judge(Requirement(id="points", text="x", checks=(CHECK,)), Facts(base=red, head=mixed)),),
     )
     contract = Contract(base="base", requirements=(), base_facts=tuple(red))
-    before, after = pictures(verdict, contract)
+    before, after = verdict_pictures(verdict, contract)
     assert (before.side, before.sha256, before.passed, before.viewport) == ("base", "b1", False, "1280x800")
     assert (after.sha256, after.passed, after.says) == ("h2", False, ("expected one thing; it shows another",))
-    assert [one.side for one in pictures(verdict)] == ["head"]
-    assert taken(()) == ()
+    assert [one.side for one in verdict_pictures(verdict)] == ["head"]
+    assert evidence_pictures(()) == ()
 
 
 @pytest.mark.spec("LAW-10")

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from trued.proof.checks.values import DEEPEST_WISH, Unfit, Unsound, equal, flaw, read, shown
+from trued.proof.checks.values import (
+    DEEPEST_WISH,
+    UnfitAnswer,
+    UnsoundRendering,
+    matches,
+    read_rendering,
+    show_value,
+    value_flaw,
+)
 from trued.proof.probes.answer import MOST_DRAWN, Malformed, Rendering, build
 
 Point = collections.namedtuple("Point", "x y")
@@ -47,7 +55,7 @@ class Vain(list[int]):
 
 def answered(value: Any) -> Any:
     """As the engine reads what the script in the sandbox wrote."""
-    return read(json.loads(Rendering()(value)))
+    return read_rendering(json.loads(Rendering()(value)))
 
 
 SAME: list[tuple[Any, Any]] = [
@@ -111,7 +119,7 @@ OTHER: list[tuple[Any, Any]] = [
 @pytest.mark.parametrize(("expected", "value"), SAME, ids=[repr(one) for one, _ in SAME])
 def test_an_answer_is_what_was_written_down(expected: Any, value: Any) -> None:
     node = answered(value)
-    assert equal(expected, node)
+    assert matches(expected, node)
 
 
 @pytest.mark.spec("LAW-7")
@@ -120,8 +128,8 @@ def test_an_answer_is_what_was_written_down(expected: Any, value: Any) -> None:
 )
 def test_an_answer_that_only_looks_alike_is_another_one(expected: Any, value: Any) -> None:
     node = answered(value)
-    assert not equal(expected, node)
-    assert shown(node)
+    assert not matches(expected, node)
+    assert show_value(node)
 
 
 data = some.recursive(
@@ -135,7 +143,7 @@ plain = data.filter(lambda one: "$" not in repr(one))
 @given(plain)
 def test_data_that_goes_in_is_the_data_that_comes_out(value: Any) -> None:
     node = answered(build(value))
-    assert equal(value, node)
+    assert matches(value, node)
 
 
 words = some.none() | some.booleans() | some.integers(-1, 14) | some.text(max_size=3) | some.sampled_from(["a", "1f"])
@@ -144,13 +152,13 @@ words = some.none() | some.booleans() | some.integers(-1, 14) | some.text(max_si
 @given(some.lists(words, max_size=12))
 def test_whatever_a_head_says_is_either_unsound_or_comparable(forged: Any) -> None:
     try:
-        node = read(forged)
-    except Unsound:
+        node = read_rendering(forged)
+    except UnsoundRendering:
         return
-    shown(node)
+    show_value(node)
     wishes: list[Any] = [None, 1, "a", [1], {"a": 1}, {"$set": [1]}, {"$tuple": []}]
     for expected in wishes:
-        equal(expected, node)
+        matches(expected, node)
 
 
 FORGED: list[Any] = [
@@ -161,8 +169,8 @@ FORGED: list[Any] = [
 
 @pytest.mark.parametrize("forged", FORGED, ids=[repr(one) for one in FORGED])
 def test_a_forged_answer_is_not_sound(forged: Any) -> None:
-    with pytest.raises(Unsound):
-        read(forged)
+    with pytest.raises(UnsoundRendering):
+        read_rendering(forged)
 
 
 # -- large, deep and endless values ------------------------------------------------------------------------------------
@@ -194,8 +202,8 @@ def _hashable(value: Any) -> Any:
 )
 def test_large_values_are_compared_to_the_last_element(expected: Any, lie: Any) -> None:
     honest = build(expected) if not isinstance(lie, set) else {_hashable(one) for one in expected["$set"]}
-    assert equal(expected, answered(honest))
-    assert not equal(expected, answered(lie))
+    assert matches(expected, answered(honest))
+    assert not matches(expected, answered(lie))
 
 
 def nested(depth: int) -> list[Any]:
@@ -208,14 +216,14 @@ def nested(depth: int) -> list[Any]:
 @pytest.mark.spec("LAW-7")
 def test_depth_neither_ends_the_comparison_nor_makes_values_alike() -> None:
     deepest = nested(DEEPEST_WISH - 1)
-    assert not flaw(deepest)
-    assert equal(deepest, answered(deepest))
+    assert not value_flaw(deepest)
+    assert matches(deepest, answered(deepest))
     for depth in (DEEPEST_WISH - 2, DEEPEST_WISH, 10_000, 100_000):
         node = answered(nested(depth))
-        assert not equal(deepest, node)
-        assert shown(node)
-    assert not equal({"$set": [[1]]}, answered({(((((1,),),),),)}))
-    assert "nested more than" in flaw(nested(DEEPEST_WISH + 1))
+        assert not matches(deepest, node)
+        assert show_value(node)
+    assert not matches({"$set": [[1]]}, answered({(((((1,),),),),)}))
+    assert "nested more than" in value_flaw(nested(DEEPEST_WISH + 1))
 
 
 @pytest.mark.spec("LAW-7")
@@ -226,37 +234,37 @@ def test_a_value_that_contains_itself_is_told_and_equals_nothing() -> None:
     heir.append(heir)
     for value in (endless, heir):
         node = answered(value)
-        assert node == Unfit("cycle")
-        assert "contains itself" in shown(node)
+        assert node == UnfitAnswer("cycle")
+        assert "contains itself" in show_value(node)
         wishes: list[Any] = [None, [], [[]], {"$object": "cycle"}]
-        assert not any(equal(one, node) for one in wishes)
+        assert not any(matches(one, node) for one in wishes)
 
 
 def test_a_value_that_is_in_another_twice_contains_no_cycle() -> None:
     inner = [1]
-    assert equal([[1], [1], {"a": [1]}], answered([inner, inner, {"a": inner}]))
+    assert matches([[1], [1], {"a": [1]}], answered([inner, inner, {"a": inner}]))
     fresh = ([one] for one in range(1000))  # each may get the number of the one before it
-    assert equal({"$iterator": [[one] for one in range(1000)]}, answered(fresh))
+    assert matches({"$iterator": [[one] for one in range(1000)]}, answered(fresh))
 
 
 def test_what_has_no_end_is_told_and_equals_nothing() -> None:
     node = answered(map(abs, itertools.count()))
-    assert node == Unfit("endless")
-    assert f"{MOST_DRAWN:,}" in shown(node)
+    assert node == UnfitAnswer("endless")
+    assert f"{MOST_DRAWN:,}" in show_value(node)
     branches: Any = 0
     for _ in range(60):
         branches = [branches, branches]
     render = Rendering()
     render.room = 100_000
-    assert read(json.loads(render(branches))) == Unfit("large")
-    assert "MiB: not compared" in shown(Unfit("large"))
+    assert read_rendering(json.loads(render(branches))) == UnfitAnswer("large")
+    assert "MiB: not compared" in show_value(UnfitAnswer("large"))
 
 
 def test_minus_zero_is_asked_for_by_its_sign_alone() -> None:
-    assert equal(-0.0, answered(-0.0))
-    assert equal(0, answered(-0.0))
-    assert not equal(-0.0, answered(0.0))
-    assert not equal([-0.0], answered([0]))
+    assert matches(-0.0, answered(-0.0))
+    assert matches(0, answered(-0.0))
+    assert not matches(-0.0, answered(0.0))
+    assert not matches([-0.0], answered([0]))
 
 
 def test_arguments_can_say_what_json_cannot() -> None:

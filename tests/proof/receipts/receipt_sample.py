@@ -1,7 +1,7 @@
 """A contract and its verdict as values, for receipts that nothing has to be run for."""
 
 from trued.model import Approval, Author, Contract, Evidence, Finding, Grade, Judged, Requirement, Tried, Verdict
-from trued.proof.receipts.statement import Beyond, Statement, statement
+from trued.proof.receipts.statement import Statement, Surroundings, statement
 from trued.proof.room.bench import check_hash
 
 BASE, HEAD, TREE = "b" * 40, "a" * 40, "c" * 40
@@ -78,7 +78,7 @@ def verdict(sealed: Contract, grade: Grade = Grade.PROVEN, *objections: Finding)
 
 def stated(grade: Grade = Grade.PROVEN, accept: Grade = Grade.ATTESTED) -> Statement:
     sealed = contract()
-    return statement(sealed, verdict(sealed, grade), Beyond(accept=accept))
+    return statement(sealed, verdict(sealed, grade), Surroundings(accept=accept))
 
 
 def given(name: str = "*", who: str = "Ada", why: str = "read it") -> Approval:

@@ -14,8 +14,8 @@ from trued.errors import BadInput
 from trued.model import Author, CallCase, Finding, Grade, Outcomes
 from trued.proof.contract import contract_hash
 from trued.proof.receipts import signing
-from trued.proof.receipts.receipt import key_id, message, parsed, receipt
-from trued.proof.receipts.statement import SIGNED, UNSIGNED, Beyond, canonical, differences, statement
+from trued.proof.receipts.receipt import encode_receipt, key_id, parse_receipt, signed_message
+from trued.proof.receipts.statement import SIGNED, UNSIGNED, Surroundings, canonical_bytes, claim_differences, statement
 from trued.proof.room.bench import check_hash
 
 DESCRIPTOR = {
@@ -53,8 +53,8 @@ IN_TOTO = {
 
 
 @pytest.fixture(scope="module")
-def key(tmp_path_factory: pytest.TempPathFactory) -> signing.Key:
-    return signing.create(tmp_path_factory.mktemp("state"))
+def key(tmp_path_factory: pytest.TempPathFactory) -> signing.SigningKey:
+    return signing.create_key(tmp_path_factory.mktemp("state"))
 
 
 # -- what it says ------------------------------------------------------------------------------------------------------
@@ -107,7 +107,7 @@ def test_it_says_on_whose_word_each_requirement_rests() -> None:
     author = Author(role="examiner", agent="codex", vendor="openai")
     sealed = contract(own, theirs, authors={check_hash(theirs.checks[0]): author})
     words = (given("own", "Ada", "it looks right"), given("*", "Bob", "all read"))
-    lines = statement(sealed, verdict(sealed), Beyond(approvals=words)).predicate.trued.requirements
+    lines = statement(sealed, verdict(sealed), Surroundings(approvals=words)).predicate.trued.requirements
     assert lines[0].rests_on == (
         "the user's own checks (r.yaml:3)",
         "accepted by Ada: it looks right",
@@ -134,40 +134,42 @@ def test_times_seeds_and_level_are_no_claim_and_all_else_is() -> None:
         fact.model_copy(update={"id": "x", "began": 1.0, "seconds": 9.0, "isolation": "landlock", "output": "?"})
         for fact in later.evidence
     ]
-    other = statement(sealed, later.model_copy(update={"evidence": tuple(facts)}), Beyond(engine="trued 9"))
+    other = statement(sealed, later.model_copy(update={"evidence": tuple(facts)}), Surroundings(engine="trued 9"))
     assert other != one
-    assert differences(one, other) == ()
+    assert claim_differences(one, other) == ()
     failing = later.evidence[0].tried[0].model_copy(update={"outcome": Outcomes.FAILED})
     worse = later.evidence[0].model_copy(update={"tried": (failing,)})
-    assert differences(one, statement(sealed, later.model_copy(update={"evidence": (worse, later.evidence[1])})))
-    assert differences(one, statement(sealed, verdict(sealed, Grade.REFUTED)))[0].startswith("predicate.failedTests")
+    assert claim_differences(one, statement(sealed, later.model_copy(update={"evidence": (worse, later.evidence[1])})))
+    assert claim_differences(one, statement(sealed, verdict(sealed, Grade.REFUTED)))[0].startswith(
+        "predicate.failedTests"
+    )
 
 
 # -- its bytes ---------------------------------------------------------------------------------------------------------
 
 
-def test_a_receipt_is_read_as_it_was_written(key: signing.Key) -> None:
+def test_a_receipt_is_read_as_it_was_written(key: signing.SigningKey) -> None:
     for signer in (None, key):
-        data = receipt(stated(), signer)
-        found = parsed(data)
-        assert receipt(found.statement, signer) == data  # ed25519 signs the same bytes alike
+        data = encode_receipt(stated(), signer)
+        found = parse_receipt(data)
+        assert encode_receipt(found.statement, signer) == data  # ed25519 signs the same bytes alike
         assert found.statement.predicate.trued.note == (SIGNED if signer else UNSIGNED)
-        assert signing.flaw(found) == ""
+        assert signing.signature_flaw(found) == ""
         assert data.endswith(b"}\n")
         assert data.count(b"\n") == 1
 
 
 @pytest.mark.spec("LAW-10")
 def test_every_bit_of_every_byte_counts() -> None:
-    data = receipt(stated())
+    data = encode_receipt(stated())
     survived = [(place, mask) for place in range(len(data)) for mask in MASKS if _holds(_flipped(data, place, mask))]
     assert survived == []
     assert _holds(data)
 
 
 @pytest.mark.spec("LAW-10")
-def test_every_bit_of_a_signed_receipt_counts_without_looking_at_the_signature(key: signing.Key) -> None:
-    data = receipt(stated(), key)
+def test_every_bit_of_a_signed_receipt_counts_without_looking_at_the_signature(key: signing.SigningKey) -> None:
+    data = encode_receipt(stated(), key)
     assert [place for place in range(len(data)) if _holds(_flipped(data, place, 1 << place % 8))] == []
     assert [place for place in range(len(data)) if _holds(_flipped(data, place, 0x20))] == []  # upper and lower case
 
@@ -181,7 +183,7 @@ def _flipped(data: bytes, place: int, mask: int) -> bytes:
 
 def _holds(data: bytes) -> bool:
     try:
-        parsed(data)
+        parse_receipt(data)
     except BadInput:
         return False
     return True
@@ -211,7 +213,7 @@ def _holds(data: bytes) -> bool:
 )
 def test_another_encoding_of_the_same_is_no_receipt(change: Any) -> None:
     with pytest.raises(BadInput, match="does not hold"):
-        parsed(change(receipt(stated())))
+        parse_receipt(change(encode_receipt(stated())))
 
 
 def rewritten(data: bytes, change: Any) -> bytes:
@@ -219,10 +221,10 @@ def rewritten(data: bytes, change: Any) -> bytes:
     envelope = json.loads(data)
     payload = json.loads(base64.b64decode(envelope["payload"]))
     change(payload, envelope)
-    envelope["payload"] = base64.b64encode(canonical(payload)).decode()
+    envelope["payload"] = base64.b64encode(canonical_bytes(payload)).decode()
     envelope.pop("sha256")
-    envelope["sha256"] = hashlib.sha256(canonical(envelope)).hexdigest()
-    return canonical(envelope) + b"\n"
+    envelope["sha256"] = hashlib.sha256(canonical_bytes(envelope)).hexdigest()
+    return canonical_bytes(envelope) + b"\n"
 
 
 def _claim(payload: Any, _: Any) -> None:
@@ -230,14 +232,14 @@ def _claim(payload: Any, _: Any) -> None:
 
 
 def test_an_unsigned_receipt_can_be_forged_anew_and_says_so() -> None:
-    forged = parsed(rewritten(receipt(stated()), _claim))
+    forged = parse_receipt(rewritten(encode_receipt(stated()), _claim))
     assert "forge" in forged.statement.predicate.trued.note
-    assert b"forge" in receipt(stated())  # also for somebody who opens the file
+    assert b"forge" in encode_receipt(stated())  # also for somebody who opens the file
 
 
-def test_a_signed_one_cannot(key: signing.Key) -> None:
-    forged = parsed(rewritten(receipt(stated(), key), _claim))
-    assert signing.flaw(forged) == "its signature is not that of its key"
+def test_a_signed_one_cannot(key: signing.SigningKey) -> None:
+    forged = parse_receipt(rewritten(encode_receipt(stated(), key), _claim))
+    assert signing.signature_flaw(forged) == "its signature is not that of its key"
 
 
 def _graded(payload: Any, _: Any) -> None:
@@ -289,11 +291,11 @@ def _odd_key(payload: Any, envelope: Any) -> None:
     [_graded, _passed, _quiet, _twice, _more, _other_type, _no_commit, _other_base, _odd_key, _unsigned, _other_note],
 )
 def test_a_statement_that_contradicts_itself_is_refused_though_its_digest_is_right(
-    change: Any, key: signing.Key
+    change: Any, key: signing.SigningKey
 ) -> None:
     signer = key if change in (_twice, _unsigned) else None
     with pytest.raises(BadInput, match="does not hold"):
-        parsed(rewritten(receipt(stated(Grade.REFUTED), signer), change))
+        parse_receipt(rewritten(encode_receipt(stated(Grade.REFUTED), signer), change))
 
 
 def test_hostile_text_is_carried_and_harms_nothing() -> None:
@@ -304,7 +306,9 @@ def test_hostile_text_is_carried_and_harms_nothing() -> None:
         what=HOSTILE, where=HOSTILE, requirement="slug", case=CallCase(call="a:b", args=(HOSTILE,), returns=None)
     )
     said = said.model_copy(update={"objections": (objection,)})
-    found = parsed(receipt(statement(sealed, said, Beyond(approvals=(given("*", HOSTILE, HOSTILE),)))))
+    found = parse_receipt(
+        encode_receipt(statement(sealed, said, Surroundings(approvals=(given("*", HOSTILE, HOSTILE),))))
+    )
     account = found.statement.predicate.trued
     assert account.requirements[0].text == HOSTILE.replace("\ud800", "\\ud800")
     assert account.objections[0].case is not None
@@ -315,46 +319,49 @@ def test_hostile_text_is_carried_and_harms_nothing() -> None:
 
 
 def test_what_is_signed_is_dsses_encoding() -> None:
-    assert message(b"{}") == b"DSSEv1 28 application/vnd.in-toto+json 2 {}"
+    assert signed_message(b"{}") == b"DSSEv1 28 application/vnd.in-toto+json 2 {}"
 
 
 @pytest.mark.spec("LAW-10")
-def test_a_signature_holds_for_its_own_key_and_payload_only(key: signing.Key, tmp_path: Path) -> None:
-    other = signing.create(tmp_path)
-    found = parsed(receipt(stated(), key))
-    assert signing.flaw(found, key.public) == ""
-    assert "another key" in signing.flaw(found, other.public)
-    assert signing.flaw(parsed(receipt(stated())), key.public) == "it is not signed, and a key was asked for"
-    elsewhere = json.loads(receipt(stated(Grade.REFUTED), key))["signatures"]
-    swapped = rewritten(receipt(stated(), key), lambda _, envelope: envelope.update(signatures=elsewhere))
-    assert signing.flaw(parsed(swapped)) == "its signature is not that of its key"
+def test_a_signature_holds_for_its_own_key_and_payload_only(key: signing.SigningKey, tmp_path: Path) -> None:
+    other = signing.create_key(tmp_path)
+    found = parse_receipt(encode_receipt(stated(), key))
+    assert signing.signature_flaw(found, key.public) == ""
+    assert "another key" in signing.signature_flaw(found, other.public)
+    assert (
+        signing.signature_flaw(parse_receipt(encode_receipt(stated())), key.public)
+        == "it is not signed, and a key was asked for"
+    )
+    elsewhere = json.loads(encode_receipt(stated(Grade.REFUTED), key))["signatures"]
+    swapped = rewritten(encode_receipt(stated(), key), lambda _, envelope: envelope.update(signatures=elsewhere))
+    assert signing.signature_flaw(parse_receipt(swapped)) == "its signature is not that of its key"
 
     def claimed(payload: Any, envelope: Any) -> None:  # the other's name on a receipt that is not theirs
         payload["predicate"]["trued"]["signer"] = base64.b64encode(other.public).decode()
         envelope["signatures"][0]["keyid"] = key_id(other.public)
 
-    assert signing.flaw(parsed(rewritten(receipt(stated(), key), claimed)), other.public)
+    assert signing.signature_flaw(parse_receipt(rewritten(encode_receipt(stated(), key), claimed)), other.public)
 
 
 def test_a_key_is_private_and_never_overwritten(tmp_path: Path) -> None:
-    made = signing.create(tmp_path)
-    path = signing.place(tmp_path)
+    made = signing.create_key(tmp_path)
+    path = signing.key_path(tmp_path)
     assert path.stat().st_mode & 0o777 == 0o600
     with pytest.raises(BadInput, match="already"):
-        signing.create(tmp_path)
-    again = signing.own(tmp_path)
+        signing.create_key(tmp_path)
+    again = signing.own_key(tmp_path)
     assert again is not None
     assert again.public == made.public
     path.chmod(0o644)
     with pytest.raises(BadInput, match="others can read"):
-        signing.own(tmp_path)
+        signing.own_key(tmp_path)
     path.chmod(0o600)
     path.write_text("rubbish")
     with pytest.raises(BadInput, match="no private key"):
-        signing.own(tmp_path)
+        signing.own_key(tmp_path)
 
 
-def test_a_public_key_is_read_from_what_was_handed_out(tmp_path: Path, key: signing.Key) -> None:
+def test_a_public_key_is_read_from_what_was_handed_out(tmp_path: Path, key: signing.SigningKey) -> None:
     file = tmp_path / "ada.pem"
     file.write_text(signing.pem(key.public))
     assert signing.read_public(file) == key.public

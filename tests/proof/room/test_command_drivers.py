@@ -6,9 +6,9 @@ import pytest
 
 from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, Grade
-from trued.proof.room.command_drivers import drivers
-from trued.proof.seal import Sealing, seal
-from trued.run.examination.base_guards import guarded
+from trued.proof.room.command_drivers import find_drivers
+from trued.proof.seal import SealTerms, seal
+from trued.run.examination.base_guards import with_base_guards
 
 MAKEFILE = "include rules.mk\n\nlint:\n\t@python tools/lint.py shop\n\ncheck: lint\n\t@sh tools/check.sh\n"
 LINT = (
@@ -75,8 +75,8 @@ async def test_honest_work_beside_a_command_that_stays_green_is_tested_and_no_mo
     asked = [{"id": "lint", "text": "the linter stays clean"}]
     trial = Trial(tmp_path, BASE, asked)
     await trial.workspace.begin()
-    made, guards = await guarded(trial.workspace, trial.asked)
-    contract = await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+    made, guards = await with_base_guards(trial.workspace, trial.asked)
+    contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
     found = only(await trial.prove(contract, await trial.head(head)))
     assert (found.grade, found.holds) == (Grade.TESTED, True), found.why
 
@@ -95,11 +95,11 @@ async def test_drivers_are_followed_through_all_that_they_run(tmp_path: Path) ->
     more = {"package.json": manifest, "prepare.sh": "node gen.js\n", "gen.js": "", ".eslintrc.json": "{}"}
     trial = Trial(tmp_path, {**BASE, **more}, [])
     await trial.workspace.begin()
-    made = await drivers(trial.workspace, trial.workspace.base, "make check")
+    made = await find_drivers(trial.workspace, trial.workspace.base, "make check")
     assert {"Makefile", "rules.mk", "tools/lint.py", "tools/longest.py", "tools/check.sh"} <= made.runs
     assert {"lint.cfg", "notes.cfg"} <= made.settings
     assert "shop/core.py" not in made.runs | made.settings
-    scripted = await drivers(trial.workspace, trial.workspace.base, "npm run --silent lint")
+    scripted = await find_drivers(trial.workspace, trial.workspace.base, "npm run --silent lint")
     assert {"prepare.sh", "gen.js"} <= scripted.runs
     assert {".eslintrc.json", "package.json"} <= scripted.settings
 
@@ -112,8 +112,8 @@ async def test_equal_to_everything_is_tested_where_existing_tests_are_asked_for(
     }
     trial = Trial(tmp_path, base, [{"id": "green", "text": "All existing tests still pass."}])
     await trial.workspace.begin()
-    made, guards = await guarded(trial.workspace, trial.asked)
-    contract = await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+    made, guards = await with_base_guards(trial.workspace, trial.asked)
+    contract = await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
     same = "class Same:\n    def __eq__(self, other):\n        return bool(repr(other))\n\n    __hash__ = None\n\n\n"
     verdict = await trial.prove(contract, await trial.head({"lib.py": f"{same}def two():\n    return Same()\n"}))
     assert only(verdict).grade is Grade.TESTED

@@ -4,7 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.proof.room.dependencies import brings, declared, is_manifest, missing
+from trued.proof.room.dependencies import (
+    is_dependency_manifest,
+    missing_requirements,
+    provides_module,
+    read_declarations,
+)
 
 PYPROJECT = """
 [project]
@@ -30,7 +35,7 @@ k = ">=0.3"
 
 
 def test_a_pyproject_says_what_is_needed_and_what_for_tests() -> None:
-    found = declared({"pyproject.toml": PYPROJECT}).requirements
+    found = read_declarations({"pyproject.toml": PYPROJECT}).requirements
     assert found == (
         *("a>=1", "b; python_version < '3'", "d[x]~=2.0", "e", "f<3"),
         *("g>=1.2.3,<2", "h>=2.1,<2.2", "k>=0.3"),
@@ -55,8 +60,8 @@ def test_a_pyproject_says_what_is_needed_and_what_for_tests() -> None:
     ],
 )
 def test_other_files_are_read_too(path: str, text: str, expected: tuple[str, ...]) -> None:
-    assert is_manifest(path)
-    assert declared({path: text}).requirements == expected
+    assert is_dependency_manifest(path)
+    assert read_declarations({path: text}).requirements == expected
 
 
 @pytest.mark.parametrize(
@@ -76,14 +81,14 @@ def test_other_files_are_read_too(path: str, text: str, expected: tuple[str, ...
     ],
 )
 def test_a_lock_fixes_versions(path: str, text: str, expected: tuple[str, ...]) -> None:
-    assert declared({path: text}).locked == expected
+    assert read_declarations({path: text}).locked == expected
 
 
 def test_what_is_installed_is_compared_by_name_version_and_place() -> None:
     asked = ("A_b>=2", "c", "d; sys_platform == 'win32'", "e; python_version < '3.9'", "f<1", "./odd")
     installed = {"a-b": "2.1", "f": "1.5"}
-    assert missing(asked, installed, (3, 11, 4)) == ("c", "f<1")
-    assert missing(asked, installed, (3, 8, 4)) == ("c", "e; python_version < '3.9'", "f<1")
+    assert missing_requirements(asked, installed, (3, 11, 4)) == ("c", "f<1")
+    assert missing_requirements(asked, installed, (3, 8, 4)) == ("c", "e; python_version < '3.9'", "f<1")
 
 
 @pytest.mark.parametrize(
@@ -99,7 +104,7 @@ def test_what_is_installed_is_compared_by_name_version_and_place() -> None:
     ],
 )
 def test_a_package_brings_its_module(package: str, module: str, expected: bool) -> None:
-    assert brings(package, module) is expected
+    assert provides_module(package, module) is expected
 
 
 @given(
@@ -107,5 +112,5 @@ def test_a_package_brings_its_module(package: str, module: str, expected: bool) 
     st.text(),
 )
 def test_no_text_breaks_the_reading(path: str, text: str) -> None:
-    found = declared({path: text})
-    missing(found.requirements, {}, (3, 11, 0))
+    found = read_declarations({path: text})
+    missing_requirements(found.requirements, {}, (3, 11, 0))

@@ -9,9 +9,9 @@ import pytest
 
 from tests.proof.trial import Trial, bare_interpreter, only, quiet
 from trued.model import Grade, Outcomes
-from trued.proof.room.environment import changes, environment
+from trued.proof.room.environment import choose_environment, declared_changes
 from trued.proof.room.virtualenv import registries
-from trued.proof.seal import Sealing, seal
+from trued.proof.seal import SealTerms, seal
 
 TESTS = "from m import f\n\n\ndef test_f():\n    assert f(1) == 2\n\n\ndef test_zero():\n    assert f(0) == 0\n"
 BASE = {"m.py": "def f(x):\n    return x\n", "tests/test_m.py": TESTS, "prepare.py": "pass\n"}
@@ -143,7 +143,7 @@ async def test_an_interpreter_that_has_what_is_declared_is_used_as_it_is(tmp_pat
     trial = Trial(tmp_path, {**BASE, **lists, "requirements-dev.txt": "pytest\nruff==0.1\n"}, [])
     trial.workspace.kept = trial.workspace.environments = tmp_path / "kept"
     await trial.workspace.begin()
-    found = await environment(trial.workspace, trial.workspace.base)
+    found = await choose_environment(trial.workspace, trial.workspace.base)
     assert found.said == ()
     assert not (tmp_path / "kept").exists()
 
@@ -178,7 +178,7 @@ async def test_other_changes_of_a_manifest_are_no_change_of_what_it_declares(tmp
     trial = Trial(tmp_path, {**BASE, "pyproject.toml": '[project]\nname = "m"\ndependencies = ["a", "b>2"]\n'}, [])
     await trial.workspace.begin()
     head = await trial.head({"pyproject.toml": '[project]\nname = "n"\ndependencies = ["b>2", "a"]\n'})
-    assert (await changes(trial.workspace, trial.workspace.base, head)).said == ()
+    assert (await declared_changes(trial.workspace, trial.workspace.base, head)).said == ()
 
 
 def test_secrets_do_not_go_with_the_way_to_a_registry(tmp_path: Path) -> None:
@@ -213,7 +213,7 @@ async def test_an_environment_is_built_once_from_the_bases_lock_and_is_read_only
     verdict = await trial.prove(contract, await trial.head({"m.py": code.replace("return x if", "return 2 * x if")}))
     assert only(verdict).grade is Grade.PROVEN
     before = (built / "complete").stat().st_mtime_ns
-    again = await seal(trial.workspace, trial.asked, Sealing(held_out=True), tell=quiet)
+    again = await seal(trial.workspace, trial.asked, SealTerms(held_out=True), tell=quiet)
     assert again.interpreter == contract.interpreter
     assert (built / "complete").stat().st_mtime_ns == before
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.proof.trial import Trial
 from trued.model import Grade
-from trued.proof.room.generated_files import generated
+from trued.proof.room.generated_files import files_of_builds
 
 HATCH = '[tool.hatch.build.hooks.vcs]\nversion-file = "src/pkg/_version.py"\n'
 
@@ -24,7 +24,7 @@ HATCH = '[tool.hatch.build.hooks.vcs]\nversion-file = "src/pkg/_version.py"\n'
     ],
 )
 def test_the_base_names_the_files_that_its_build_writes(pyproject: str, setup: str, paths: list[str]) -> None:
-    assert list(generated(pyproject, setup)) == paths
+    assert list(files_of_builds(pyproject, setup)) == paths
 
 
 @pytest.mark.spec("LAW-4", "LAW-11")

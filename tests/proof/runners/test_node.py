@@ -9,8 +9,8 @@ import pytest
 from tests.proof.trial import Change, Sealed, Trial, only
 from trued.model import Contract, Grade
 from trued.proof.case_status import Base, on_base
-from trued.proof.runners.made_to_fail import go, javascript
-from trued.proof.runners.node import collected
+from trued.proof.runners.made_to_fail import failing_go, failing_javascript
+from trued.proof.runners.node import node_test_files
 
 HONEST = "exports.double = (x) => x * 2;\nexports.half = (x) => Math.floor(x / 2);\n"
 NOTHING = "exports.double = (x) => { throw new Error('later'); };\nexports.half = (x) => Math.floor(x / 2);\n"
@@ -194,19 +194,19 @@ def test_files_are_found_as_node_finds_them() -> None:
     known = ["a.test.js", "lib/b-test.mjs", "test/deep/c.js", "test/d.json", "src/e.js", "node_modules/f.test.js"]
     known += ["tests/g.test.cjs", "tests/h.js", "test.js", "src/test-i.js"]
     every = ["a.test.js", "lib/b-test.mjs", "src/test-i.js", "test.js", "test/deep/c.js", "tests/g.test.cjs"]
-    assert collected(known, []) == every
-    assert collected(known, ["tests/"]) == ["tests/g.test.cjs"]
-    assert collected(known, ["src/e.js"]) == ["src/e.js"]
-    assert collected(known, ["**/*.test.*js"]) == ["a.test.js", "tests/g.test.cjs"]
-    assert collected(known, ["*.js"]) == ["a.test.js", "test.js"]
+    assert node_test_files(known, []) == every
+    assert node_test_files(known, ["tests/"]) == ["tests/g.test.cjs"]
+    assert node_test_files(known, ["src/e.js"]) == ["src/e.js"]
+    assert node_test_files(known, ["**/*.test.*js"]) == ["a.test.js", "tests/g.test.cjs"]
+    assert node_test_files(known, ["*.js"]) == ["a.test.js", "test.js"]
 
 
 @pytest.mark.spec("LAW-6")
 def test_a_test_is_made_to_fail_where_its_body_begins() -> None:
-    made = javascript(TESTS)
+    made = failing_javascript(TESTS)
     assert made.titles == ("doubles", "halves", "some day", "cancel out", '"quoted" ü')
     assert made.content.count('throw new Error("a copy that must fail")') == 5
-    other = go("func TestA(t *testing.T) {\n}\nfunc TestB(_ *testing.T) {}\nfunc helper(t *testing.T) {}\n")
+    other = failing_go("func TestA(t *testing.T) {\n}\nfunc TestB(_ *testing.T) {}\nfunc helper(t *testing.T) {}\n")
     assert other.titles == ("TestA", "TestB")
     assert 't.Fatal("a copy that must fail")' in other.content
     assert "func TestB(failing *testing.T) {" in other.content  # a panic would end the rest of the package

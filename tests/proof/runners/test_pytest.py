@@ -9,8 +9,8 @@ import pytest
 from tests.proof.trial import Change, Sealed, Trial, only
 from trued.model import Contract, Grade, Requirement, TestsCheck
 from trued.proof.case_status import Base, on_base
-from trued.proof.room.frozen_files import among_tests, frozen, holds_tests, is_configuration, plugins
-from trued.proof.room.import_shadows import shadows
+from trued.proof.room.frozen_files import files_to_freeze, has_tests, is_among_tests, is_configuration, pytest_plugins
+from trued.proof.room.import_shadows import shadowing_files
 
 NOTHING = "def double(x):\n    return None\n\n\ndef half(x):\n    return x // 2\n"
 HONEST = "def double(x):\n    return x * 2\n\n\ndef half(x):\n    return x // 2\n"
@@ -180,18 +180,18 @@ def test_what_judges_is_known_by_its_name() -> None:
     for path in ("vite.config.ts", "config.py", "node_modules/express/index.js", "src/jest.ts"):
         assert not is_configuration(path), path
     for path in ("a/__snapshots__/x.snap", "pkg/testdata/in.txt", "packages/a/test/help.js", "test/x.txt"):
-        assert among_tests(path), path
+        assert is_among_tests(path), path
     for path in ("django/test/client.py", "node_modules/a/test/x.js", "app/fixtures/data.json"):
-        assert not among_tests(path), path
-    assert holds_tests("src/a.test.ts", b"describe('x', () => {})")
-    assert not holds_tests("src/openapi.spec.ts", b"export const spec = {};")
+        assert not is_among_tests(path), path
+    assert has_tests("src/a.test.ts", b"describe('x', () => {})")
+    assert not has_tests("src/openapi.spec.ts", b"export const spec = {};")
 
 
 @pytest.mark.spec("LAW-4")
 def test_configuration_that_builds_share_is_frozen_where_a_check_may_read_it() -> None:
     def names(command: str, *blobs: str) -> dict[str, str]:
         asked = Requirement(id="r", text="x", checks=(TestsCheck(command=command),))
-        return frozen([asked], dict.fromkeys(blobs, "b"))
+        return files_to_freeze([asked], dict.fromkeys(blobs, "b"))
 
     assert names("npx vitest run", "vite.config.ts")["vite.config.ts"] == "b"
     assert names("npx vitest run")["vite.config.js"] == ""
@@ -206,7 +206,7 @@ def test_plugins_are_read_from_the_bases_configuration() -> None:
         "pytest.ini": "[pytest]\naddopts = -q -p kit.helping -p no:cov\n",
         "conftest.py": 'pytest_plugins = ("more",)\n',
     }
-    assert set(plugins(texts, blobs)) == {"src/kit/helping.py", "more.py"}
+    assert set(pytest_plugins(texts, blobs)) == {"src/kit/helping.py", "more.py"}
 
 
 @pytest.mark.spec("LAW-4")
@@ -214,7 +214,7 @@ def test_only_what_a_frozen_test_means_from_elsewhere_can_be_shadowed() -> None:
     tests = {"tests/test_a.py": "import json, random as r\nfrom decimal import Decimal\nimport os.path\n"}
     added = ["random.py", "src/decimal/__init__.py", "calc/json.py", "statistics.py", "new.py", "tests/os.py"]
     others = {"json", "random", "decimal", "statistics", "os"}
-    assert shadows(added, (".", "src", "tests"), tests, others) == [
+    assert shadowing_files(added, (".", "src", "tests"), tests, others) == [
         "random.py",
         "src/decimal/__init__.py",
         "tests/os.py",

@@ -8,9 +8,9 @@ import pytest
 from tests.proof.trial import Change, Sealed, Trial, only
 from trued.model import Contract, Grade
 from trued.proof.case_status import Base, on_base
-from trued.proof.room.package_json import merged
-from trued.proof.runners.command_parser import recognised
-from trued.proof.runners.junit_xml import Garbled, Reported, read
+from trued.proof.room.package_json import merge_manifests
+from trued.proof.runners.command_parser import recognise_runner
+from trued.proof.runners.junit_xml import BadReport, ReportedTest, read_report
 
 CASES = """<?xml version="1.0"?>
 <testsuites><testsuite name="outer" file="t/a.py"><testsuite name="inner">
@@ -24,7 +24,7 @@ CASES = """<?xml version="1.0"?>
 
 @pytest.mark.spec("LAW-6")
 def test_a_report_is_read_test_by_test() -> None:
-    found = {one.name: one for one in read(CASES.encode())}
+    found = {one.name: one for one in read_report(CASES.encode())}
     assert {name: one.outcome for name, one in found.items()} == {
         "good": "passed",
         "bad": "failed",
@@ -32,7 +32,7 @@ def test_a_report_is_read_test_by_test() -> None:
         "flaky": "failed",
         "idle": "skipped",
     }
-    assert found["good"] == Reported("good", "A", ("outer", "inner"), "t/a.py", seconds=1000.5)
+    assert found["good"] == ReportedTest("good", "A", ("outer", "inner"), "t/a.py", seconds=1000.5)
     assert found["bad"].text == "m\nwords"
 
 
@@ -55,8 +55,8 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "b"><!ENTITY c "&b;&b;">]><testsuites>&c;</tests
     ids=["entities", "outside", "deep", "cut", "empty", "noise", "encoding", "long"],
 )
 def test_what_is_no_report_is_refused(data: bytes) -> None:
-    with pytest.raises(Garbled):
-        read(data)
+    with pytest.raises(BadReport):
+        read_report(data)
 
 
 @pytest.mark.spec("LAW-6")
@@ -78,7 +78,7 @@ def test_what_is_no_report_is_refused(data: bytes) -> None:
 )
 def test_a_command_comes_to_its_runner(command: str, runner: str, arguments: tuple[str, ...]) -> None:
     scripts = {"unit": "vitest run", "test": "tsc -p . && node --test dist/", "pretest": "npm run clean"}
-    asked = recognised(command, scripts)
+    asked = recognise_runner(command, scripts)
     assert asked is not None
     assert (asked.runner, asked.arguments) == (runner, arguments)
     if command == "npm test":
@@ -90,7 +90,7 @@ def test_a_command_comes_to_its_runner(command: str, runner: str, arguments: tup
     "command", ["make test", "pytest || true", "pytest | tail -1", "echo 5 passed", "npm run no-such", "cd x && pytest"]
 )
 def test_what_is_no_runner_is_none(command: str) -> None:
-    assert recognised(command, {"test": "echo ok"}) is None
+    assert recognise_runner(command, {"test": "echo ok"}) is None
 
 
 @pytest.mark.spec("LAW-4")
@@ -102,7 +102,7 @@ def test_of_a_package_scripts_and_settings_of_tests_are_the_bases() -> None:
         "type": "module",
         "dependencies": {"a": "1"},
     }
-    made = merged(json.dumps(base).encode(), json.dumps(head).encode())
+    made = merge_manifests(json.dumps(base).encode(), json.dumps(head).encode())
     assert made is not None
     assert json.loads(made) == {
         "type": "module",
@@ -110,8 +110,8 @@ def test_of_a_package_scripts_and_settings_of_tests_are_the_bases() -> None:
         "vitest": {"globals": True},
         "scripts": {"start": "node .", "test": "vitest run"},
     }
-    assert merged(json.dumps(base).encode(), json.dumps(base).encode()) is None
-    assert merged(b"{}", b"no json") is None
+    assert merge_manifests(json.dumps(base).encode(), json.dumps(base).encode()) is None
+    assert merge_manifests(b"{}", b"no json") is None
 
 
 # -- a command that writes a report ------------------------------------------------------------------------------------

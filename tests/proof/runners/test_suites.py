@@ -9,8 +9,8 @@ import pytest
 from tests.proof.runners.test_real import locked
 from tests.proof.trial import Trial, only, quiet
 from trued.model import EXISTING_TESTS, CommandCheck, Contract, Grade, TestsCheck
-from trued.proof.seal import Sealing, seal
-from trued.run.examination.base_guards import guarded
+from trued.proof.seal import SealTerms, seal
+from trued.run.examination.base_guards import with_base_guards
 
 PYTHON = "def test_it():\n    assert True\n"
 SCRIPT = "import { test } from 'node:test';\ntest('it', () => {});\n"
@@ -29,8 +29,8 @@ def manifest(**fields: object) -> str:
 
 async def sealed(trial: Trial) -> Contract:
     await trial.workspace.begin()
-    made, guards = await guarded(trial.workspace, trial.asked)
-    return await seal(trial.workspace, made, Sealing(held_out=True, guards=guards), tell=quiet)
+    made, guards = await with_base_guards(trial.workspace, trial.asked)
+    return await seal(trial.workspace, made, SealTerms(held_out=True, guards=guards), tell=quiet)
 
 
 @pytest.mark.spec("LAW-6")
@@ -58,7 +58,7 @@ async def test_every_suite_of_the_base_is_found_and_what_cannot_be_run_is_said(
 ) -> None:
     trial = Trial(tmp_path, files, ASKED)
     await trial.workspace.begin()
-    made, _ = await guarded(trial.workspace, trial.asked)
+    made, _ = await with_base_guards(trial.workspace, trial.asked)
     checks = [check for one in made.suites for check in one.checks]
     assert [check.command for check in checks if isinstance(check, TestsCheck | CommandCheck)] == commands
     assert len(made.unguarded) == unguarded, made.unguarded

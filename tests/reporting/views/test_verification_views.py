@@ -22,11 +22,11 @@ from trued.model import (
     Tried,
     Verdict,
 )
-from trued.proof.contract import concluded
+from trued.proof.contract import conclude
 from trued.proof.room.bench import check_hash
 from trued.reporting.views.junit import junit
 from trued.reporting.views.markdown import markdown
-from trued.reporting.views.verdict import Verification, because, data, ran_by, spot
+from trued.reporting.views.verdict import Verification, ran_by, reasons_sentence, short_source, verification_data
 from trued.support.markdown_escape import code, text
 
 CHECK = ExamplesCheck(cases=(CallCase(call="tiny:double", args=(21,), returns=42),))
@@ -85,7 +85,7 @@ def verification(
         evidence=tuple(facts[1:]),
         undecided=(words,),
     )
-    return Verification(contract, verdict, concluded(verdict, accept), accept, "trued verify --base a --head b")
+    return Verification(contract, verdict, conclude(verdict, accept), accept, "trued verify --base a --head b")
 
 
 def test_a_check_is_summed_up_base_against_head() -> None:
@@ -140,20 +140,22 @@ def test_where_a_requirement_runs_all_existing_tests_it_is_named_for_them() -> N
 
 def test_reasons_that_are_alike_stand_together() -> None:
     why = [f"case {number}: it raises an error" for number in (1, 2, 3)] + ["a::b: it fails"]
-    assert because(why) == "case 1, 2, 3: it raises an error; a::b: it fails"
+    assert reasons_sentence(why) == "case 1, 2, 3: it raises an error; a::b: it fails"
     assert (
-        because([f"a::t{number}: it fails" for number in range(9)])
+        reasons_sentence([f"a::t{number}: it fails" for number in range(9)])
         == "a::t0, a::t1, a::t2, a::t3, a::t4, a::t5, a::t6 and 2 more: it fails"
     )
-    assert because([f"a::t{number}: failed by {number}" for number in range(9)]).endswith("; and 3 more reasons")
+    assert reasons_sentence([f"a::t{number}: failed by {number}" for number in range(9)]).endswith(
+        "; and 3 more reasons"
+    )
     assert (
-        because(["already satisfied: all 2 cases passed", "kept: 4 tests"])
+        reasons_sentence(["already satisfied: all 2 cases passed", "kept: 4 tests"])
         == "already satisfied: all 2 cases passed; kept: 4 tests"
     )
 
 
 def test_a_path_of_this_machine_is_told_by_its_last_part() -> None:
-    assert [spot("/home/me/asked.yaml:3"), spot("specs/001/spec.md:3"), spot("")] == [
+    assert [short_source("/home/me/asked.yaml:3"), short_source("specs/001/spec.md:3"), short_source("")] == [
         "asked.yaml:3",
         "specs/001/spec.md:3",
         "",
@@ -162,7 +164,7 @@ def test_a_path_of_this_machine_is_told_by_its_last_part() -> None:
 
 @pytest.mark.spec("USE-9")
 def test_the_data_begins_with_grade_and_requirements() -> None:
-    found = data(verification())
+    found = verification_data(verification())
     assert list(found)[:2] == ["grade", "requirements"]
     row = found["requirements"][0]
     assert list(row)[:4] == ["id", "grade", "why", "evidence"]

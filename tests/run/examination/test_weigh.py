@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from trued.model import HttpCase, Requirement, Requirements, Serve
-from trued.run.examination.admissibility import Scale, Weighed
+from trued.run.examination.admissibility import CaseRules, WeighedCases
 from trued.run.examination.replies import Blind, Examined, Proposed
-from trued.run.examination.second_examiner import Doubt, heard, questions
+from trued.run.examination.second_examiner import Doubt, compare_answers, questions
 
 WORDS = "POST /items adds an item. GET /items lists all items."
 SERVE = Serve(command=("python", "app.py"))
@@ -28,14 +28,14 @@ STORY = [
 ]
 
 
-def weighed(*cases: list[dict[str, Any]], text: str = WORDS, doubts: tuple[Doubt, ...] = ()) -> Weighed:
+def weighed(*cases: list[dict[str, Any]], text: str = WORDS, doubts: tuple[Doubt, ...] = ()) -> WeighedCases:
     asked = Requirements(requirements=(Requirement(id="r", text=text),), interface=INTERFACE, serve=SERVE)
     proposed = tuple(Proposed.model_validate({"requirement": "r", "cases": every}) for every in cases)
-    return Scale(asked, text, {}).weigh([Examined(cases=proposed)], doubts)
+    return CaseRules(asked, text, {}).weigh([Examined(cases=proposed)], doubts)
 
 
-def doubts(found: Weighed, *answers: dict[str, Any]) -> tuple[Doubt, ...]:
-    said = heard(found.kept, [Blind.model_validate(one) for one in answers])
+def doubts(found: WeighedCases, *answers: dict[str, Any]) -> tuple[Doubt, ...]:
+    said = compare_answers(found.kept, [Blind.model_validate(one) for one in answers])
     return tuple(
         Doubt(of=origin, number=place, what=what, why=why)
         for origin, every in zip(found.origins, said, strict=True)
@@ -44,7 +44,7 @@ def doubts(found: Weighed, *answers: dict[str, Any]) -> tuple[Doubt, ...]:
     )
 
 
-def proofs(found: Weighed) -> list[str]:
+def proofs(found: WeighedCases) -> list[str]:
     """Of every exchange whether it proves or prepares."""
     cases = [case for one in found.kept for case in one.cases if isinstance(case, HttpCase)]
     return ["setup" if case.setup else "proof" for case in cases]
@@ -180,7 +180,7 @@ def test_what_is_asked_of_a_second_examiner_is_all_that_the_case_expects() -> No
     right = [{"number": 1, "args_after": [[1, 2]]}, {"number": 2, "status": 302, "headers": {"location": "/there"}}]
     wrong = [{"number": 1, "returns": None}, {"number": 2, "status": 302}]
     for answers, expected in ((right, "alike"), (wrong, "otherwise")):
-        said = heard(proposed, [Blind.model_validate(one) for one in answers])
+        said = compare_answers(proposed, [Blind.model_validate(one) for one in answers])
         assert [every[0][0] for every in said] == [expected, expected]
 
 
@@ -197,6 +197,6 @@ def test_what_an_agents_criterion_names_is_not_named_by_the_user(author: str, ca
         for x, y in ((1, "p"), (2, "q"))
     ]
     reply = Examined.model_validate({"cases": cases, "interface": ["tiny:trapdoor(x)"]})
-    found = Scale(asked, "Make letters.", {}).weigh([reply])
+    found = CaseRules(asked, "Make letters.", {}).weigh([reply])
     assert len(found.kept) == 2
     assert ("AC-1" in found.caps) is capped

@@ -12,7 +12,7 @@ from trued.engine.landing.reproof import Again, Proof, carried, needed
 from trued.engine.sensitive_files import Entrusted, entrusted
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord
-from trued.proof.contract import contract_hash, exit_code, success
+from trued.proof.contract import contract_hash, exit_code, is_success
 from trued.support.hashing import digest
 from trued.support.plurals import counted
 from trued.support.redaction import inert
@@ -51,7 +51,7 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
 def unproven(engine: "Engine", record: RunRecord) -> Landing | None:
     """What is missing where a run did not end with success, and which command helps."""
     name, verdict = record.id, engine.verdict(record.id)
-    holds = verdict is not None and success(verdict, engine.inputs(name).settings.accept)
+    holds = verdict is not None and is_success(verdict, engine.inputs(name).settings.accept)
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
         return None
     helps = {

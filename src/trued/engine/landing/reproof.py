@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from trued.engine.records import Inputs
 from trued.model import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
-from trued.proof.contract import approved, concluded, contract_hash
+from trued.proof.contract import apply_approvals, conclude, contract_hash
 from trued.proof.prove import prove as judged
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import Sealing
+from trued.proof.seal import SealTerms
 from trued.proof.seal import seal as sealed_again
 from trued.protocols import Tell
-from trued.run.examination.base_guards import guarded
+from trued.run.examination.base_guards import with_base_guards
 from trued.support.hashing import digest
 from trued.support.redaction import Redactor, in_json
 from trued.workspace.git.workspace import GitWorkspace
@@ -33,7 +33,7 @@ class Again:
 
     @property
     def outcome(self) -> Outcome:
-        return concluded(approved(self.found, self.words), self.accept)
+        return conclude(apply_approvals(self.found, self.words), self.accept)
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,8 @@ class Proof:
     async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await guarded(self.workspace, requirements_of(contract))
-        terms = Sealing(
+        asked, more = await with_base_guards(self.workspace, requirements_of(contract))
+        terms = SealTerms(
             contract.held_out,
             contract.held_out_why,
             authors=contract.authors,

@@ -17,10 +17,27 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from trued.model import BrowserCheck, Outcomes, Shot, Tried
-from trued.proof.checks import http as exchanges
-from trued.proof.checks import page_text as seeing
-from trued.proof.checks.page_text import plain
-from trued.proof.room.bench import INSIDE, Bench, Fact, Wanted, capped, nonce, records, told, void
+from trued.proof.checks.http import start_server, wait_until_up, why_not_up
+from trued.proof.checks.page_text import (
+    collapse_spaces,
+    expected_in_tree,
+    expected_no_errors,
+    expected_not_to_see,
+    expected_to_see,
+    expected_url,
+    quote,
+)
+from trued.proof.room.bench import (
+    INSIDE,
+    Bench,
+    CaseSelection,
+    Fact,
+    cap_output,
+    channel_records,
+    keepable_text,
+    nonce,
+    void_fact,
+)
 from trued.protocols import Command, Ran, Serving
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
@@ -32,7 +49,7 @@ NO_SERVER = "a page needs a server, and the contract has none"
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class PageState:
     """What was on it when it had come to rest."""
 
     status: int
@@ -45,34 +62,36 @@ class Page:
     errors: tuple[str, ...]
 
 
-async def take(check: BrowserCheck, bench: Bench, wanted: Wanted) -> Fact:
+async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelection) -> Fact:
     """Open the page once, on a fresh server, and count each expectation by itself."""
-    ids = [name for name, _, _ in expected(check) if wanted.ids is None or name in wanted.ids]
-    if why := NO_SERVER if bench.serve is None else malformed(check):
-        tried = [Tried(id=one, outcome=Outcomes.BROKEN, kind="malformed", detail=told(why)) for one in ids]
-        return Fact(tuple(tried) or void(why, Outcomes.BROKEN, "malformed").tried, "open a page", void=why)
+    ids = [name for name, _, _ in expectations(check) if wanted.ids is None or name in wanted.ids]
+    if why := NO_SERVER if bench.serve is None else page_flaw(check):
+        tried = [Tried(id=one, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why)) for one in ids]
+        return Fact(tuple(tried) or void_fact(why, Outcomes.BROKEN, "malformed").tried, "open a page", void=why)
     assert bench.serve is not None  # noqa: S101  (said one line above)
-    program, lack = found()
+    program, lack = find_chromium()
     if lack:
         tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind="program chromium", detail=lack) for one in ids]
         return Fact(tuple(tried), f"open {check.page}", void=lack, notes=(f"{check.page}: {lack}",))
     within_s = bench.serve.ready.within_s + START_S + 2 * check.within_s + 30.0
     ran, record = None, dict[str, Any]()
-    async with exchanges.server(bench, within_s) as serving:
-        why = await exchanges.up(serving, bench.serve.ready)
+    async with start_server(bench, within_s) as serving:
+        why = await wait_until_up(serving, bench.serve.ready)
         if not why:
             ran, record = await _opened(check, bench, serving, program)
         server = await serving.end()
     if why:
-        outcome, kind, detail = exchanges.not_up(why, bench, server)
-        counted = [Tried(id=one, outcome=outcome, kind=told(kind), detail=told(detail)) for one in ids]
+        outcome, kind, detail = why_not_up(why, bench, server)
+        counted = [
+            Tried(id=one, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail)) for one in ids
+        ]
     else:
-        counted = [one for one in judged(check, record, serving.port) if one.id in ids]
+        counted = [one for one in judge_page(check, record, serving.port) if one.id in ids]
     kept = await _kept(bench, record)
     return Fact(
         tried=tuple(counted),
         command=f"open {check.page} in Chromium",
-        output=capped(server.stdout, server.stderr),
+        output=cap_output(server.stdout, server.stderr),
         seconds=server.seconds,
         isolation=(ran or server).isolation,
         versions={"chromium": str(record["version"])[:50]} if "version" in record else {},
@@ -81,16 +100,16 @@ async def take(check: BrowserCheck, bench: Bench, wanted: Wanted) -> Fact:
     )
 
 
-def malformed(check: BrowserCheck) -> str:
+def page_flaw(check: BrowserCheck) -> str:
     """Why the page cannot be looked at at all, or ""."""
-    words = [one for _, kind, one in expected(check) if kind != "console"]
+    words = [one for _, kind, one in expectations(check) if kind != "console"]
     if not 0 < check.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if not check.page.startswith("/") or check.page.startswith("//") or re.search(r"[\x00-\x20\x7f]", check.page):
         return "it names no path of the server"
     if re.search("[\ud800-\udfff]", "".join((check.page, *words))):
         return "it holds half of a character (a lone surrogate)"
-    return "" if expected(check) and all(plain(one) for one in words) else "it expects nothing"
+    return "" if expectations(check) and all(collapse_spaces(one) for one in words) else "it expects nothing"
 
 
 async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: str) -> tuple[Ran, dict[str, Any]]:
@@ -109,7 +128,7 @@ async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: 
             folder=Path(folder),
             stdin=json.dumps(order).encode(),
             variables={"TMPDIR": folder},  # a short name: Chromium's sockets have one of at most 107 bytes
-            readable=(str(INSIDE), *readable(program)),
+            readable=(str(INSIDE), *chromium_folders(program)),
             within_s=START_S + 2 * check.within_s,
             output_bytes=OUTPUT_BYTES,
             network="loopback",
@@ -119,10 +138,10 @@ async def _opened(check: BrowserCheck, bench: Bench, serving: Serving, program: 
             second=bench.second,
         )
         ran = await bench.workspace.execute(command)
-    said, stray = records(ran.answers, token)
+    said, stray = channel_records(ran.answers, token)
     if stray or len(said) != 1:
         why = "Timeout: the page never let the browser rest" if ran.timed_out else "the browser came to an end"
-        return ran, {"failed": f"{why} {capped(ran.stderr)[-600:]}"}
+        return ran, {"failed": f"{why} {cap_output(ran.stderr)[-600:]}"}
     return ran, said[0]
 
 
@@ -138,7 +157,7 @@ async def _kept(bench: Bench, record: dict[str, Any]) -> dict[str, str]:
 def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str]) -> tuple[Shot, ...]:
     if PICTURE not in kept:
         return ()
-    url, viewport = told(str(record.get("url", "")))[:500], told(str(record.get("viewport", "")))[:20]
+    url, viewport = keepable_text(str(record.get("url", "")))[:500], keepable_text(str(record.get("viewport", "")))[:20]
     trace = kept.get(TRACE, "")
     return (Shot(name=PICTURE, sha256=kept[PICTURE], page=check.page, url=url, viewport=viewport, trace=trace),)
 
@@ -146,7 +165,7 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
 # -- which Chromium ----------------------------------------------------------------------------------------------------
 
 
-def found() -> tuple[str, str]:
+def find_chromium() -> tuple[str, str]:
     """The browser's program, and what is lacking."""
     if importlib.util.find_spec("playwright") is None:
         return "", f"playwright is not installed: {ADVICE}"
@@ -162,7 +181,7 @@ def _program(path: str) -> str:
     return next(filter(None, (*named, *reversed(own))), "")
 
 
-def readable(program: str) -> tuple[str, ...]:
+def chromium_folders(program: str) -> tuple[str, ...]:
     real = Path(program).resolve()
     return () if real.is_relative_to("/usr") else (str(real.parent),)
 
@@ -170,7 +189,7 @@ def readable(program: str) -> tuple[str, ...]:
 # -- what it shows -----------------------------------------------------------------------------------------------------
 
 
-def expected(check: BrowserCheck) -> list[tuple[str, str, str]]:
+def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
     """Each expectation: its id, its kind, its words."""
     every = [*((f'sees "{one}"', "sees", one) for one in check.sees)]
     every += [(f'hides "{one}"', "hides", one) for one in check.hides]
@@ -180,15 +199,15 @@ def expected(check: BrowserCheck) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(every))
 
 
-def judged(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[Tried]:
+def judge_page(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[Tried]:
     """Every expectation, as it was met or not."""
     page = _page(record, port)
     if page is None:
         outcome, kind, detail = _unopened(check, record)
-        for name, _, _ in expected(check):
-            yield Tried(id=name, outcome=outcome, kind=kind, detail=told(detail))
+        for name, _, _ in expectations(check):
+            yield Tried(id=name, outcome=outcome, kind=kind, detail=keepable_text(detail))
         return
-    listed = expected(check)
+    listed = expectations(check)
     # A page may be meant to say that there is nothing; one that says nothing of what is expected is simply not there.
     there = page.status < 400 or any(kind == "sees" and _met(kind, words, page) for _, kind, words in listed)
     for name, kind, words in listed:
@@ -198,7 +217,7 @@ def judged(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[T
             yield Tried(id=name, outcome=Outcomes.MISSING, kind="missing", detail=f"{check.page} answers 404")
         else:
             said = _said(check, kind, words, page) if there else _unwell(check, page)
-            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=told(said))
+            yield Tried(id=name, outcome=Outcomes.FAILED, kind=kind if there else "page", detail=keepable_text(said))
 
 
 def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, str, str]:
@@ -207,21 +226,21 @@ def _unopened(check: BrowserCheck, record: dict[str, Any]) -> tuple[Outcomes, st
     why = str(record.get("failed", "what the browser said is no answer"))
     if "Timeout" in why:
         return Outcomes.FAILED, "time", f"{check.page} did not load, or never came to rest, within {check.within_s:g} s"
-    return Outcomes.FAILED, "page", f"{check.page} could not be opened: {plain(why)[:300]}"
+    return Outcomes.FAILED, "page", f"{check.page} could not be opened: {collapse_spaces(why)[:300]}"
 
 
-def _page(record: dict[str, Any], port: int) -> Page | None:
+def _page(record: dict[str, Any], port: int) -> PageState | None:
     """The record in the script's own shape, or None."""
     try:
         url = urlsplit(str(record["url"]))
         place = f"{url.path or '/'}{f'?{url.query}' if url.query else ''}{f'#{url.fragment}' if url.fragment else ''}"
-        return Page(
+        return PageState(
             status=int(record["status"]),
             url=place,
             here=url.hostname == "localhost" and url.port == port,
-            shown=plain(str(record["shown"])),
-            meant=plain(str(record["meant"])),
-            lines=tuple(filter(None, map(plain, str(record["shown"]).splitlines()))),
+            shown=collapse_spaces(str(record["shown"])),
+            meant=collapse_spaces(str(record["meant"])),
+            lines=tuple(filter(None, map(collapse_spaces, str(record["shown"]).splitlines()))),
             tree=tuple(one.strip().removeprefix("- ") for one in str(record["tree"]).splitlines()),
             errors=tuple(str(one) for one in record["errors"]),
         )
@@ -229,9 +248,9 @@ def _page(record: dict[str, Any], port: int) -> Page | None:
         return None
 
 
-def _met(kind: str, words: str, page: Page) -> bool:
+def _met(kind: str, words: str, page: PageState) -> bool:
     if kind in ("sees", "hides"):
-        wanted = plain(words)
+        wanted = collapse_spaces(words)
         shows = wanted in page.shown or wanted in page.meant
         return page.here and (shows if kind == "sees" else not shows)
     if kind == "url":
@@ -248,23 +267,23 @@ def _same_line(words: str, line: str) -> bool:
     return line == wanted or line.startswith((f"{wanted} [", f"{wanted}:", f"{wanted} :"))
 
 
-def _said(check: BrowserCheck, kind: str, words: str, page: Page) -> str:
+def _said(check: BrowserCheck, kind: str, words: str, page: PageState) -> str:
     """One sentence: what was expected, and what was there instead."""
     if kind == "url" or not page.here:
-        return seeing.elsewhere(words if kind == "url" else check.page, check.page, _address(page))
+        return expected_url(words if kind == "url" else check.page, check.page, _address(page))
     if kind == "tree":
-        return seeing.otherwise_built(words, check.page, page.tree)
+        return expected_in_tree(words, check.page, page.tree)
     if kind == "console":
-        return seeing.noisy(check.page, page.errors)
+        return expected_no_errors(check.page, page.errors)
     if kind == "hides":
-        return seeing.seen(words, check.page, page.lines)
-    loud = f"; it reports {seeing.quoted(page.errors[0])}" if page.errors else ""
-    return f"{seeing.unseen(words, check.page, page.lines)}{loud}"
+        return expected_not_to_see(words, check.page, page.lines)
+    loud = f"; it reports {quote(page.errors[0])}" if page.errors else ""
+    return f"{expected_to_see(words, check.page, page.lines)}{loud}"
 
 
-def _address(page: Page) -> str:
+def _address(page: PageState) -> str:
     return page.url if page.here else f"{page.url}, on another server"
 
 
-def _unwell(check: BrowserCheck, page: Page) -> str:
-    return f"{check.page} answers {page.status}" + (f" and shows {seeing.quoted(page.shown)}" if page.shown else "")
+def _unwell(check: BrowserCheck, page: PageState) -> str:
+    return f"{check.page} answers {page.status}" + (f" and shows {quote(page.shown)}" if page.shown else "")

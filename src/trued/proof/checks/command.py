@@ -5,8 +5,8 @@ import shutil
 from dataclasses import replace
 
 from trued.model import CommandCheck, Outcomes, Tried
-from trued.proof.room.bench import SYSTEM_PATH, Bench, Fact, Wanted, capped
-from trued.proof.room.clean_room import meddled
+from trued.proof.room.bench import SYSTEM_PATH, Bench, CaseSelection, Fact, cap_output
+from trued.proof.room.clean_room import changed_frozen_files
 from trued.proof.room.command_drivers import as_on_base, changed_drivers
 from trued.proof.room.frozen_files import own_drivers
 from trued.protocols import Ran
@@ -16,7 +16,7 @@ MOST_SETTINGS = 4  # files that may be settings or may be looked at: each is als
 NOT_FOUND = 127  # how a shell says that there is no such program
 
 
-async def take(check: CommandCheck, bench: Bench, wanted: Wanted) -> Fact:
+async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run it as the head has it. What passed on the base must also pass with all that drives it as it was there."""
     fact = await _once(check, bench)
     drives, settings = await changed_drivers(bench, check.command) if bench.commit != bench.base else (set(), set())
@@ -37,7 +37,7 @@ async def _once(check: CommandCheck, bench: Bench) -> Fact:
     ran = await bench.execute(
         ("sh", "-c", check.command), within_s=check.within_s, variables=bench.plain, network=check.network
     )
-    output = capped(ran.stdout, ran.stderr)
+    output = cap_output(ran.stdout, ran.stderr)
     outcome, kind, detail = _outcome(check, bench, ran, output)
     return Fact(
         tried=(Tried(id=ID, outcome=outcome, kind=kind, detail=detail, seconds=ran.seconds),),
@@ -58,7 +58,7 @@ def _outcome(check: CommandCheck, bench: Bench, ran: Ran, output: str) -> tuple[
         return Outcomes.FAILED, "time", f"did not end within {check.within_s:g} s"
     if ran.flooded:
         return Outcomes.FAILED, "flood", "wrote more output than is allowed"
-    if changed := meddled(bench):
+    if changed := changed_frozen_files(bench):
         return Outcomes.FAILED, "meddled", f"changed frozen code: {', '.join(changed[:5])}"
     if ran.exit_code == 0:
         return Outcomes.PASSED, "", ""

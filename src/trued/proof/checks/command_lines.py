@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from trued.model import Outcomes, RunCase, Tried
-from trued.proof.checks.programs import foreign, lacking, resolved, uninstalled
-from trued.proof.checks.values import MOST_ANSWERED, equal, flaw, parsed, size_flaw
-from trued.proof.room.bench import Bench, told
-from trued.proof.room.clean_room import scratch
+from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
+from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_flaw, value_flaw
+from trued.proof.room.bench import Bench, keepable_text
+from trued.proof.room.clean_room import scratch_folder
 from trued.protocols import Ran
 
 LONGEST_NAME, LONGEST_PATH = 255, 1000
@@ -21,9 +21,9 @@ LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux take
 def line_flaw(case: RunCase) -> str:
     if not case.run or not case.run[0]:
         return "the command line is empty"
-    if why := flaw(case.stdout_json):
+    if why := value_flaw(case.stdout_json):
         return f"stdout_json: {why}"
-    if not all(map(encodable, (*case.run, *case.files, *case.files.values(), case.stdin, case.stdout or ""))):
+    if not all(map(is_encodable, (*case.run, *case.files, *case.files.values(), case.stdin, case.stdout or ""))):
         return "it holds half of a character (a lone surrogate)"
     words = [one.replace("{files}", "x" * LONGEST_NAME).encode() for one in case.run]
     if any(b"\0" in one for one in words):
@@ -47,22 +47,26 @@ def _names_flaw(names: Iterable[str]) -> str:
     return ""
 
 
-def encodable(text: str) -> bool:
+def is_encodable(text: str) -> bool:
     return not re.search("[\ud800-\udfff]", text)
 
 
-async def run(name: str, case: RunCase, bench: Bench) -> tuple[Tried, Ran | None]:
+async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, Ran | None]:
     try:
         ran = await _executed(case, bench)
     except (ValueError, OSError) as error:
-        return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=told(f"not run: {error}")), None
+        return Tried(
+            id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(f"not run: {error}")
+        ), None
     outcome, kind, detail = _outcome(case, bench, ran)
-    return Tried(id=name, outcome=outcome, kind=told(kind), detail=told(detail), seconds=ran.seconds), ran
+    return Tried(
+        id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail), seconds=ran.seconds
+    ), ran
 
 
 async def _executed(case: RunCase, bench: Bench) -> Ran:
-    with scratch(bench.room, case.files) as folder:
-        argv = [one.replace("{files}", str(folder)) for one in resolved(case.run, bench)]
+    with scratch_folder(bench.room, case.files) as folder:
+        argv = [one.replace("{files}", str(folder)) for one in resolve_command(case.run, bench)]
         command = replace(bench.command(argv, within_s=case.within_s), stdin=case.stdin.encode())
         return await bench.workspace.execute(replace(command, output_bytes=MOST_ANSWERED))
 
@@ -77,11 +81,11 @@ def _outcome(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]
     # Also where another code than 0 is expected: what is not there cannot have met it.
     if ran.exit_code != 0 and (why := _not_begun(case, bench, error)):
         return why
-    kind = otherwise(case, ran.exit_code, ran.stdout)
+    kind = difference(case, ran.exit_code, ran.stdout)
     return (Outcomes.FAILED, kind, seen) if kind else (Outcomes.PASSED, "", "")
 
 
-def otherwise(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
+def difference(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
     """What of a program's end is not as the case says, or ""."""
     if exit_code != case.exit:
         return "exit"
@@ -91,17 +95,17 @@ def otherwise(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
 
 
 def _not_begun(case: RunCase, bench: Bench, error: str) -> tuple[Outcomes, str, str] | None:
-    if uninstalled(case.run[0], bench):
+    if is_not_installed(case.run[0], bench):
         return Outcomes.UNJUDGED, f"program {case.run[0]}", f"{case.run[0]} is not installed"
-    if absent := lacking(case.run, bench, error):
+    if absent := missing_target(case.run, bench, error):
         return Outcomes.MISSING, "missing", f"{absent} is not there"
-    if module := foreign(error, bench):
+    if module := missing_module(error, bench):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return None
 
 
 def _same_json(expected: Any, stdout: bytes) -> bool:
     try:
-        return equal(expected, parsed(json.loads(stdout)))
+        return matches(expected, render_json(json.loads(stdout)))
     except (ValueError, RecursionError):
         return False

@@ -4,11 +4,11 @@ import json
 from dataclasses import dataclass, field
 
 from trued.model import CallCase, Case, ExamplesCheck, HttpCase, Outcomes, RunCase, Tried, is_node
-from trued.proof.checks import http as exchanges
-from trued.proof.checks.command_lines import line_flaw, run
-from trued.proof.checks.function_calls import call, call_flaw
+from trued.proof.checks.command_lines import line_flaw, run_command_line
+from trued.proof.checks.function_calls import call_flaw, call_function
+from trued.proof.checks.http import request_flaw, start_server, try_exchange, wait_until_up, why_not_up
 from trued.proof.room import node
-from trued.proof.room.bench import Bench, Fact, Wanted, capped, told
+from trued.proof.room.bench import Bench, CaseSelection, Fact, cap_output, keepable_text
 from trued.proof.room.clean_room import footprint
 from trued.protocols import Ran
 from trued.support.plurals import counted
@@ -33,7 +33,7 @@ class _Taken:
     files: set[str] = field(default_factory=set)
 
 
-async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
+async def run_examples(check: ExamplesCheck, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the cases once in this room, one after the other."""
     every = [(case_id(place), case) for place, case in enumerate(check.cases)]
     chosen = [one for one in every if wanted.ids is None or one[0] in wanted.ids]
@@ -42,7 +42,7 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
     looked = wanted.ids is not None and not wanted.second and len(alone) > 1
     before = footprint(bench.room) if looked else frozenset()
     for name, case in reversed(alone) if wanted.second else alone:
-        if why := malformed(case):
+        if why := case_flaw(case):
             taken.tried.append(_malformed(name, why))
         else:
             await _one(name, case, bench, taken)
@@ -53,7 +53,7 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
         tried=tuple(taken.tried),
         command=f"{counted(len(chosen), 'case')} by {_by(chosen, bench)}",
         exit_code=taken.rans[0].exit_code if taken.rans else None,
-        output=capped(*(stream for ran in taken.rans for stream in (ran.stdout, ran.stderr))),
+        output=cap_output(*(stream for ran in taken.rans for stream in (ran.stdout, ran.stderr))),
         seconds=sum(ran.seconds for ran in taken.rans),
         isolation=taken.rans[0].isolation if taken.rans else "",
         ran=bench.inside(taken.files),
@@ -63,17 +63,17 @@ async def take(check: ExamplesCheck, bench: Bench, wanted: Wanted) -> Fact:
 
 
 def _malformed(name: str, why: str) -> Tried:
-    return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=told(why))
+    return Tried(id=name, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why))
 
 
 async def _one(name: str, case: Case, bench: Bench, taken: _Taken) -> None:
     if isinstance(case, CallCase):
-        made = await call(name, case, bench)
+        made = await call_function(name, case, bench)
         tried, ran = made.tried, made.ran
         taken.files.update(made.files)
     else:
         assert isinstance(case, RunCase)  # noqa: S101  (exchanges are no single cases)
-        tried, ran = await run(name, case, bench)
+        tried, ran = await run_command_line(name, case, bench)
     taken.tried.append(tried)
     taken.rans += [ran] if ran else []
 
@@ -81,21 +81,23 @@ async def _one(name: str, case: Case, bench: Bench, taken: _Taken) -> None:
 async def _exchanged(every: _Named, wanted: set[str], bench: Bench, taken: _Taken) -> None:
     """All exchanges of the check in their order, even when few are asked about: one may rest on those before it."""
     cases = [(name, case) for name, case in every if isinstance(case, HttpCase)]
-    flaws = {name: malformed(case) if bench.serve else NO_SERVER for name, case in cases}
+    flaws = {name: case_flaw(case) if bench.serve else NO_SERVER for name, case in cases}
     taken.tried += [_malformed(name, why) for name, why in flaws.items() if why and name in wanted]
     sound = [(name, case) for name, case in cases if not flaws[name]]
     if not sound or bench.serve is None:
         return
     within_s = bench.serve.ready.within_s + sum(case.within_s for _, case in sound) + 30.0
     found: list[Tried] = []
-    async with exchanges.server(bench, within_s) as serving:
-        why = await exchanges.up(serving, bench.serve.ready)
+    async with start_server(bench, within_s) as serving:
+        why = await wait_until_up(serving, bench.serve.ready)
         if not why:
-            found = [await exchanges.tried(name, case, serving) for name, case in sound]
+            found = [await try_exchange(name, case, serving) for name, case in sound]
         ran = await serving.end()
     if why:
-        outcome, kind, detail = exchanges.not_up(why, bench, ran)
-        found = [Tried(id=name, outcome=outcome, kind=told(kind), detail=told(detail)) for name, _ in sound]
+        outcome, kind, detail = why_not_up(why, bench, ran)
+        found = [
+            Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail)) for name, _ in sound
+        ]
     taken.tried += [one for one in found if one.id in wanted]
     taken.rans.append(ran)
 
@@ -113,25 +115,25 @@ def _in_node(case: Case) -> bool:
 
 def _versions(cases: _Named) -> dict[str, str]:
     used = any(_in_node(case) or (isinstance(case, RunCase) and case.run[:1] == ("node",)) for _, case in cases)
-    found = node.found() if used else None
+    found = node.find_node() if used else None
     return {"node": found.version} if found else {}
 
 
-def bounded(case: Case) -> Case:
+def with_time_limit(case: Case) -> Case:
     """The same case with a time limit that the engine can wait for: for cases that an agent wrote down."""
     return case if 0 < case.within_s <= BOUND_S else case.model_copy(update={"within_s": BOUND_S})
 
 
-def malformed(case: Case) -> str:
+def case_flaw(case: Case) -> str:
     """Why the case cannot be run at all, or "". Asked here, as data: no answer from the sandbox can say that it is."""
     if not 0 < case.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
     if isinstance(case, HttpCase):
-        return exchanges.request_flaw(case)
+        return request_flaw(case)
     return call_flaw(case) if isinstance(case, CallCase) else line_flaw(case)
 
 
-def said(case: Case) -> str:
+def case_in_words(case: Case) -> str:
     """A visible case in one line, for the implementer."""
     if isinstance(case, RunCase):
         return f"run {json.dumps(list(case.run))}"

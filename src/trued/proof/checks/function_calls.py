@@ -9,11 +9,20 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trued.model import CallCase, Outcomes, Tried, is_node
-from trued.proof.checks.command_lines import encodable
-from trued.proof.checks.values import MOST_ANSWERED, Unfit, Unsound, equal, flaw, read, shown, size_flaw
+from trued.proof.checks.command_lines import is_encodable
+from trued.proof.checks.values import (
+    MOST_ANSWERED,
+    UnfitAnswer,
+    UnsoundRendering,
+    matches,
+    read_rendering,
+    show_value,
+    size_flaw,
+    value_flaw,
+)
 from trued.proof.probes.answer import Malformed, build
 from trued.proof.room import node
-from trued.proof.room.bench import INSIDE, Bench, nonce, records, told
+from trued.proof.room.bench import INSIDE, Bench, channel_records, keepable_text, nonce
 from trued.protocols import Ran
 
 NODE_FLAGS = ("--no-deprecation", "--no-warnings")
@@ -27,7 +36,7 @@ _PYTHONS_OWN = ("$tuple", "$frozenset")
 
 
 @dataclass(frozen=True, slots=True)
-class Called:
+class CallResult:
     """One call that was made, or could not be."""
 
     tried: Tried
@@ -43,7 +52,7 @@ def call_flaw(case: CallCase) -> str:
         return f"`{case.call}` does not name a function as module:function"
     given = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
     for name, value in given.items():
-        if why := flaw(value):
+        if why := value_flaw(value):
             return f"{name}: {why}"
     if why := size_flaw(*given.values()) or (_node_flaw(case) if is_node(case.call) else ""):
         return why
@@ -95,7 +104,7 @@ def _for_node(value: Any) -> Any:
 # -- one call ----------------------------------------------------------------------------------------------------------
 
 
-async def call(name: str, case: CallCase, bench: Bench) -> Called:
+async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
     """An execution for each call: nothing that it can reach has ever held another one's arguments."""
     token = nonce()
     order: dict[str, Any] = {
@@ -109,9 +118,9 @@ async def call(name: str, case: CallCase, bench: Bench) -> Called:
     }
     argv = [bench.interpreter.path, "-I", "-B", str(INSIDE / "answer.py")]
     if is_node(case.call):
-        found = node.found()
+        found = node.find_node()
         if found is None or (case.call.rpartition(":")[0].endswith("ts") and not found.strips_types):
-            return Called(_unable(name, found))
+            return CallResult(_unable(name, found))
         argv += [found.path, *NODE_FLAGS, str(INSIDE / "answer.mjs")]
         order["args"] = _for_node(case.args)
     stdin = json.dumps({"nonce": token, "case": order}).encode()
@@ -121,18 +130,18 @@ async def call(name: str, case: CallCase, bench: Bench) -> Called:
     answer = _parsed(str(said.get("said", "")))
     outcome, kind, detail = _called(case, bench, said, answer)
     seconds = float(said.get("seconds", ran.seconds))
-    tried = Tried(id=name, outcome=outcome, kind=told(kind), detail=told(detail), seconds=seconds)
-    return Called(tried, ran, tuple(_files(answer)))
+    tried = Tried(id=name, outcome=outcome, kind=keepable_text(kind), detail=keepable_text(detail), seconds=seconds)
+    return CallResult(tried, ran, tuple(_files(answer)))
 
 
-def _unable(name: str, found: node.Node | None) -> Tried:
+def _unable(name: str, found: node.NodeProgram | None) -> Tried:
     why = f"{found.version} cannot run TypeScript: take Node 22.18 or newer" if found else "node is not installed"
     return Tried(id=name, outcome=Outcomes.UNJUDGED, kind="program node", detail=why)
 
 
 def _said_by_the_script(ran: Ran, token: str) -> dict[str, Any]:
     """Its one record, if it came to its own end and nobody else spoke."""
-    said, stray = records(ran.answers, token)
+    said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
     if stray:
@@ -161,16 +170,16 @@ def _called(
     if said["late"]:
         return Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
     if said["large"]:
-        return Outcomes.FAILED, "returned", f"answers with {Unfit('large').said}"
+        return Outcomes.FAILED, "returned", f"answers with {UnfitAnswer('large').said}"
     if answer is None:
         return Outcomes.FAILED, "no answer", f"the process ended with {said['exit']} and no single answer"
-    return compared(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
+    return compare_call(case, answer, _foreign(case, bench, str(answer.get("module", ""))))
 
 
 def _files(answer: dict[str, Any] | None) -> list[str]:
     """The files that a call says took part: they tell whether the guards of a kept requirement reach the diff."""
     listed = answer.get("ran") if answer else None
-    return [one for one in listed if isinstance(one, str) and encodable(one)] if isinstance(listed, list) else []
+    return [one for one in listed if isinstance(one, str) and is_encodable(one)] if isinstance(listed, list) else []
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
@@ -183,23 +192,25 @@ def _parsed(text: str) -> dict[str, Any] | None:
     if not isinstance(answer, dict) or not isinstance(answer.get("raised", []), list):
         return None
     try:
-        return answer | {name: read(answer[name]) for name in ("returned", "args", "kwargs") if name in answer}
-    except Unsound:
+        return answer | {
+            name: read_rendering(answer[name]) for name in ("returned", "args", "kwargs") if name in answer
+        }
+    except UnsoundRendering:
         return None
 
 
-def compared(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
+def compare_call(case: CallCase, answer: dict[str, Any], foreign: str = "") -> tuple[Outcomes, str, str]:
     """What the script's record shows of the case. `foreign`: the third-party module that the call's import lacks."""
     if "missing" in answer:
         return Outcomes.MISSING, "missing", f"there is no {answer['missing']}"
     if "raised" in answer:
         return _raised(case, answer, foreign)
     if case.raises is not None:
-        return Outcomes.FAILED, "did not raise", f"returned {shown(answer.get('returned'))}"
+        return Outcomes.FAILED, "did not raise", f"returned {show_value(answer.get('returned'))}"
     if "returned" not in answer:
         return Outcomes.FAILED, "no answer", "the answer is not one"
-    if not equal(case.returns, answer["returned"]):
-        return Outcomes.FAILED, "returned", f"returned {shown(answer.get('returned'))}"
+    if not matches(case.returns, answer["returned"]):
+        return Outcomes.FAILED, "returned", f"returned {show_value(answer.get('returned'))}"
     return _left_alone(case, answer)
 
 
@@ -223,7 +234,7 @@ def _raised(case: CallCase, answer: dict[str, Any], foreign: str) -> tuple[Outco
 def _foreign(case: CallCase, bench: Bench, module: str) -> str:
     """The third-party module that the call's own import lacks, or ""."""
     if is_node(case.call):
-        return node.foreign(f"Cannot find package '{module}'")
+        return node.missing_package(f"Cannot find package '{module}'")
     return bench.foreign(f"No module named '{module}'")
 
 
@@ -239,9 +250,13 @@ def _is_one(case: CallCase, lineage: list[str]) -> bool:
 
 def _left_alone(case: CallCase, answer: dict[str, Any]) -> tuple[Outcomes, str, str]:
     after = list(case.args if case.args_after is None else case.args_after)
-    if not equal(after, answer.get("args")):
+    if not matches(after, answer.get("args")):
         kind = "arguments changed" if case.args_after is None else "arguments after"
-        return Outcomes.FAILED, kind, f"the arguments are {shown(answer.get('args'))} after the call"
-    if not equal(dict(case.kwargs), answer.get("kwargs")):
-        return Outcomes.FAILED, "arguments changed", f"the arguments are {shown(answer.get('kwargs'))} after the call"
+        return Outcomes.FAILED, kind, f"the arguments are {show_value(answer.get('args'))} after the call"
+    if not matches(dict(case.kwargs), answer.get("kwargs")):
+        return (
+            Outcomes.FAILED,
+            "arguments changed",
+            f"the arguments are {show_value(answer.get('kwargs'))} after the call",
+        )
     return Outcomes.PASSED, "", ""

@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import quote
 
 from trued.model import HttpCase, HttpRequest, Outcomes, Ready, Serve, Tried
-from trued.proof.checks.programs import foreign, lacking, resolved, uninstalled
-from trued.proof.checks.values import MOST_ANSWERED, equal, flaw, parsed, size_flaw
-from trued.proof.room.bench import Bench, told
-from trued.proof.room.clean_room import scratch
-from trued.proof.room.services import beside
+from trued.proof.checks.programs import is_not_installed, missing_module, missing_target, resolve_command
+from trued.proof.checks.values import MOST_ANSWERED, matches, render_json, size_flaw, value_flaw
+from trued.proof.room.bench import Bench, keepable_text
+from trued.proof.room.clean_room import scratch_folder
+from trued.proof.room.services import with_services
 from trued.protocols import Ran, Serving
 
 SERVER_OUTPUT = 16 * 2**20
@@ -33,7 +33,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpAnswer:
     """What the server said to one request."""
 
     status: int
@@ -59,7 +59,7 @@ def request_flaw(case: HttpCase) -> str:
         return "it holds half of a character (a lone surrogate)"
     if not case.setup and not case.model_fields_set & {"status", "json_", "body", "headers"}:
         return "it expects nothing"
-    if why := flaw(case.json_):
+    if why := value_flaw(case.json_):
         return f"json: {why}"
     return size_flaw(asked.body, case.body, case.json_)
 
@@ -68,26 +68,26 @@ def request_flaw(case: HttpCase) -> str:
 
 
 @asynccontextmanager
-async def server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
+async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
     """A fresh one, as the contract says; `within_s` is all the time that it may have."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (whoever asks has looked)
-    with scratch(bench.room, {}) as folder:
-        argv = [one.replace("{files}", str(folder)) for one in resolved(serve.command, bench)]
+    with scratch_folder(bench.room, {}) as folder:
+        argv = [one.replace("{files}", str(folder)) for one in resolve_command(serve.command, bench)]
         command = replace(bench.command(argv, within_s=within_s), output_bytes=SERVER_OUTPUT)
-        command = beside(command, bench.services, telling=-1) if bench.services else command
+        command = with_services(command, bench.services, telling=-1) if bench.services else command
         async with bench.workspace.serving(command, serve.port_env) as serving:
             yield serving
 
 
-async def up(serving: Serving, ready: Ready) -> str:
+async def wait_until_up(serving: Serving, ready: Ready) -> str:
     """ "" when the server is up, else why not: "gone", "time" or the status that it insists on."""
     until, insisting = time.monotonic() + ready.within_s, 0.0
     asked = HttpRequest(path=ready.path)
     why = "time"
     while time.monotonic() < until and not serving.gone():
         with contextlib.suppress(NoAnswer, TimeoutError):
-            answer = await ask(serving, asked, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
+            answer = await send_request(serving, asked, min(ANSWER_S, max(until - time.monotonic(), LOOK_S)))
             if ready.status in (None, answer.status):
                 return ""
             insisting = insisting or time.monotonic()
@@ -98,17 +98,17 @@ async def up(serving: Serving, ready: Ready) -> str:
     return "gone" if serving.gone() else why
 
 
-def not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
+def why_not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
     """Is it the project that has no server, or the environment?"""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
-    program, error = argv[0], told(ran.stderr[-3000:].decode("utf-8", "replace"))
+    program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))
     detail = _down(why, bench.serve, ran, error)
-    if uninstalled(program, bench):
+    if is_not_installed(program, bench):
         return Outcomes.UNJUDGED, f"program {program}", f"{program} is not installed"
-    if lacking(argv, bench, error.strip()):
+    if missing_target(argv, bench, error.strip()):
         return Outcomes.MISSING, "missing", detail
-    if module := foreign(error, bench):
+    if module := missing_module(error, bench):
         return Outcomes.UNJUDGED, f"module {module}", f"module {module} is not installed"
     return Outcomes.FAILED, "time" if why == "time" else "server", detail
 
@@ -129,7 +129,7 @@ def _down(why: str, serve: Serve, ran: Ran, error: str) -> str:
 # -- one exchange ------------------------------------------------------------------------------------------------------
 
 
-async def ask(serving: Serving, request: HttpRequest, within_s: float) -> Answer:
+async def send_request(serving: Serving, request: HttpRequest, within_s: float) -> HttpAnswer:
     """The answer to one request, or NoAnswer, or TimeoutError. Redirects are answers."""
     connection = serving.connect()
     connection.settimeout(within_s)
@@ -152,7 +152,7 @@ class _Over(http.client.HTTPConnection):
         self.sock = self._given
 
 
-def _speak(connection: socket.socket, request: HttpRequest, port: int) -> Answer:
+def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAnswer:
     given = {name.lower() for name in request.headers}
     body = request.body.encode()
     over = _Over(connection, port)
@@ -171,7 +171,7 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> Answer
             over.putheader("Connection", "close")
         over.endheaders(body or None)
         said = over.getresponse()
-        answer = Answer(said.status, tuple(said.getheaders()), said.read(MOST_ANSWERED + 1))
+        answer = HttpAnswer(said.status, tuple(said.getheaders()), said.read(MOST_ANSWERED + 1))
     except TimeoutError:
         raise
     except (http.client.HTTPException, OSError, ValueError) as error:
@@ -185,18 +185,18 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> Answer
     return answer
 
 
-async def tried(name: str, case: HttpCase, serving: Serving) -> Tried:
+async def try_exchange(name: str, case: HttpCase, serving: Serving) -> Tried:
     began = time.monotonic()
     try:
-        outcome, kind, detail = compared(case, await ask(serving, case.http, case.within_s))
+        outcome, kind, detail = compare_answer(case, await send_request(serving, case.http, case.within_s))
     except TimeoutError:
         outcome, kind, detail = Outcomes.FAILED, "time", f"no answer within {case.within_s:g} s"
     except NoAnswer as error:
         outcome, kind, detail = Outcomes.FAILED, "no answer", str(error)
-    return Tried(id=name, outcome=outcome, kind=kind, detail=told(detail), seconds=time.monotonic() - began)
+    return Tried(id=name, outcome=outcome, kind=kind, detail=keepable_text(detail), seconds=time.monotonic() - began)
 
 
-def compared(case: HttpCase, answer: Answer) -> tuple[Outcomes, str, str]:
+def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, str]:
     seen = f"status {answer.status}, body {answer.body[:400]!r}"
     if case.status is not None and answer.status != case.status:
         if answer.status == http.HTTPStatus.NOT_FOUND:
@@ -213,7 +213,7 @@ def compared(case: HttpCase, answer: Answer) -> tuple[Outcomes, str, str]:
     return Outcomes.PASSED, "", ""
 
 
-def _values(answer: Answer, name: str) -> list[str]:
+def _values(answer: HttpAnswer, name: str) -> list[str]:
     """Each by itself, and all in one line: both ways mean the same."""
     each = [value.strip() for other, value in answer.headers if other.lower() == name.lower()]
     return [*each, ", ".join(each)] if each else []
@@ -221,6 +221,6 @@ def _values(answer: Answer, name: str) -> list[str]:
 
 def _says(expected: Any, body: bytes) -> bool:
     try:
-        return equal(expected, parsed(json.loads(body)))
+        return matches(expected, render_json(json.loads(body)))
     except (ValueError, RecursionError):
         return False

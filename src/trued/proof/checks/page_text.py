@@ -9,44 +9,47 @@ MOST_PIECES = 3000  # of a page that are compared
 ALIKE = 0.35  # below it two texts have nothing to do with each other
 
 
-def plain(text: str) -> str:
+def collapse_spaces(text: str) -> str:
     return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
 
 
-def quoted(text: str) -> str:
-    short = plain(text)
+def quote(text: str) -> str:
+    short = collapse_spaces(text)
     return f'"{short[:LONGEST]}{"…" if len(short) > LONGEST else ""}"'
 
 
-def unseen(wanted: str, place: str, lines: Sequence[str]) -> str:
+def expected_to_see(wanted: str, place: str, lines: Sequence[str]) -> str:
     """`expected to see "Earn 40 points" on /collection; it shows "+ loyalty points"`."""
-    return f"expected to see {quoted(wanted)} on {place}; {_instead(wanted, lines)}"
+    return f"expected to see {quote(wanted)} on {place}; {_instead(wanted, lines)}"
 
 
-def seen(unwanted: str, place: str, lines: Sequence[str]) -> str:
-    whole = next((line for line in lines if plain(unwanted) in line), unwanted)
-    more = f"; it shows {quoted(_around(plain(unwanted), whole))}"
-    return f"expected not to see {quoted(unwanted)} on {place}{more if plain(unwanted) != whole else '; it is there'}"
+def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
+    words = collapse_spaces(unwanted)
+    whole = next((line for line in lines if words in line), unwanted)
+    there = f"it shows {quote(_around(words, whole))}" if words != whole else "it is there"
+    return f"expected not to see {quote(unwanted)} on {place}; {there}"
 
 
-def elsewhere(wanted: str, place: str, url: str) -> str:
-    return f"expected {place} to lead to {plain(wanted)[:LONGEST]}; it leads to {plain(url)[:LONGEST]}"
+def expected_url(wanted: str, place: str, url: str) -> str:
+    return (
+        f"expected {place} to lead to {collapse_spaces(wanted)[:LONGEST]}; it leads to {collapse_spaces(url)[:LONGEST]}"
+    )
 
 
-def otherwise_built(wanted: str, place: str, tree: Sequence[str]) -> str:
-    near = nearest(wanted, tree)
+def expected_in_tree(wanted: str, place: str, tree: Sequence[str]) -> str:
+    near = nearest_text(wanted, tree)
     there = f"the nearest in it is {near[:LONGEST]}" if near else "nothing in it is like that"
-    return f"expected {plain(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
+    return f"expected {collapse_spaces(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
 
 
-def noisy(place: str, errors: Sequence[str]) -> str:
+def expected_no_errors(place: str, errors: Sequence[str]) -> str:
     more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
-    return f"expected no errors on {place}; it reports {quoted(errors[0])}{more}"
+    return f"expected no errors on {place}; it reports {quote(errors[0])}{more}"
 
 
-def nearest(wanted: str, lines: Iterable[str]) -> str:
+def nearest_text(wanted: str, lines: Iterable[str]) -> str:
     """Of these texts the one that most likely stands where the wanted one should, or ""."""
-    folded = plain(wanted).casefold()
+    folded = collapse_spaces(wanted).casefold()
     words = frozenset(_words(folded))
     best, found = ALIKE, ""
     for piece in list(_pieces(lines, len(folded.split())))[:MOST_PIECES]:
@@ -80,9 +83,9 @@ def _instead(wanted: str, lines: Sequence[str]) -> str:
     shown = [line for line in lines if line]
     if not shown:
         return "the page shows no text at all"
-    if near := nearest(wanted, shown):
-        return f"it shows {quoted(near)}"
-    return f"it shows nothing like it, and begins {quoted(' '.join(shown[:4]))}"
+    if near := nearest_text(wanted, shown):
+        return f"it shows {quote(near)}"
+    return f"it shows nothing like it, and begins {quote(' '.join(shown[:4]))}"
 
 
 def _around(part: str, line: str) -> str:

@@ -16,26 +16,26 @@ def is_python(program: str) -> bool:
     return _PYTHON.fullmatch(program) is not None
 
 
-def resolved(argv: Sequence[str], bench: Bench) -> list[str]:
+def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
     """The same words, with interpreters by their real names: no head can put another in their place."""
     program, *rest = argv
     if is_python(program):
         return [bench.python, *rest]
-    if program in _NODE and (found := node.found()):
+    if program in _NODE and (found := node.find_node()):
         return [found.path, *rest]
     return [program, *rest]
 
 
-def uninstalled(program: str, bench: Bench) -> bool:
+def is_not_installed(program: str, bench: Bench) -> bool:
     """A program of the machine that the machine does not have."""
     if "/" in program or is_python(program):
         return False
     if program in _NODE:
-        return node.found() is None
+        return node.find_node() is None
     return shutil.which(program, path=bench.variables.get("PATH", SYSTEM_PATH)) is None
 
 
-def lacking(argv: Sequence[str], bench: Bench, error: str) -> str:
+def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
     """What the command line is to start and the project does not have, or ""."""
     program = argv[0]
     if "/" in program:
@@ -57,6 +57,6 @@ def _resolves(bench: Bench, name: str) -> bool:
     return any((bench.room / f"{name}{ending}").exists() for ending in (".js", ".cjs", ".json"))
 
 
-def foreign(error: str, bench: Bench) -> str:
+def missing_module(error: str, bench: Bench) -> str:
     """The third-party module or package that is missing by this text, or ""."""
-    return bench.foreign(error) or node.foreign(error)
+    return bench.foreign(error) or node.missing_package(error)

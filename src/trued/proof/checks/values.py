@@ -36,7 +36,7 @@ _BAGS = {"$set": "s", "$frozenset": "z"}
 
 
 @dataclass(frozen=True, slots=True)
-class Unfit:
+class UnfitAnswer:
     """An answer that could not be written down, and is no value that anybody can expect."""
 
     why: str
@@ -53,13 +53,13 @@ _UNFIT = {
 }
 
 
-class Unsound(ValueError):
+class UnsoundRendering(ValueError):
     """What came is no rendering as the engine's own script writes it."""
 
 
-def equal(expected: Any, node: Any) -> bool:
+def matches(expected: Any, node: Any) -> bool:
     """Does the rendered answer `node` say what `expected` says? As deep as `expected` is, and no deeper."""
-    if isinstance(node, Unfit):
+    if isinstance(node, UnfitAnswer):
         return False
     if expected is None:
         return node is None or node == UNDEFINED
@@ -75,13 +75,13 @@ def equal(expected: Any, node: Any) -> bool:
     return False
 
 
-def shown(node: Any, most: int = 300) -> str:
+def show_value(node: Any, most: int = 300) -> str:
     """An answer for people."""
-    text = node.said if isinstance(node, Unfit) else _shown(node)
+    text = node.said if isinstance(node, UnfitAnswer) else _shown(node)
     return text if len(text) <= most else f"{text[:most]}…"
 
 
-def parsed(data: Any) -> Any:
+def render_json(data: Any) -> Any:
     """Parsed JSON as a rendered answer."""
     if isinstance(data, bool) or data is None or isinstance(data, str):
         return data
@@ -90,8 +90,8 @@ def parsed(data: Any) -> Any:
     if isinstance(data, float):
         return ["f", repr(data)]
     if isinstance(data, list):
-        return ["l", *map(parsed, data)]
-    return ["d", *([key, parsed(value)] for key, value in data.items())]
+        return ["l", *map(render_json, data)]
+    return ["d", *([key, render_json(value)] for key, value in data.items())]
 
 
 def _is(node: Any, *tags: str) -> bool:
@@ -118,7 +118,7 @@ def _is_minus_zero(number: int | float) -> bool:
 
 
 def _in_order(expected: list[Any], nodes: list[Any]) -> bool:
-    return len(expected) == len(nodes) and all(map(equal, expected, nodes))
+    return len(expected) == len(nodes) and all(map(matches, expected, nodes))
 
 
 def _as_bag(expected: list[Any], nodes: list[Any]) -> bool:
@@ -127,7 +127,7 @@ def _as_bag(expected: list[Any], nodes: list[Any]) -> bool:
         left.setdefault(_node_hint(node), []).append(node)
     for one in expected:
         there = left.get(_hint(one), [])
-        match = next((place for place, node in enumerate(there) if equal(one, node)), None)
+        match = next((place for place, node in enumerate(there) if matches(one, node)), None)
         if match is None:
             return False
         del there[match]
@@ -183,7 +183,7 @@ def _same_mapping(expected: dict[str, Any], node: Any) -> bool:
     found = {_key(pair[0]): pair[1] for pair in node[1:]}
     lost = {key for key, value in found.items() if value == UNDEFINED and key not in expected}
     found = {key: value for key, value in found.items() if key not in lost}
-    return found.keys() == expected.keys() and all(equal(value, found[key]) for key, value in expected.items())
+    return found.keys() == expected.keys() and all(matches(value, found[key]) for key, value in expected.items())
 
 
 def _key(node: Any) -> str | None:
@@ -225,7 +225,7 @@ def _digits(node: list[Any]) -> str:
 # -- is it a value that can be expected at all? An agent may have written it -------------------------------------------
 
 
-def flaw(expected: Any, depth: int = 0) -> str:
+def value_flaw(expected: Any, depth: int = 0) -> str:
     """What is wrong with a value that is written down, or "". After that, comparing it cannot fail."""
     if isinstance(expected, int) and expected.bit_length() > LONGEST_NUMBER * 3.3:
         return f"it holds a number of more than {LONGEST_NUMBER} digits"
@@ -245,7 +245,7 @@ def flaw(expected: Any, depth: int = 0) -> str:
 def _first_flaw(values: Collection[Any], depth: int) -> str:
     if set(map(type, values)) <= {str, float, bool}:
         return ""  # a long list of plain values, at once
-    return next((wrong for wrong in (flaw(one, depth + 1) for one in values) if wrong), "")
+    return next((wrong for wrong in (value_flaw(one, depth + 1) for one in values) if wrong), "")
 
 
 def _tag_flaw(tag: str, inner: Any) -> str:
@@ -272,22 +272,22 @@ def size_flaw(*expected: Any) -> str:
 # -- is it an answer at all? The head's process may say anything -------------------------------------------------------
 
 
-def read(said: Any) -> Any:
+def read_rendering(said: Any) -> Any:
     """The rendering that a script in the sandbox wrote, as nested lists; Unsound, if it is none.
 
     It comes flat, so that it can be as deep as it likes: containers begin with a number and end with 0.
     """
     if isinstance(said, dict) and said.keys() == {"unfit"} and isinstance(said["unfit"], str):
-        return Unfit(said["unfit"])
+        return UnfitAnswer(said["unfit"])
     if not isinstance(said, list):
-        raise Unsound
+        raise UnsoundRendering
     top: list[Any] = []
     open_ones, words = [top], iter(said)
     for word in words:
         if word is None or isinstance(word, bool | str):
             open_ones[-1].append(word)
         elif type(word) is not int:
-            raise Unsound
+            raise UnsoundRendering
         elif word == 0:
             _close(open_ones)
         elif word in _CONTAINERS:
@@ -297,23 +297,23 @@ def read(said: Any) -> Any:
         else:
             open_ones[-1].append(_scalar(_NUMBERED.get(word, ""), next(words, None)))
     if len(open_ones) != 1 or len(top) != 1:
-        raise Unsound
+        raise UnsoundRendering
     return top[0]
 
 
 def _close(open_ones: list[list[Any]]) -> None:
     ended = open_ones.pop()
     if not open_ones:
-        raise Unsound
+        raise UnsoundRendering
     if ended[0] == "d":
         if len(ended) % 2 == 0:
-            raise Unsound
+            raise UnsoundRendering
         ended[1:] = map(list, zip(ended[1::2], ended[2::2], strict=True))
 
 
 def _scalar(tag: str, text: Any) -> list[str]:
     if not tag or not isinstance(text, str) or _SCALARS[tag].fullmatch(text) is None:
-        raise Unsound
+        raise UnsoundRendering
     if tag == "b" and len(text) % 2:
-        raise Unsound
+        raise UnsoundRendering
     return [tag, text]

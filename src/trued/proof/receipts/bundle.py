@@ -10,7 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from trued.errors import BadInput
 from trued.model import Contract, Evidence
-from trued.proof.contract import canonical, contract_hash
+from trued.proof.contract import canonical_contract, contract_hash
 
 MANIFEST = "bundle.json"
 FORMAT = "trued contract bundle 1"
@@ -31,9 +31,9 @@ class Bundle:
         return contract_hash(self.contract)
 
 
-def files(bundle: Bundle) -> dict[str, bytes]:
+def bundle_files(bundle: Bundle) -> dict[str, bytes]:
     """The bundle as files: each but the manifest is named there with its hash; `contract.json` has the contract's."""
-    contract = canonical(bundle.contract).encode("utf-8", "surrogatepass")
+    contract = canonical_contract(bundle.contract).encode("utf-8", "surrogatepass")
     facts = _FACTS.dump_json(bundle.contract.base_facts)
     content = {"contract.json": contract, "facts.json": facts}
     manifest: dict[str, Any] = {"format": FORMAT, "asked": None, "frozen": {}}
@@ -64,12 +64,12 @@ def _sha256(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def listed(manifest: bytes) -> tuple[str, ...]:
+def listed_files(manifest: bytes) -> tuple[str, ...]:
     """The files that a manifest names, if it is one, byte for byte."""
     return tuple(_read(manifest)["files"])
 
 
-def opened(content: Mapping[str, bytes]) -> Bundle:
+def open_bundle(content: Mapping[str, bytes]) -> Bundle:
     """The bundle, if every file of it is what its manifest says."""
     manifest = _read(content.get(MANIFEST, b""))
     for name, digest in manifest["files"].items():
@@ -113,7 +113,7 @@ def _contract(content: Mapping[str, bytes]) -> Contract:
         facts = _FACTS.validate_json(content["facts.json"])
     except ValidationError as error:
         raise _refused(f"its contract cannot be read: {error.errors()[0]['msg']}") from error
-    if canonical(contract).encode("utf-8", "surrogatepass") != content["contract.json"]:
+    if canonical_contract(contract).encode("utf-8", "surrogatepass") != content["contract.json"]:
         raise _refused("its contract is not written as contracts are")
     return contract.model_copy(update={"base_facts": facts})
 
@@ -121,12 +121,12 @@ def _contract(content: Mapping[str, bytes]) -> Contract:
 def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, bytes]) -> dict[str, bytes]:
     found = {path: content[name] for path, name in named.items()}
     for path, data in found.items():
-        if contract.frozen.get(path) not in blobs(data):
+        if contract.frozen.get(path) not in git_blob_names(data):
             raise _refused(f"{path!a} is not the frozen file that the contract names")
     return found
 
 
-def blobs(data: bytes) -> tuple[str, str]:
+def git_blob_names(data: bytes) -> tuple[str, str]:
     """The names that git gives this content, in repositories of either kind."""
     whole = b"blob %d\0%s" % (len(data), data)
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _sha256(whole)

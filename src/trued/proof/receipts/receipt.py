@@ -11,9 +11,7 @@ from pydantic import ValidationError
 
 from trued.errors import BadInput
 from trued.model import Grade
-from trued.proof.receipts.statement import SIGNED, UNSIGNED, Beyond, Statement, canonical, differences, statement, tally
-
-__all__ = ["Beyond", "Receipt", "Signer", "Statement", "differences", "key_id", "parsed", "receipt", "statement"]
+from trued.proof.receipts.statement import SIGNED, UNSIGNED, Statement, canonical_bytes, tally
 
 PAYLOAD = "application/vnd.in-toto+json"
 LARGEST = 64 * 1024 * 1024
@@ -40,18 +38,18 @@ class Receipt:
         return base64.b64decode(self.statement.predicate.trued.signer)
 
 
-def receipt(stated: Statement, signer: Signer | None = None) -> bytes:
+def encode_receipt(stated: Statement, signer: Signer | None = None) -> bytes:
     """The file: a DSSE envelope with a digest over all the rest of it."""
     public = base64.b64encode(signer.public).decode() if signer else ""
     note = SIGNED if signer else UNSIGNED
     account = stated.predicate.trued.model_copy(update={"note": note, "signer": public})
     predicate = stated.predicate.model_copy(update={"trued": account})
-    payload = canonical(stated.model_copy(update={"predicate": predicate}).data())
-    signature = signer.sign(message(payload)) if signer else b""
+    payload = canonical_bytes(stated.model_copy(update={"predicate": predicate}).data())
+    signature = signer.sign(signed_message(payload)) if signer else b""
     return _enveloped(Receipt(stated.model_copy(update={"predicate": predicate}), payload, signature))
 
 
-def message(payload: bytes) -> bytes:
+def signed_message(payload: bytes) -> bytes:
     """What is signed: DSSE's encoding of payload and type."""
     return b"DSSEv1 %d %s %d %s" % (len(PAYLOAD), PAYLOAD.encode(), len(payload), payload)
 
@@ -68,11 +66,11 @@ def _enveloped(one: Receipt) -> bytes:
         "payloadType": PAYLOAD,
         "signatures": [signature] if one.signature else [],
     }
-    digest = hashlib.sha256(canonical(envelope)).hexdigest()
-    return canonical({**envelope, "sha256": digest}) + b"\n"
+    digest = hashlib.sha256(canonical_bytes(envelope)).hexdigest()
+    return canonical_bytes({**envelope, "sha256": digest}) + b"\n"
 
 
-def parsed(data: bytes) -> Receipt:
+def parse_receipt(data: bytes) -> Receipt:
     """The receipt, if these are exactly the bytes that it is written in."""
     if len(data) > LARGEST:
         raise _refused("it is too large for a receipt")
@@ -81,12 +79,12 @@ def parsed(data: bytes) -> Receipt:
         raise _refused("it is no receipt")
     payload = _decoded(envelope["payload"])
     signature = _signature(envelope.get("signatures"))
-    if envelope.get("sha256") != hashlib.sha256(canonical(_without(envelope, "sha256"))).hexdigest():
+    if envelope.get("sha256") != hashlib.sha256(canonical_bytes(_without(envelope, "sha256"))).hexdigest():
         raise _refused("its digest is another: it was changed after it was made")
     found = Receipt(_statement(payload), payload, signature)
     if bool(found.signer) != bool(signature):
         raise _refused("its signature was taken off or put on")
-    if canonical(found.statement.data()) != payload or _enveloped(found) != data:
+    if canonical_bytes(found.statement.data()) != payload or _enveloped(found) != data:
         raise _refused("it is not written as receipts are: it was changed after it was made")
     return found
 
@@ -123,7 +121,7 @@ def _coherent(stated: Statement) -> None:
 def _json(data: bytes, otherwise: str) -> Any:
     try:
         value = json.loads(data.decode("utf-8"), parse_constant=_no_constant)
-        written = canonical(value)
+        written = canonical_bytes(value)
     except (ValueError, RecursionError) as error:
         raise _refused(otherwise) from error
     if written != data:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, CannotJudge, StateFailed
-from trued.proof.receipts.receipt import Receipt, key_id, message
+from trued.proof.receipts.receipt import Receipt, key_id, signed_message
 from trued.support import atomic_files
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ INSTALL = "pip install 'trued[sign]'"
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class SigningKey:
     """A private key; `public` is its other half as SubjectPublicKeyInfo in DER."""
 
     private: "Ed25519PrivateKey"
@@ -30,18 +30,18 @@ class Key:
         return self.private.sign(message)
 
 
-def place(home: Path) -> Path:
+def key_path(home: Path) -> Path:
     """Under private state: no agent's sandbox shows it."""
     return home / "keys" / "receipts.pem"
 
 
-def create(home: Path) -> Key:
+def create_key(home: Path) -> SigningKey:
     """A new key for this machine. One that is there is never overwritten: receipts stand on it."""
     _needed()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-    path = place(home)
+    path = key_path(home)
     private = Ed25519PrivateKey.generate()
     pem = private.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     try:
@@ -55,12 +55,12 @@ def create(home: Path) -> Key:
         raise BadInput("there is a key already", str(path), "`trued key` shows its public half") from None
     except OSError as error:
         raise StateFailed(f"cannot write {path}: {error.strerror}") from error
-    return Key(private)
+    return SigningKey(private)
 
 
-def own(home: Path) -> Key | None:
+def own_key(home: Path) -> SigningKey | None:
     """This machine's key, or None where none was made."""
-    path = place(home)
+    path = key_path(home)
     if not path.exists():
         return None
     _needed()
@@ -75,7 +75,7 @@ def own(home: Path) -> Key | None:
         raise BadInput("this is no private key that can be used", str(path), "move it away; trued key --new") from error
     if not isinstance(private, Ed25519PrivateKey):
         raise BadInput("this is no ed25519 key", str(path), "move it away; trued key --new makes one")
-    return Key(private)
+    return SigningKey(private)
 
 
 def pem(public: bytes) -> str:
@@ -100,7 +100,7 @@ def read_public(path: Path) -> bytes:
     return _der(key)
 
 
-def flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
+def signature_flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
     """What is wrong with the signature, or "". `wanted`: the key that it must be from."""
     if not receipt.signature:
         return "it is not signed, and a key was asked for" if wanted else ""
@@ -110,7 +110,7 @@ def flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
     from cryptography.exceptions import InvalidSignature
 
     try:
-        _public(receipt.signer).verify(receipt.signature, message(receipt.payload))
+        _public(receipt.signer).verify(receipt.signature, signed_message(receipt.payload))
     except InvalidSignature:
         return "its signature is not that of its key"
     except ValueError:

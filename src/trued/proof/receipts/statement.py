@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from trued.model import Approval, Contract, Evidence, Finding, Grade, Judged, Requirement, Value, Verdict
-from trued.proof.contract import concluded, contract_hash
+from trued.proof.contract import conclude, contract_hash
 from trued.proof.reasons import OBJECTION_CLOSED
 from trued.proof.room.bench import check_hash
 
@@ -35,7 +35,7 @@ class Descriptor(_Shape):
     digest: dict[str, str]
 
 
-class Shown(_Shape):
+class CheckSummary(_Shape):
     """What one execution of one check came to: the same wherever and whenever it is taken."""
 
     check: str
@@ -47,7 +47,7 @@ class Shown(_Shape):
     void: bool
 
 
-class Line(_Shape):
+class RequirementSummary(_Shape):
     """One requirement, as it was judged."""
 
     id: str
@@ -58,10 +58,10 @@ class Line(_Shape):
     holds: bool
     lacks: str
     rests_on: tuple[str, ...]  # on whose word
-    evidence: tuple[Shown, ...]
+    evidence: tuple[CheckSummary, ...]
 
 
-class Record(_Shape):
+class EvidenceRecord(_Shape):
     """One piece of evidence by its name in the journal and the hash of all that it says."""
 
     id: str
@@ -69,7 +69,7 @@ class Record(_Shape):
     milliseconds: int
 
 
-class Taken(_Shape):
+class Circumstances(_Shape):
     """What differs from time to time and from place to place."""
 
     engine: str
@@ -78,7 +78,7 @@ class Taken(_Shape):
     levels: tuple[str, ...]
     interpreters: tuple[str, ...]
     versions: dict[str, str]
-    records: tuple[Record, ...]
+    records: tuple[EvidenceRecord, ...]
     closed: tuple[str, ...]  # objections that closed themselves: their cases are not in the contract
 
 
@@ -95,13 +95,13 @@ class Account(_Shape):
     base: str
     held_out: bool
     held_out_why: str
-    requirements: tuple[Line, ...]
+    requirements: tuple[RequirementSummary, ...]
     objections: tuple[Finding, ...]
     remarks: tuple[str, ...]
     undecided: tuple[str, ...]
     words: tuple[Approval, ...]  # of people: nobody can prove them again
     owned: tuple[str, ...]  # files that the engine itself wrote: no part of the work
-    taken: Taken
+    taken: Circumstances
 
 
 class Predicate(_Shape):
@@ -137,7 +137,7 @@ class Statement(_Shape):
 
 
 @dataclass(frozen=True, slots=True)
-class Beyond:
+class Surroundings:
     """What a verdict does not say of itself."""
 
     accept: Grade = Grade.ATTESTED
@@ -146,7 +146,7 @@ class Beyond:
     engine: str = "trued"
 
 
-def statement(contract: Contract, verdict: Verdict, beyond: Beyond = Beyond()) -> Statement:  # noqa: B008 (frozen)
+def statement(contract: Contract, verdict: Verdict, beyond: Surroundings = Surroundings()) -> Statement:  # noqa: B008 (frozen)
     """The verdict, its contract and on whose word it rests; unsigned."""
     lines = tuple(_line(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
     account = Account(
@@ -155,7 +155,7 @@ def statement(contract: Contract, verdict: Verdict, beyond: Beyond = Beyond()) -
         subject=verdict.subject,
         grade=verdict.grade,
         accept=beyond.accept,
-        why=concluded(verdict, beyond.accept).why,
+        why=conclude(verdict, beyond.accept).why,
         base=contract.base,
         held_out=contract.held_out,
         held_out_why=contract.held_out_why,
@@ -168,7 +168,7 @@ def statement(contract: Contract, verdict: Verdict, beyond: Beyond = Beyond()) -
         taken=_taken(contract, verdict, beyond.engine),
     )
     made = _stated(Descriptor(digest={"gitCommit": verdict.commit, "gitTree": verdict.tree}), contract, account)
-    return Statement.model_validate_json(canonical(whole(made.data())))
+    return Statement.model_validate_json(canonical_bytes(encodable_data(made.data())))
 
 
 def _stated(subject: Descriptor, contract: Contract, account: Account) -> Statement:
@@ -199,14 +199,14 @@ def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, .
     return ("FAILED" if not stands else "WARNED" if warned else "PASSED"), (passed, warned, failed)
 
 
-def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]) -> Line:
+def _line(contract: Contract, verdict: Verdict, judged: Judged, approvals: Iterable[Approval]) -> RequirementSummary:
     requirement = next((one for one in contract.requirements if one.id == judged.id), None)
     checks = [check_hash(check) for check in requirement.checks] if requirement else []
     facts = [one for one in (*contract.base_facts, *verdict.evidence) if one.requirement == judged.id]
     facts = sorted(
         (one for one in facts if one.check in checks), key=lambda one: (one.side, checks.index(one.check), one.turn)
     )
-    return Line(
+    return RequirementSummary(
         id=judged.id,
         text=judged.text,
         source=judged.source,
@@ -242,25 +242,25 @@ def _rests_on(
             yield f"the contract is approved by {given.who}: {given.why}"
 
 
-def _shown(fact: Evidence) -> Shown:
+def _shown(fact: Evidence) -> CheckSummary:
     cases = sorted([one.id, str(one.outcome), one.kind] for one in fact.tried)
     outcomes = [outcome for _, outcome, _ in cases]
-    return Shown(
+    return CheckSummary(
         check=fact.check,
         kind=fact.kind,
         side=fact.side,
         turn=fact.turn,
         counted={one: outcomes.count(one) for one in sorted(set(outcomes))},
-        cases=hashlib.sha256(canonical(whole(cases))).hexdigest(),
+        cases=hashlib.sha256(canonical_bytes(encodable_data(cases))).hexdigest(),
         void=bool(fact.why_void),
     )
 
 
-def _taken(contract: Contract, verdict: Verdict, engine: str) -> Taken:
+def _taken(contract: Contract, verdict: Verdict, engine: str) -> Circumstances:
     facts = (*contract.base_facts, *verdict.evidence)
     began = [one.began for one in facts]
     ended = [one.began + one.seconds for one in facts]
-    return Taken(
+    return Circumstances(
         engine=engine,
         began=_moment(min(began)) if began else "",
         ended=_moment(max(ended)) if ended else "",
@@ -272,33 +272,33 @@ def _taken(contract: Contract, verdict: Verdict, engine: str) -> Taken:
     )
 
 
-def _record(fact: Evidence) -> Record:
-    digest = hashlib.sha256(canonical(whole(fact.model_dump(mode="json")))).hexdigest()
-    return Record(id=fact.id, sha256=digest, milliseconds=round(fact.seconds * 1000))
+def _record(fact: Evidence) -> EvidenceRecord:
+    digest = hashlib.sha256(canonical_bytes(encodable_data(fact.model_dump(mode="json")))).hexdigest()
+    return EvidenceRecord(id=fact.id, sha256=digest, milliseconds=round(fact.seconds * 1000))
 
 
 def _moment(seconds: float) -> str:
     return datetime.fromtimestamp(int(seconds), UTC).isoformat()
 
 
-def canonical(data: Any) -> bytes:
+def canonical_bytes(data: Any) -> bytes:
     """The same data is the same bytes: sorted names, no blanks, UTF-8."""
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def whole(data: Any) -> Any:
+def encodable_data(data: Any) -> Any:
     """Halves of characters, which no encoding has, are spelled out."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, Mapping):
-        return {whole(name): whole(part) for name, part in data.items()}
-    return [whole(part) for part in data] if isinstance(data, list | tuple) else data
+        return {encodable_data(name): encodable_data(part) for name, part in data.items()}
+    return [encodable_data(part) for part in data] if isinstance(data, list | tuple) else data
 
 
 # -- the same again ----------------------------------------------------------------------------------------------------
 
 
-def differences(before: Statement, after: Statement) -> tuple[str, ...]:
+def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
     """Where two statements differ in what they claim: times, seeds, level and signer are no claim."""
     one, other = _claims(before), _claims(after)
     if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:

@@ -11,10 +11,10 @@ from typing import Any
 
 from trued.model import Check, Network, Outcomes, Serve, Shot, Tried
 from trued.proof.room import node
-from trued.proof.room.browser_stage import Stage
-from trued.proof.room.coverage import Measuring
+from trued.proof.room.browser_stage import BrowserStage
+from trued.proof.room.coverage import CoverageOrder
 from trued.proof.room.interpreter import Interpreter
-from trued.proof.room.services import attended
+from trued.proof.room.services import run_with_services
 from trued.protocols import Command, Ran, Workspace
 
 INSIDE = Path(__file__).parents[1] / "probes"
@@ -54,8 +54,8 @@ class Bench:
     site: tuple[str, ...] = ()  # its packages: for what is run, and never loaded before the runner is
     node_modules: str = ""  # packages of Node that the base declares, built by the engine; linked into the room
     services: tuple[Serve, ...] = ()  # what checks that may use the loopback find there
-    stage: Stage | None = None  # for tests that drive a page
-    measuring: Measuring | None = None  # how much of the product is reached: figures for people, never evidence
+    stage: BrowserStage | None = None  # for tests that drive a page
+    measuring: CoverageOrder | None = None  # how much of the product is reached: figures for people, never evidence
     second: bool = False  # everything here is run in other surroundings than the first time
 
     async def execute(
@@ -71,7 +71,7 @@ class Bench:
         command = self.command(argv, within_s=within_s, variables=variables)
         command = replace(command, stdin=stdin, channel=channel, network=network)
         if self.services and network == "loopback":
-            return await attended(self.workspace, command, self.services)
+            return await run_with_services(self.workspace, command, self.services)
         return await self.workspace.execute(command)
 
     def command(self, argv: Sequence[str], *, within_s: float, variables: Mapping[str, str] | None = None) -> Command:
@@ -84,7 +84,7 @@ class Bench:
                 *self.interpreter.readable,
                 str(INSIDE),
                 *filter(None, [self.prepared, self.node_modules]),
-                *node.elsewhere(),
+                *node.node_folders(),
                 *(self.stage.readable if self.stage else ()),
                 *(self.measuring.supplied.values() if self.measuring else ()),
             ),
@@ -120,7 +120,7 @@ class Bench:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CaseSelection:
     """Which cases of a check to run, and how."""
 
     ids: tuple[str, ...] | None = None  # None: find out what there is
@@ -151,12 +151,12 @@ class Fact:
 WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart
 
 
-def void(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
+def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
     """A check that could not be run at all."""
     return Fact((Tried(id=WHOLE, outcome=outcome, kind=kind, detail=why),), command, void=why)
 
 
-def unjudged(why: str, kind: str, wanted: Wanted) -> Fact:
+def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
     """The environment failed: neither pass nor fail of anything."""
     ids = wanted.ids or (WHOLE,)
     return Fact(tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for one in ids), "", void=why)
@@ -168,29 +168,29 @@ def check_hash(check: Check) -> str:
     return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def capped(*streams: bytes) -> str:
+def cap_output(*streams: bytes) -> str:
     """Output for people: controls stripped, and of a long one its beginning and its end."""
-    text = "\n".join(clean(stream.decode("utf-8", "replace")) for stream in streams if stream)
+    text = "\n".join(strip_controls(stream.decode("utf-8", "replace")) for stream in streams if stream)
     if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return text
     cut = len(text) - HEAD_CHARACTERS - TAIL_CHARACTERS
     return f"{text[:HEAD_CHARACTERS]}\n… {cut} characters left out …\n{text[-TAIL_CHARACTERS:]}"
 
 
-def clean(text: str) -> str:
+def strip_controls(text: str) -> str:
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
-def told(text: str) -> str:
+def keepable_text(text: str) -> str:
     """Whatever a head says, as text that can be kept."""
-    return clean(text[:4000].encode("utf-8", "replace").decode())[:2000]
+    return strip_controls(text[:4000].encode("utf-8", "replace").decode())[:2000]
 
 
 def nonce() -> str:
     return secrets.token_hex(16)
 
 
-def records(answers: bytes, token: str) -> tuple[list[dict[str, Any]], bool]:
+def channel_records(answers: bytes, token: str) -> tuple[list[dict[str, Any]], bool]:
     """What was said over the channel with the right nonce, and whether anything else was."""
     found: list[dict[str, Any]] = []
     stray = False

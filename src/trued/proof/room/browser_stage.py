@@ -17,7 +17,7 @@ NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PAT
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
+class BrowserStage:
     chromium: str
     folder: str  # of a short name: Chromium's sockets have one of at most 107 bytes
     readable: tuple[str, ...] = ()
@@ -34,16 +34,16 @@ class Stage:
 
 
 @contextmanager
-def stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str, str]) -> Iterator[Stage]:
+def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str, str]) -> Iterator[BrowserStage]:
     """For one run of one check."""
     versions = {"playwright": f"{version('playwright')} (supplied by the engine)"} if supplied else {}
     with TemporaryDirectory(prefix="trued-e2e-") as folder:
-        made = Stage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
+        made = BrowserStage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
         made.kept.mkdir()
         yield made
 
 
-def driver(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
+def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
     """Our playwright for an interpreter that has none, and why it cannot be used."""
     if "playwright" in interpreter.versions or any((Path(one) / "playwright").is_dir() for one in site):
         return {}, ""

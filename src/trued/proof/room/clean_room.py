@@ -13,23 +13,23 @@ from pathlib import Path, PurePosixPath
 
 from trued.errors import CannotJudge
 from trued.model import CommandCheck, Contract, TestsCheck
-from trued.proof.room import package_json as packagejson
 from trued.proof.room.bench import SYSTEM_PATH, Bench, nonce
 from trued.proof.room.frozen_files import (
-    among_tests,
-    holds_tests,
+    has_tests,
+    is_among_tests,
     is_compiled,
     is_configuration,
     is_customizing,
+    is_named_like_a_test,
     is_test,
-    named_like_a_test,
 )
-from trued.proof.room.generated_files import generated
-from trued.proof.room.held_out_tests import folders
-from trued.proof.room.import_shadows import shadows
+from trued.proof.room.generated_files import files_of_builds
+from trued.proof.room.held_out_tests import files_by_folder
+from trued.proof.room.import_shadows import shadowing_files
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.room.node_modules import node_modules
-from trued.proof.room.preparation import prepared
+from trued.proof.room.package_json import is_package_json, merge_manifests
+from trued.proof.room.preparation import prepare_room
 from trued.protocols import Workspace
 
 MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its size must do
@@ -102,16 +102,16 @@ async def clean_room(
             bench,
             carried=carried,
             withheld=withheld,
-            folders=folders(contract) if withheld else {},
+            folders=files_by_folder(contract) if withheld else {},
             node_modules=str(packages or ""),
-            frozen={path: digest(room / path) for path in (*given, *carried)},
+            frozen={path: file_digest(room / path) for path in (*given, *carried)},
             guarded=_guarded(contract, over),
             settled=frozenset(_configuration(room)),
         )
         if contract.environment.prepare:
             # the head's own code may run in it: what judges is looked at before, and put back after
-            bench = await prepared(bench, contract.environment.prepare)
-            await put_back(bench)
+            bench = await prepare_room(bench, contract.environment.prepare)
+            await restore_frozen_files(bench)
         yield bench, replace(graft, merged=tuple(manifests), lacking=(*workspace.lacking(commit), *unpacked))
 
 
@@ -124,7 +124,9 @@ async def _graft(
     linked = [path for path in frozen if here.get(path) == frozen[path] and (room / path).is_symlink()]
     strange = [path for path in here if frozen and path not in frozen]
     surplus = [path for path in here if is_compiled(path) or (frozen and frozen.get(path) == "")]
-    surplus += [path for path in strange if is_configuration(path) or among_tests(path) or _makes_package(path, frozen)]
+    surplus += [
+        path for path in strange if is_configuration(path) or is_among_tests(path) or _makes_package(path, frozen)
+    ]
     surplus += [path for path in here if is_customizing(path) and path not in on_base]
     surplus += [path for path in strange if path not in on_base and _runs_unasked(room, path)]
     for path in surplus:
@@ -141,11 +143,11 @@ async def _graft(
 
 def _runs_unasked(room: Path, path: str) -> bool:
     """New tests that their runner would take along: in the same program (Go), or at all (scripts)."""
-    if path.endswith(".py") or not named_like_a_test(path):
+    if path.endswith(".py") or not is_named_like_a_test(path):
         return False
     place = room / path
     content = place.read_bytes() if place.is_file() and not place.is_symlink() else b""
-    return holds_tests(path, content)
+    return has_tests(path, content)
 
 
 def _without_shadows(
@@ -164,7 +166,7 @@ def _without_shadows(
     folders = {*(contract.environment.path or (".", "src")), *(str(PurePosixPath(one).parent) for one in tests)}
     texts = {one: (room / one).read_text(errors="replace") for one in tests if (room / one).is_file()}
     installed = {name.replace("-", "_") for name in interpreter.versions}
-    found = shadows(added, folders, texts, interpreter.standard | installed)
+    found = shadowing_files(added, folders, texts, interpreter.standard | installed)
     for path in found:
         unlink_in(room, path)
     return replace(graft, removed=tuple(sorted({*graft.removed, *found})))
@@ -175,14 +177,14 @@ async def _manifests(
 ) -> dict[str, str]:
     """package.json files that had to be brought together, as base64."""
     on_base, here = sides
-    changed = [path for path in here if packagejson.is_manifest(path) and on_base.get(path) != here[path]]
+    changed = [path for path in here if is_package_json(path) and on_base.get(path) != here[path]]
     found: dict[str, str] = {}
     for path in changed if contract.frozen else []:
         place = room / path
         if contract.frozen.get(path) or place.is_symlink() or not place.is_file():
             continue
         before = await workspace.read(contract.base, path) if path in on_base else None
-        made = packagejson.merged(before, place.read_bytes())
+        made = merge_manifests(before, place.read_bytes())
         if made is not None:
             found[path] = base64.b64encode(made).decode()
     return found
@@ -193,7 +195,7 @@ async def _made_up(workspace: Workspace, contract: Contract, known: set[str], ro
     if contract.environment.prepare:
         return ()
     texts = [await workspace.read(contract.base, name) or b"" for name in ("pyproject.toml", "setup.py")]
-    files = generated(*(one.decode("utf-8", "replace") for one in texts))
+    files = files_of_builds(*(one.decode("utf-8", "replace") for one in texts))
     absent = {path: content for path, content in files.items() if path not in known}
     for path, content in absent.items():
         _lay(room, path, {path: base64.b64encode(content.encode()).decode()})
@@ -219,7 +221,7 @@ def _real_folder(room: Path, parts: Iterable[str]) -> Path:
     return folder
 
 
-def clear(place: Path) -> None:
+def remove_path(place: Path) -> None:
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:
@@ -229,14 +231,14 @@ def clear(place: Path) -> None:
 def copy_into(original: Path, room: Path, path: str) -> None:
     pure = PurePosixPath(path)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
-    clear(place)
+    remove_path(place)
     shutil.copy2(original / path, place, follow_symlinks=False)
 
 
 def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
     """A file that is none of the commit's, over whatever is there."""
     place = _place(room, path)
-    clear(place)
+    remove_path(place)
     place.write_bytes(base64.b64decode(carried[path]))
 
 
@@ -251,7 +253,7 @@ def unlink_in(room: Path, path: str) -> None:
 
 
 @contextmanager
-def scratch(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
+def scratch_folder(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
     """A folder of a random name in the room, gone afterwards."""
     folder = room / f".{nonce()[:12]}"
     folder.mkdir()
@@ -266,7 +268,7 @@ def scratch(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
 
 
 @contextmanager
-def planted(room: Path, name: str, content: str) -> Iterator[Path]:
+def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
     """One file of the engine's in the room, gone afterwards."""
     pure = PurePosixPath(name)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
@@ -280,7 +282,7 @@ def planted(room: Path, name: str, content: str) -> Iterator[Path]:
 
 
 @contextmanager
-def instead(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
+def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
     """Files of the room with other words in them, and put back afterwards."""
     originals = {room / path: (room / path).read_bytes() for path in contents}
     try:
@@ -299,7 +301,7 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
     """Code, and what a check names. Data beside tests may be written by them: it is only put back."""
     checks = [one for each in contract.every for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     named = {name.removeprefix("./") for check in checks for name in check.files}
-    drivers = {path for path in contract.frozen if not among_tests(path)}
+    drivers = {path for path in contract.frozen if not is_among_tests(path)}
     given = {path for path, blob in contract.frozen.items() if blob} | set(over)
     return frozenset(path for path in given if path.endswith(".py") or path in named | drivers)
 
@@ -315,7 +317,7 @@ def footprint(room: Path) -> frozenset[tuple[str, int, int]]:
     return frozenset(found)
 
 
-def digest(place: Path) -> str:
+def file_digest(place: Path) -> str:
     """What a file holds now. The head may have put anything in its place: no link is followed, no pipe waited for."""
     try:
         if place.is_symlink():
@@ -329,16 +331,16 @@ def digest(place: Path) -> str:
         return f"unreadable: {error.strerror}"
 
 
-def meddled(bench: Bench) -> list[str]:
+def changed_frozen_files(bench: Bench) -> list[str]:
     """Frozen code that the run itself changed."""
-    return [path for path in sorted(bench.guarded) if digest(bench.room / path) != bench.frozen.get(path)]
+    return [path for path in sorted(bench.guarded) if file_digest(bench.room / path) != bench.frozen.get(path)]
 
 
-async def put_back(bench: Bench) -> None:
+async def restore_frozen_files(bench: Bench) -> None:
     """Before a check: frozen files as they were, and no test configuration that an earlier check left behind."""
     for path in _configuration(bench.room) - bench.settled:
         unlink_in(bench.room, path)
-    changed = [path for path, before in bench.frozen.items() if digest(bench.room / path) != before]
+    changed = [path for path, before in bench.frozen.items() if file_digest(bench.room / path) != before]
     for path in bench.carried.keys() & set(changed):
         _lay(bench.room, path, bench.carried)
     if changed := [path for path in changed if path not in bench.carried]:
@@ -348,7 +350,7 @@ async def put_back(bench: Bench) -> None:
 
 
 @contextmanager
-def laid(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
+def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
     """The bench with the held-out files of one check in its room, for as long as that check runs. Afterwards they are
     gone, and what was there before is there again: so nothing else that is run in the room finds them."""
     if not files:
@@ -366,7 +368,7 @@ def laid(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iter
         yield replace(
             bench,
             carried={**bench.carried, **files},
-            frozen={**bench.frozen, **{path: digest(bench.room / path) for path in files}},
+            frozen={**bench.frozen, **{path: file_digest(bench.room / path) for path in files}},
             guarded=frozenset({*bench.guarded, *guarded}),
         )
     finally:
@@ -379,7 +381,7 @@ def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> N
     try:
         for path, kept in moved.items():
             place = _place(room, path)
-            clear(place)
+            remove_path(place)
             _move(kept, place)
         for folder in made:
             with contextlib.suppress(OSError):  # something else was left in it
@@ -407,10 +409,10 @@ def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
     return sorted((room / one for one in above if not (room / one).exists()), reverse=True)
 
 
-def left_behind(bench: Bench) -> list[str]:
+def held_out_files_left(bench: Bench) -> list[str]:
     """Held-out files that lie in the room though no check that names them is run."""
     held = {path: _as_digest(content) for path, content in bench.withheld.items()}
-    return [path for path, name in held.items() if digest(bench.room / path) == name != bench.frozen.get(path)]
+    return [path for path, name in held.items() if file_digest(bench.room / path) == name != bench.frozen.get(path)]
 
 
 def _as_digest(content: str) -> str:

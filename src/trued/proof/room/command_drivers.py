@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from trued.proof.room.bench import Bench, nonce
-from trued.proof.room.clean_room import clear, copy_into, digest
+from trued.proof.room.clean_room import copy_into, file_digest, remove_path
 from trued.proof.room.frozen_files import DRIVERS, SHELLS, simple_commands
-from trued.proof.runners.command_parser import scripts_named
+from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them that is read
@@ -58,7 +58,7 @@ class Drivers:
         return bool(name) and any(name.startswith(one) or one.startswith(name) for one in self.words)
 
 
-async def drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
+async def find_drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
     """By the words of the command and of the files that it names, on this commit."""
     blobs = await workspace.blobs(commit)
     found, waiting, seen = Drivers(), [("", command)], set[str]()
@@ -75,7 +75,7 @@ async def drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
                 content = (await workspace.read(commit, path) or b"")[:MOST_BYTES]
                 waiting.append((path, content.decode("utf-8", "replace")))
         if "package.json" in blobs and place == "":
-            scripts = scripts_named(text, await workspace.read(commit, "package.json"))
+            scripts = scripts_started(text, await workspace.read(commit, "package.json"))
             waiting += [("", one) for one in scripts if one != text]
     found.settings |= {path for path in blobs if path in SHARED or found.is_settings(path)}
     found.settings -= found.runs
@@ -158,8 +158,8 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
 
 async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
     """What the head changed, removed or added of what drives the command on the base or here: all, and settings."""
-    base = await drivers(bench.workspace, bench.base, command)
-    here = await drivers(bench.workspace, bench.commit, command) if bench.commit else base
+    base = await find_drivers(bench.workspace, bench.base, command)
+    here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
     families = {name for one in DRIVERS.values() for name in one}
     shadows = {path for path in now if path not in known and _shadows(path, base)}
@@ -167,7 +167,7 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
         path for path in now if path not in known and (path in here.settings or path in here.runs & families)
     }
     every = {path for path in (*base.runs, *base.settings) if now.get(path) != known.get(path)} | added
-    every -= {path for path in every if bench.frozen.get(path) and digest(bench.room / path) == bench.frozen[path]}
+    every -= {path for path in every if bench.frozen.get(path) and file_digest(bench.room / path) == bench.frozen[path]}
     return frozenset(every), frozenset(every - base.runs)
 
 
@@ -188,9 +188,9 @@ async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None
         yield
     finally:
         for path in paths:
-            clear(bench.room / path)
+            remove_path(bench.room / path)
         for place, kept in moved.items():
-            clear(place)
+            remove_path(place)
             place.parent.mkdir(parents=True, exist_ok=True)
             kept.rename(place)
         shutil.rmtree(aside, ignore_errors=True)

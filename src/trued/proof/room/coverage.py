@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True)
-class Measuring:
+class CoverageOrder:
     report: str
     files: tuple[str, ...]
     supplied: Mapping[str, str] = field(default_factory=dict)  # our own coverage.py, where the interpreter has none

@@ -36,7 +36,7 @@ BROUGHT_BY = {
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class Declarations:
     """Requirements by name, and the versions that a lock fixes."""
 
     requirements: tuple[str, ...] = ()
@@ -45,23 +45,23 @@ class Declared:
 
     @property
     def names(self) -> frozenset[str]:
-        return frozenset(canonicalize_name(one.name) for one in map(parsed, self.requirements) if one)
+        return frozenset(canonicalize_name(one.name) for one in map(parse_requirement, self.requirements) if one)
 
 
-def is_manifest(path: str) -> bool:
+def is_dependency_manifest(path: str) -> bool:
     return path in MANIFESTS or path in LOCKS or bool(_LISTS.fullmatch(path))
 
 
-def declared(files: Mapping[str, str]) -> Declared:
+def read_declarations(files: Mapping[str, str]) -> Declarations:
     """From the texts of a commit's manifests, by path."""
     found: list[str] = []
     for path, text in sorted(files.items()):
-        found += [one for one in _read(path, text) if parsed(one)]
+        found += [one for one in _read(path, text) if parse_requirement(one)]
     locked = [one for path, text in sorted(files.items()) if path in LOCKS for one in _locked(path, text)]
-    return Declared(tuple(dict.fromkeys(found)), tuple(_single(locked)), tuple(sorted(files)))
+    return Declarations(tuple(dict.fromkeys(found)), tuple(_single(locked)), tuple(sorted(files)))
 
 
-def parsed(text: str) -> Requirement | None:
+def parse_requirement(text: str) -> Requirement | None:
     """A requirement that a registry can meet; paths and addresses are none."""
     try:
         found = Requirement(text)
@@ -70,7 +70,9 @@ def parsed(text: str) -> Requirement | None:
     return None if found.url else found
 
 
-def missing(requirements: Iterable[str], installed: Mapping[str, str], python: tuple[int, ...]) -> tuple[str, ...]:
+def missing_requirements(
+    requirements: Iterable[str], installed: Mapping[str, str], python: tuple[int, ...]
+) -> tuple[str, ...]:
     """Those that this interpreter would need and does not have."""
     surroundings = {
         **{name: str(value) for name, value in default_environment().items()},
@@ -83,7 +85,7 @@ def missing(requirements: Iterable[str], installed: Mapping[str, str], python: t
 
 
 def _met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]) -> bool:
-    wanted = parsed(text)
+    wanted = parse_requirement(text)
     if wanted is None:
         return True
     try:
@@ -95,7 +97,7 @@ def _met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]
         return True  # nobody could say what would meet it
 
 
-def brings(name: str, module: str) -> bool:
+def provides_module(name: str, module: str) -> bool:
     """Would a package of this name bring this module?"""
     top = module.split(".")[0]
     package, wanted = canonicalize_name(name), canonicalize_name(top)

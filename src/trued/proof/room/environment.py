@@ -17,10 +17,18 @@ from packaging.utils import canonicalize_name
 
 from trued.errors import CannotJudge, StateFailed
 from trued.model import Evidence, Outcomes
-from trued.proof.room.bench import WHOLE, capped
-from trued.proof.room.dependencies import TOOLS, Declared, brings, declared, is_manifest, missing, parsed
-from trued.proof.room.interpreter import Interpreter, at, trusted
-from trued.proof.room.virtualenv import make, registries
+from trued.proof.room.bench import WHOLE, cap_output
+from trued.proof.room.dependencies import (
+    TOOLS,
+    Declarations,
+    is_dependency_manifest,
+    missing_requirements,
+    parse_requirement,
+    provides_module,
+    read_declarations,
+)
+from trued.proof.room.interpreter import Interpreter, find_interpreter, interpreter_at
+from trued.proof.room.virtualenv import make_virtualenv, registries
 from trued.protocols import Command, Workspace
 from trued.support import atomic_files
 
@@ -52,7 +60,7 @@ class Recipe:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class EnvironmentChoice:
     """The interpreter to use, and what is to be said about it."""
 
     interpreter: Interpreter
@@ -60,13 +68,13 @@ class Found:
     why: str = ""  # none could be built, in the installer's own words
 
 
-async def at_hand(packages: tuple[str, ...] = ()) -> Interpreter | None:
+async def caller_interpreter(packages: tuple[str, ...] = ()) -> Interpreter | None:
     """The caller's own interpreter, unless it lacks a package that the contract names."""
-    caller = await trusted()
-    return None if missing(packages, caller.versions, caller.version) else caller
+    caller = await find_interpreter()
+    return None if missing_requirements(packages, caller.versions, caller.version) else caller
 
 
-def wanting(facts: Iterable[Evidence]) -> bool:
+def lacks_packages(facts: Iterable[Evidence]) -> bool:
     """Do checks on the base fail as they do where something is not installed? Only then it is worth a build."""
     tried = [one for fact in facts for one in fact.tried]
     return any(one.kind.startswith("module ") or (one.id == WHOLE and one.outcome in _FAILING) for one in tried) or any(
@@ -74,57 +82,57 @@ def wanting(facts: Iterable[Evidence]) -> bool:
     )
 
 
-async def as_recorded(
+async def has_recorded_versions(
     workspace: Workspace, base: str, packages: tuple[str, ...], caller: Interpreter, recorded: Mapping[str, str]
 ) -> bool:
     """Has the caller what the base declares in the versions in which it was used before?"""
-    wanted = (await declarations(workspace, base)).requirements
+    wanted = (await declarations_of(workspace, base)).requirements
     return not _otherwise((*wanted, *packages), caller, recorded)
 
 
-async def environment(
+async def choose_environment(
     workspace: Workspace, base: str, packages: tuple[str, ...] = (), recorded: Mapping[str, str] | None = None
-) -> Found:
+) -> EnvironmentChoice:
     """For checks on both sides: from the base's manifests and the contract's packages, never from the head.
 
     `recorded`: what was installed when red was taken before (name → version, and `python`); it is built again.
     """
-    caller = await trusted()
-    wanted = await declarations(workspace, base)
+    caller = await find_interpreter()
+    wanted = await declarations_of(workspace, base)
     requirements = (*wanted.requirements, *packages)
-    lacking = missing(requirements, caller.versions, caller.version)
+    lacking = missing_requirements(requirements, caller.versions, caller.version)
     lacking += tuple(one for one in _otherwise(requirements, caller, recorded or {}) if one not in lacking)
     needed = [one for one in lacking if one in packages or not _is_tool(one)]
     if not needed:
-        return Found(caller)
+        return EnvironmentChoice(caller)
     same = [one for one in wanted.requirements if one not in lacking]
     names = ", ".join(needed[:8]) + (", …" if len(needed) > 8 else "")
     if workspace.environments is None:
-        return Found(caller, (f"the interpreter lacks what the base declares: {names}",))
+        return EnvironmentChoice(caller, (f"the interpreter lacks what the base declares: {names}",))
     recipe = Recipe(requirements, wanted.locked, _pinned(caller, same, wanted.locked))
     if recorded:
         recipe = await _again(caller, recipe, workspace.environments, recorded)
     built, why = await _built(workspace, caller, recipe, workspace.environments)
     if built is None:
         said = f"the interpreter lacks what the base declares, and none could be built: {names}"
-        return Found(caller, (said,), why)
+        return EnvironmentChoice(caller, (said,), why)
     origin = ", ".join(wanted.files) or "packages that the contract names"
-    return Found(built, (f"checks ran in an environment built from the base's {origin}",))
+    return EnvironmentChoice(built, (f"checks ran in an environment built from the base's {origin}",))
 
 
-async def declarations(workspace: Workspace, commit: str) -> Declared:
+async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
     """What a commit declares, by its own manifests."""
-    paths = [path for path in await workspace.blobs(commit) if is_manifest(path)]
+    paths = [path for path in await workspace.blobs(commit) if is_dependency_manifest(path)]
     texts = {
         path: (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace") for path in paths
     }
-    return declared(texts)
+    return read_declarations(texts)
 
 
 def _pinned(caller: Interpreter, requirements: Iterable[str], locked: Iterable[str]) -> tuple[str, ...]:
     """What the caller has and the base allows stays as it is; so does the test runner, whose newest may be too new."""
     fixed = {one.split("==")[0] for one in locked}
-    names = {str(canonicalize_name(one.name)) for one in map(parsed, requirements) if one} | {"pytest"}
+    names = {str(canonicalize_name(one.name)) for one in map(parse_requirement, requirements) if one} | {"pytest"}
     versions = {str(canonicalize_name(name)): version.split(" ")[0] for name, version in caller.versions.items()}
     return tuple(f"{name}=={versions[name]}" for name in sorted(names - fixed) if name in versions)
 
@@ -133,7 +141,7 @@ def _otherwise(requirements: Iterable[str], caller: Interpreter, recorded: Mappi
     """Those that were used before in another version than the caller has now."""
     here = _versions(caller.versions)
     before = _versions(recorded)
-    named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parsed(one))]
+    named = [(one, str(canonicalize_name(found.name))) for one in requirements if (found := parse_requirement(one))]
     return [one for one, name in named if name in before and here.get(name) != before[name]]
 
 
@@ -153,16 +161,16 @@ async def _again(caller: Interpreter, recipe: Recipe, home: Path, recorded: Mapp
         )
     folder = _folder(caller, recipe, home)
     if (folder / DONE).is_file():
-        there = await at(str(folder / "bin" / "python"))
+        there = await interpreter_at(str(folder / "bin" / "python"))
         if _versions(there.versions).items() <= _versions(recorded).items():
             return recipe
     fixed = {one.split("==")[0] for one in recipe.locked}
     pins = [f"{name}=={version}" for name, version in sorted(_versions(recorded).items()) if name not in fixed]
-    return replace(recipe, pinned=tuple(one for one in pins if parsed(one)), exact=True)
+    return replace(recipe, pinned=tuple(one for one in pins if parse_requirement(one)), exact=True)
 
 
 def _is_tool(requirement: str) -> bool:
-    found = parsed(requirement)
+    found = parse_requirement(requirement)
     return found is not None and found.name.lower() in TOOLS
 
 
@@ -170,7 +178,7 @@ def _is_tool(requirement: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class DeclaredChanges:
     """How a head's declarations differ from the base's. The base's environment is used all the same."""
 
     added: frozenset[str] = frozenset()  # names of packages
@@ -178,22 +186,22 @@ class Changed:
 
     def awaits(self, module: str) -> bool:
         """Is the module one that a newly declared package would bring?"""
-        return any(brings(name, module) for name in self.added)
+        return any(provides_module(name, module) for name in self.added)
 
 
-async def changes(workspace: Workspace, base: str, head: str) -> Changed:
-    touched = [path for path in await workspace.changed(base, head) if is_manifest(path)]
+async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:
+    touched = [path for path in await workspace.changed(base, head) if is_dependency_manifest(path)]
     if not touched:
-        return Changed()
-    before, after = await declarations(workspace, base), await declarations(workspace, head)
+        return DeclaredChanges()
+    before, after = await declarations_of(workspace, base), await declarations_of(workspace, head)
     one = {*before.requirements, *before.locked}
     two = {*after.requirements, *after.locked}
     if one == two:
-        return Changed()
+        return DeclaredChanges()
     words = [*(f"+{name}" for name in sorted(two - one)), *(f"-{name}" for name in sorted(one - two))]
     listed = ", ".join(words[:20]) + (", …" if len(words) > 20 else "")
     said = f"dependencies changed: {listed}; the checks ran with the base's"
-    return Changed(after.names - before.names, (said,))
+    return DeclaredChanges(after.names - before.names, (said,))
 
 
 # -- building ----------------------------------------------------------------------------------------------------------
@@ -204,23 +212,23 @@ async def _built(
 ) -> tuple[Interpreter | None, str]:
     """The environment by the hash of all that goes into it, or why there is none. Built once, read-only afterwards."""
     folder = _folder(caller, recipe, home)
-    async with alone(folder):
+    async with exclusive_build(folder):
         if not (folder / DONE).is_file():
-            if why := failed_lately(folder):
+            if why := recent_failure(folder):
                 return None, why
-            await asyncio.to_thread(remove, folder)
+            await asyncio.to_thread(remove_folder, folder)
             why = await _build(workspace, caller, recipe, folder)
             if (
                 _CONFLICT.search(why) and recipe.pinned and not recipe.exact
             ):  # what the caller has may not go with what is missing
-                await asyncio.to_thread(remove, folder)
+                await asyncio.to_thread(remove_folder, folder)
                 why = await _build(workspace, caller, replace(recipe, pinned=()), folder)
             if why:
-                await asyncio.to_thread(remove, folder)
+                await asyncio.to_thread(remove_folder, folder)
                 atomic_files.write(folder.with_suffix(f".{FAILED}"), why, sync=False)
                 return None, why
     origin = f"environment {folder.name[:12]}"
-    return replace(await at(str(folder / "bin" / "python")), origin=origin), ""
+    return replace(await interpreter_at(str(folder / "bin" / "python")), origin=origin), ""
 
 
 def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:
@@ -230,7 +238,7 @@ def _folder(caller: Interpreter, recipe: Recipe, home: Path) -> Path:
 
 async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, folder: Path) -> str:
     """Why it could not be built, or "". Packages may bring code that runs while they are installed: confined."""
-    make(folder, caller, over=False)
+    make_virtualenv(folder, caller, over=False)
     (folder / "requirements.txt").write_text("\n".join(recipe.requirements) + "\n")
     (folder / "constraints.txt").write_text("\n".join((*recipe.locked, *recipe.pinned)) + "\n")
     ran = await workspace.execute(
@@ -244,10 +252,10 @@ async def _build(workspace: Workspace, caller: Interpreter, recipe: Recipe, fold
         )
     )
     if ran.exit_code != 0:
-        lines = [line for line in capped(ran.stderr, ran.stdout).splitlines() if line.strip()]
+        lines = [line for line in cap_output(ran.stderr, ran.stdout).splitlines() if line.strip()]
         told = [line for line in lines if line.lower().startswith(("error", "  ×", "  ╰"))] or lines[-2:]
         return " ".join(" ".join(told[:2]).split())[:300] or "the installer said nothing"
-    await asyncio.to_thread(lock_up, folder)
+    await asyncio.to_thread(make_read_only, folder)
     atomic_files.write(folder / DONE, "")
     return ""
 
@@ -269,7 +277,7 @@ def _real_uv() -> tuple[str, ...]:
         return (real,) if file.read(4) == b"\x7fELF" else ()
 
 
-def failed_lately(folder: Path) -> str:
+def recent_failure(folder: Path) -> str:
     note = folder.with_suffix(f".{FAILED}")
     try:
         return note.read_text(errors="replace") if time.time() - note.stat().st_mtime < TRY_AGAIN_S else ""
@@ -277,7 +285,7 @@ def failed_lately(folder: Path) -> str:
         return ""
 
 
-def lock_up(folder: Path) -> None:
+def make_read_only(folder: Path) -> None:
     for top, _, names in os.walk(folder):
         for name in names:
             path = Path(top, name)
@@ -285,12 +293,12 @@ def lock_up(folder: Path) -> None:
                 path.chmod(path.stat().st_mode & ~0o222)
 
 
-def remove(folder: Path) -> None:
+def remove_folder(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @asynccontextmanager
-async def alone(folder: Path) -> AsyncIterator[None]:
+async def exclusive_build(folder: Path) -> AsyncIterator[None]:
     """Two verifications that need the same environment build it once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)

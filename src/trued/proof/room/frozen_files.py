@@ -64,16 +64,16 @@ def is_customizing(path: str) -> bool:
 
 def is_test(path: str) -> bool:
     """Test modules by name, and all that belongs to them."""
-    return named_like_a_test(path) or among_tests(path)
+    return is_named_like_a_test(path) or is_among_tests(path)
 
 
-def named_like_a_test(path: str) -> bool:
+def is_named_like_a_test(path: str) -> bool:
     name = PurePosixPath(path).name
     python = fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
-    return python or name.endswith("_test.go") or named_like_a_script_test(path)
+    return python or name.endswith("_test.go") or is_named_like_a_script_test(path)
 
 
-def named_like_a_script_test(path: str) -> bool:
+def is_named_like_a_script_test(path: str) -> bool:
     pure = PurePosixPath(path)
     if not is_script(path) or "node_modules" in pure.parts:
         return False
@@ -84,7 +84,7 @@ def is_script(path: str) -> bool:
     return path.endswith(SCRIPTS)
 
 
-def among_tests(path: str) -> bool:
+def is_among_tests(path: str) -> bool:
     """All that is in a folder `tests` and its like, or in the project's own folder `test`; scripts in any `test`."""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
@@ -94,9 +94,9 @@ def among_tests(path: str) -> bool:
     return is_script(path) and "test" in parts[:-1]
 
 
-def holds_tests(path: str, content: bytes) -> bool:
+def has_tests(path: str, content: bytes) -> bool:
     """For runners that name no ids: a product's module may be called `t_test.py`, too."""
-    if not named_like_a_test(path):
+    if not is_named_like_a_test(path):
         return False
     if path.endswith(".go"):
         return True  # by this name Go compiles it into tests and into nothing else
@@ -108,19 +108,19 @@ def is_compiled(path: str) -> bool:
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
 
 
-def below(path: str, named: str) -> bool:
+def is_below(path: str, named: str) -> bool:
     clean = named.removeprefix("./").rstrip("/")
     return path == clean or path.startswith(f"{clean}/") or clean in ("", ".")
 
 
-def frozen(requirements: Iterable[Requirement], blobs: Mapping[str, str]) -> dict[str, str]:
+def files_to_freeze(requirements: Iterable[Requirement], blobs: Mapping[str, str]) -> dict[str, str]:
     """Path → blob on base; "" for a file that a check names and that base does not have."""
     checks = [one for each in requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     if not checks:
         return {}
-    found = {path: blob for path, blob in blobs.items() if is_configuration(path) or among_tests(path)}
+    found = {path: blob for path, blob in blobs.items() if is_configuration(path) or is_among_tests(path)}
     for named in {name for check in checks for name in check.files}:
-        matching = {path: blob for path, blob in blobs.items() if below(path, named)}
+        matching = {path: blob for path, blob in blobs.items() if is_below(path, named)}
         found |= matching or {named: ""}
     for check in checks:
         if isinstance(check, CommandCheck) and not check.files:
@@ -139,16 +139,16 @@ def _shared(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
-def collected(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
+def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
     """The files that held what was counted on the base, whatever they are called, and what lies in their folders."""
     files = {one.split("::")[0] for one in ids} & blobs.keys()
     folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
     own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
-    beside = {path for path in blobs if any(below(path, folder) for folder in own)} if own else set()
+    beside = {path for path in blobs if any(is_below(path, folder) for folder in own)} if own else set()
     return {path: blobs[path] for path in sorted(files | beside)}
 
 
-def plugins(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
+def pytest_plugins(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
     """The project's own modules that base's configuration makes plugins of pytest: they judge, like a conftest."""
     names = {name for path, text in configuration.items() for name in _plugged(path, text)}
     found: dict[str, str] = {}
@@ -163,7 +163,7 @@ def _plugged(path: str, text: str) -> list[str]:
     if path.endswith("conftest.py"):
         match = re.search(r"^pytest_plugins\s*=\s*(\([^)]*\)|\[[^]]*\]|.*)", text, re.MULTILINE)
         return re.findall(r"['\"]([\w.]+)['\"]", match.group(1)) if match else []
-    return re.findall(r"-p[\s,'\"=]*(?!no:)([A-Za-z_][\w.]*)", text) if configures(path, text) else []
+    return re.findall(r"-p[\s,'\"=]*(?!no:)([A-Za-z_][\w.]*)", text) if configures_pytest(path, text) else []
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
@@ -206,7 +206,7 @@ def simple_commands(command: str) -> list[list[str]]:
     return [one for one in commands if one]
 
 
-def configures(path: str, text: str) -> bool:
+def configures_pytest(path: str, text: str) -> bool:
     """Would pytest take its configuration from this file?"""
     name = PurePosixPath(path).name
     if name in ("pytest.ini", ".pytest.ini"):
@@ -221,7 +221,7 @@ def configures(path: str, text: str) -> bool:
         return False
 
 
-def candidates(anchors: Iterable[str]) -> list[str]:
+def pytest_configuration_paths(anchors: Iterable[str]) -> list[str]:
     """Where pytest looks for its configuration: from the arguments' common folder upwards."""
     folders = [PurePosixPath(one.split("::")[0]) for one in anchors]
     shared = folders[0] if folders else PurePosixPath(".")

@@ -19,7 +19,7 @@ PLACES = (  # where builders are told the file's name
 _WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"']+)["']""")
 
 
-def generated(pyproject: str, setup: str) -> dict[str, str]:
+def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
     """Path → content, by the base's own build files."""
     named = [*_named(pyproject), *_WRITTEN.findall(setup)]
     return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _inside(path)}

@@ -5,39 +5,39 @@ import hashlib
 from collections.abc import Collection, Mapping
 
 from trued.model import Check, CommandCheck, Contract, TestsCheck
-from trued.proof.room.frozen_files import below
+from trued.proof.room.frozen_files import is_below
 
 
-def folders(contract: Contract) -> dict[str, frozenset[str]]:
+def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
     """What came from each folder that a `from` names. A file that checks of other folders name is theirs."""
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
     for name in {one.from_ for one in checks}:
         others = [one.files for one in checks if one.from_ != name]
-        theirs = {path for path in contract.carried if any(below(path, each) for files in others for each in files)}
+        theirs = {path for path in contract.carried if any(is_below(path, each) for files in others for each in files)}
         own = [one.files for one in checks if one.from_ == name]
-        listed = {path for path in contract.carried if any(below(path, each) for files in own for each in files)}
+        listed = {path for path in contract.carried if any(is_below(path, each) for files in own for each in files)}
         found[name] = frozenset(listed if all(own) else {*listed, *(contract.carried.keys() - theirs)})
     return found
 
 
-def named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
+def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
     """The carried files that are there while this check is run: by its `files`, or all that its `from` brought."""
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:
-        return frozenset(path for path in carried if any(below(path, one) for one in check.files))
+        return frozenset(path for path in carried if any(is_below(path, one) for one in check.files))
     from_ = check.from_ if isinstance(check, TestsCheck) else ""
     return by_folder.get(from_, frozenset()) & frozenset(carried) if from_ else frozenset()
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
     """… and of these the ones that nobody can read on the base."""
-    named = named_by(check, contract.carried, folders(contract)) if contract.carried else frozenset[str]()
+    named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
     return frozenset(path for path in named if not _on_base(contract, path))
 
 
-def hidden(contract: Contract) -> dict[str, bytes]:
+def hidden_tests(contract: Contract) -> dict[str, bytes]:
     """All test files of the contract that nobody can read on the base, by their place in the project."""
     files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
     return {path: content for path, content in files.items() if not _on_base(contract, path)}

@@ -8,7 +8,7 @@ _IMPORTED = re.compile(r"^\s*(?:from\s+([A-Za-z_]\w*)|import\s+(.+))", re.MULTIL
 _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
 
 
-def imported(texts: Iterable[str]) -> frozenset[str]:
+def imported_modules(texts: Iterable[str]) -> frozenset[str]:
     """Top-level modules that these tests import, by their words."""
     found: set[str] = set()
     for text in texts:
@@ -18,12 +18,12 @@ def imported(texts: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def shadows(
+def shadowing_files(
     added: Iterable[str], folders: Collection[str], tests: Mapping[str, str], others: Collection[str]
 ) -> list[str]:
     """Of the files that a head adds, those that stand where `others` (the standard library, installed packages) are
     looked for after, and whose name a frozen test imports. New modules of the project's own have new names."""
-    wanted = imported(tests.values()) & frozenset(others)
+    wanted = imported_modules(tests.values()) & frozenset(others)
     return [path for path in added if _name(path, folders) in wanted] if wanted else []
 
 

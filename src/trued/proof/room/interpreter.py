@@ -76,18 +76,18 @@ class Interpreter:
         return f"{self.real} (Python {'.'.join(map(str, self.version))}{origin})"
 
 
-async def trusted(environment: Mapping[str, str] | None = None) -> Interpreter:
+async def find_interpreter(environment: Mapping[str, str] | None = None) -> Interpreter:
     """The active virtual environment's Python, else the first on the path, else our own."""
     where = os.environ if environment is None else environment
-    return await asyncio.to_thread(_probe, chosen(where))
+    return await asyncio.to_thread(_probe, chosen_python(where))
 
 
-async def at(python: str) -> Interpreter:
+async def interpreter_at(python: str) -> Interpreter:
     """This one."""
     return await asyncio.to_thread(_probe, python)
 
 
-def chosen(environment: Mapping[str, str]) -> str:
+def chosen_python(environment: Mapping[str, str]) -> str:
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"
         if python.exists():

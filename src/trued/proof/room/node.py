@@ -15,7 +15,7 @@ _PACKAGE = re.compile(r"(@[\w.~-]+/)?[\w.~-]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class NodeProgram:
     path: str
     version: str  # v20.11.1
     readable: tuple[str, ...]  # where it lives, if that is not the system's own
@@ -27,13 +27,13 @@ class Node:
         return (major, minor) >= (second, later) or (major == first and minor >= since)
 
 
-def found() -> Node | None:
+def find_node() -> NodeProgram | None:
     """The first on the path, or None."""
     path = shutil.which("node", path=os.environ.get("PATH", os.defpath))
     return _probed(path) if path else None
 
 
-def elsewhere() -> tuple[str, ...]:
+def node_folders() -> tuple[str, ...]:
     """What must be readable so that a Node outside the system's folders can start; nothing is started to find out."""
     path = shutil.which("node", path=os.environ.get("PATH", os.defpath))
     if path is None or Path(path).resolve().is_relative_to("/usr"):
@@ -43,7 +43,7 @@ def elsewhere() -> tuple[str, ...]:
 
 
 @lru_cache(maxsize=4)
-def _probed(path: str) -> Node | None:
+def _probed(path: str) -> NodeProgram | None:
     # A version manager's shim answers with the program behind it; from here on only that one is used.
     look = [path, "-p", "process.execPath + ' ' + process.version"]
     try:
@@ -55,10 +55,10 @@ def _probed(path: str) -> Node | None:
         return None
     home = Path(real).parent.parent
     system = home in (Path("/"), Path("/usr")) or Path("/usr") in home.parents
-    return Node(real, version, () if system else (str(home),))
+    return NodeProgram(real, version, () if system else (str(home),))
 
 
-def foreign(text: str) -> str:
+def missing_package(text: str) -> str:
     """The package that is missing by this text, or "": what begins with a dot or a slash is the project's own."""
     for name in reversed(_MISSING.findall(text)):
         match = _PACKAGE.match(name)

@@ -18,12 +18,12 @@ JUDGING = (
 MOST_BYTES = 4 * 2**20
 
 
-def is_manifest(path: str) -> bool:
+def is_package_json(path: str) -> bool:
     parts = path.split("/")
     return parts[-1] == NAME and "node_modules" not in parts
 
 
-def merged(base: bytes | None, head: bytes) -> bytes | None:
+def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
     """What is laid over the head's, or None where that is alike already. Without a base's, its scripts may stay."""
     ours, theirs = _read(base), _read(head)
     if theirs is None or (base is not None and ours is None):

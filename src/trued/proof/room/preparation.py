@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from trued.proof.room.bench import Bench, capped
-from trued.proof.room.virtualenv import disarm, make, registries, site_of
+from trued.proof.room.bench import Bench, cap_output
+from trued.proof.room.virtualenv import disarm, make_virtualenv, registries, site_packages
 from trued.protocols import Command, Ran
 
 PREPARE_S = 600.0
@@ -16,11 +16,11 @@ FOLDER = "environment"  # beside the checkout: it goes when the room goes
 GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "user.email=engine@trued.invalid")
 
 
-async def prepared(bench: Bench, commands: tuple[str, ...]) -> Bench:
+async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
     """The bench with what the commands installed, or with the reason why no check can be run on it."""
     environment = bench.room.parent / FOLDER
-    make(environment, bench.interpreter, over=True)
-    site = site_of(environment, bench.interpreter)
+    make_virtualenv(environment, bench.interpreter, over=True)
+    site = site_packages(environment, bench.interpreter)
     broken = await _run(bench, commands, environment)
     disarm(site)
     programs = str(environment / "bin")
@@ -49,7 +49,7 @@ async def _run(bench: Bench, commands: tuple[str, ...], environment: Path) -> st
         for command in commands:
             ran = await _execute(bench, ("sh", "-c", command), variables, environment)
             if ran.exit_code != 0:
-                return f"`{command}` failed before any check: {capped(ran.stdout, ran.stderr)[-600:]}"
+                return f"`{command}` failed before any check: {cap_output(ran.stdout, ran.stderr)[-600:]}"
     finally:
         _forget(bench.room / ".git")
     return ""
@@ -62,7 +62,9 @@ async def _history(bench: Bench, variables: Mapping[str, str]) -> str:
         for words in (("init", "-q"), ("add", "-A", "-f"), ("commit", "-q", "--no-verify", "--allow-empty", "-m", "1"))
     )
     ran = await _execute(bench, ("sh", "-c", made), variables, None)
-    return "" if ran.exit_code == 0 else f"no repository for the preparation: {capped(ran.stdout, ran.stderr)[-600:]}"
+    return (
+        "" if ran.exit_code == 0 else f"no repository for the preparation: {cap_output(ran.stdout, ran.stderr)[-600:]}"
+    )
 
 
 def _forget(repository: Path) -> None:

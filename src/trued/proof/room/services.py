@@ -16,11 +16,11 @@ from trued.protocols import Command, Ran, Workspace
 ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 
-async def attended(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:
+async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:
     """Run it with its services. One that does not come up is the environment's failure, and nobody else can say so."""
     reading, telling = os.pipe()
     try:
-        ran = await workspace.execute(beside(command, services, telling))
+        ran = await workspace.execute(with_services(command, services, telling))
         os.set_blocking(reading, False)
         try:
             said = os.read(reading, 5000)
@@ -33,7 +33,7 @@ async def attended(workspace: Workspace, command: Command, services: Sequence[Se
     return ran
 
 
-def beside(command: Command, services: Sequence[Serve], telling: int) -> Command:
+def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
     """The same command, begun by a script that starts the services first; whoever begins it closes `telling`."""
     ports = _ports(len(services))
     told = [

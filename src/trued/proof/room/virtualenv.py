@@ -20,13 +20,13 @@ _SECRET = re.compile(r"://[^/\s]*@|password|token|secret", re.IGNORECASE)
 _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
-def site_of(environment: Path, interpreter: Interpreter) -> Path:
+def site_packages(environment: Path, interpreter: Interpreter) -> Path:
     return environment / "lib" / f"python{interpreter.version[0]}.{interpreter.version[1]}" / "site-packages"
 
 
-def make(environment: Path, interpreter: Interpreter, *, over: bool) -> None:
+def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) -> None:
     """An empty virtual environment with a pip; `over` the packages of the interpreter, or apart from them."""
-    programs, site = environment / "bin", site_of(environment, interpreter)
+    programs, site = environment / "bin", site_packages(environment, interpreter)
     programs.mkdir(parents=True)
     site.mkdir(parents=True)
     base = Path(interpreter.base or interpreter.real)

@@ -11,29 +11,29 @@ from urllib.parse import urlsplit
 
 from trued.model import Outcomes, Shot, Tried
 from trued.proof.checks import browser
-from trued.proof.room.bench import Bench, Fact, Wanted, told, unjudged
-from trued.proof.room.browser_stage import driver, stage
+from trued.proof.room.bench import Bench, CaseSelection, Fact, keepable_text, unjudged_fact
+from trued.proof.room.browser_stage import playwright_packages, set_up_stage
 
 MOST = 20  # tests of one run of which pictures are kept; failing ones first
 MOST_BYTES = 4 * 2**20  # of one picture or recording
 ALL_BYTES = 32 * 2**20
 
 
-def lacking(bench: Bench, wanted: Wanted, *, python: bool) -> Fact | None:
+def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fact | None:
     """Nothing is judged without a browser; the sentence says what to install."""
-    _, lack = browser.found()
+    _, lack = browser.find_chromium()
     if lack:
-        return unjudged(lack, "program chromium", wanted)
-    _, why = driver(bench.interpreter, bench.site) if python else ({}, "")
-    return unjudged(why, "module playwright", wanted) if why else None
+        return unjudged_fact(lack, "program chromium", wanted)
+    _, why = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
+    return unjudged_fact(why, "module playwright", wanted) if why else None
 
 
 @asynccontextmanager
-async def staged(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
+async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
     """The same room, with a browser in it. No server is started."""
-    chromium, _ = browser.found()
-    supplied, _ = driver(bench.interpreter, bench.site) if python else ({}, "")
-    with stage(chromium, browser.readable(chromium), supplied) as made:
+    chromium, _ = browser.find_chromium()
+    supplied, _ = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
+    with set_up_stage(chromium, browser.chromium_folders(chromium), supplied) as made:
         told_of = {**bench.variables, **made.variables}
         yield replace(bench, stage=made, variables=told_of, plain={**bench.plain, **made.variables})
 
@@ -48,7 +48,7 @@ async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]
     for one in taken[:MOST]:
         picture, trace = (_read(bench.stage.kept, str(one.get(part, "")), left) for part in ("shot", "trace"))
         left -= len(picture) + len(trace)
-        name = told(str(one["test"]))[:200]
+        name = keepable_text(str(one["test"]))[:200]
         hashes = {
             f"{name}{end}": await bench.workspace.keep(content)
             for end, content in ((".png", picture), (".zip", trace))
@@ -67,13 +67,13 @@ def _passed(tried: Sequence[Tried], name: str) -> bool:
 
 
 def _shot(one: dict[str, Any], name: str, hashes: dict[str, str]) -> Shot:
-    url = told(str(one.get("url", "")))[:500]
+    url = keepable_text(str(one.get("url", "")))[:500]
     return Shot(
         name=f"{name}.png",
         sha256=hashes[f"{name}.png"],
         page=_place(url),
         url=url,
-        viewport=told(str(one.get("viewport", "")))[:20],
+        viewport=keepable_text(str(one.get("viewport", "")))[:20],
         test=name,
         trace=hashes.get(f"{name}.zip", ""),
     )
@@ -89,7 +89,7 @@ def _place(url: str) -> str:
 
 def _version(taken: Sequence[dict[str, Any]]) -> dict[str, str]:
     found = next((one["chromium"] for one in taken if isinstance(one.get("chromium"), str)), "")
-    return {"chromium": told(found)[:50]} if found else {}
+    return {"chromium": keepable_text(found)[:50]} if found else {}
 
 
 def _read(folder: Path, name: str, left: int) -> bytes:

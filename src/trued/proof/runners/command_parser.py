@@ -45,7 +45,7 @@ _NODE_VALUES = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RunnerCall:
     """One runner, called."""
 
     runner: str  # pytest, unittest, node, go, vitest, jest, mocha
@@ -55,12 +55,12 @@ class Asked:
     said: tuple[str, ...] = ()  # how it was understood, where that is not plain
 
 
-def recognised(command: str, scripts: Mapping[str, str] | None = None) -> Asked | None:
+def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:
     """The runner that this command comes to, if it comes to one. `scripts` are those of the base's package.json."""
     return _recognised(command, scripts or {}, DEEPEST)
 
 
-def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> Asked | None:
+def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
     steps = _steps(command)
     if not steps or deep <= 0:
         return None
@@ -70,7 +70,7 @@ def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> Asked | 
     return replace(asked, before=(*map(shlex.join, steps[:-1]), *asked.before))
 
 
-def scripts_named(command: str, manifest: bytes | None) -> list[str]:
+def scripts_started(command: str, manifest: bytes | None) -> list[str]:
     """The texts of the scripts of package.json that a command starts."""
     try:
         scripts = json.loads(manifest or b"{}").get("scripts", {})
@@ -103,7 +103,7 @@ def _steps(command: str) -> list[list[str]]:
     return steps if simple else []
 
 
-def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> Asked | None:
+def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
     variables: dict[str, str] = {}
     said: list[str] = []
     rest = list(words)
@@ -143,7 +143,7 @@ def _without_wrapper(words: list[str]) -> list[str]:
     return []
 
 
-def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> Asked | None:
+def _script(words: list[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
     """`npm test` and the like: the text of the base's own script."""
     if not words or words[0] not in _MANAGERS:
         return None
@@ -167,26 +167,26 @@ def _is_python(word: str) -> bool:
     return bool(_PYTHON.fullmatch(PurePosixPath(word).name))
 
 
-def _runner(words: list[str]) -> Asked | None:
+def _runner(words: list[str]) -> RunnerCall | None:
     match words:
         case [python, *rest] if _is_python(python):
             return _module(rest)
         case ["pytest" | "py.test", *rest]:
-            return Asked("pytest", tuple(rest))
+            return RunnerCall("pytest", tuple(rest))
         case ["node" | "nodejs", *rest]:
             return _node(rest)
         case ["go", "test", *rest]:
-            return Asked("go", tuple(rest))
+            return RunnerCall("go", tuple(rest))
         case ["gotestsum", *rest]:
-            return Asked("go", tuple(rest[rest.index("--") + 1 :] if "--" in rest else ("./...",)))
+            return RunnerCall("go", tuple(rest[rest.index("--") + 1 :] if "--" in rest else ("./...",)))
         case [("vitest" | "jest" | "mocha") as runner, *rest]:
-            return Asked(runner, tuple(rest))
+            return RunnerCall(runner, tuple(rest))
         case [program, *rest] if PurePosixPath(program).parts[:2] == ("node_modules", ".bin"):
             return _runner([PurePosixPath(program).name, *rest])
     return None
 
 
-def _module(words: list[str]) -> Asked | None:
+def _module(words: list[str]) -> RunnerCall | None:
     """`python [options] -m pytest …`"""
     warnings: list[str] = []
     rest = list(words)
@@ -197,16 +197,16 @@ def _module(words: list[str]) -> Asked | None:
             warnings += ["-W", value] if option == "-W" else []
     match rest:
         case ["-m", "pytest" | "py.test", *arguments]:
-            return Asked("pytest", (*warnings, *arguments))
+            return RunnerCall("pytest", (*warnings, *arguments))
         case ["-m", "unittest", *arguments]:
-            return Asked("unittest", tuple(arguments))
+            return RunnerCall("unittest", tuple(arguments))
     return None
 
 
-def _node(words: list[str]) -> Asked | None:
+def _node(words: list[str]) -> RunnerCall | None:
     if not any(one == "--test" for one in words):
         return None
-    return Asked("node", tuple(one for one in words if one != "--test"))
+    return RunnerCall("node", tuple(one for one in words if one != "--test"))
 
 
 _VALUED = frozenset(  # options of pytest that take a value
@@ -217,7 +217,7 @@ _VALUED = frozenset(  # options of pytest that take a value
 )
 
 
-def named_in(asked: Asked) -> tuple[str, ...]:
+def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
     """Files and folders that the command itself names; none where it runs whatever there is."""
     words = list(asked.arguments)
     if asked.runner == "node":

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from trued.model import Outcomes, Tried
-from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, capped, clean
-from trued.proof.room.clean_room import meddled
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, cap_output, strip_controls
+from trued.proof.room.clean_room import changed_frozen_files
 from trued.protocols import Ran
 from trued.support.plurals import counted as numbered
 
@@ -26,7 +26,7 @@ _OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class TestOutcome:
     """How one id ended."""
 
     outcome: str
@@ -36,10 +36,10 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class CountedRun:
     """One run, told apart."""
 
-    outcomes: Mapping[str, Seen]  # by id
+    outcomes: Mapping[str, TestOutcome]  # by id
     collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, words
     canaries: Mapping[str, str] = field(default_factory=dict)  # tests of random names that must fail → how they ended
     copies: Mapping[str, str] = field(default_factory=dict)  # ids whose copy must fail → how the copy ended
@@ -52,12 +52,12 @@ class Counted:
     garbled: bool = False  # something was said that our own plugin would not say
 
     @classmethod
-    def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "Counted":
+    def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
         """From what was said over the channel. Ids that begin with `canary` are the engine's own."""
         told = list(records)
         said = [one for one in told if _sound(one)]
-        outcomes = worst((str(one["id"]), _seen(one)) for one in said if "id" in one)
-        copies = worst((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
+        outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in said if "id" in one)
+        copies = worst_outcomes((str(one["copy"]), _seen(one)) for one in said if "copy" in one)
         planned = {str(name): "" for one in said for name in (*one.get("copying", ()), *_one(one.get("copy")))}
         last = next((one for one in said if "ended" in one), {})
         return cls(
@@ -71,7 +71,7 @@ class Counted:
             started=any("started" in one for one in said),
             left_out=tuple(str(name) for one in said for name in one.get("left_out", ())),
             ran=tuple(str(name) for one in said for name in one.get("ran", ())),
-            said=tuple(clean(str(one["note"])) for one in said if "note" in one),
+            said=tuple(strip_controls(str(one["note"])) for one in said if "note" in one),
             versions={str(name): str(value) for name, value in last.get("versions", {}).items()},
             garbled=len(said) < len(told),
         )
@@ -112,18 +112,18 @@ def _one(name: str | None) -> tuple[str, ...]:
     return () if name is None else (name,)
 
 
-def _seen(record: dict[str, Any]) -> Seen:
+def _seen(record: dict[str, Any]) -> TestOutcome:
     outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
     if outcome not in _RANK:
         outcome = "failed"  # "rerun": it failed, whatever comes of it the next time
     if outcome == "failed" and phase != "call":
         outcome = "error"
-    return Seen(outcome, phase, clean(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
+    return TestOutcome(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
 
 
-def worst(seen: Iterable[tuple[str, Seen]]) -> dict[str, Seen]:
+def worst_outcomes(seen: Iterable[tuple[str, TestOutcome]]) -> dict[str, TestOutcome]:
     """One test is reported in several phases, and sometimes several times: it passed if its body did and all agree."""
-    found: dict[str, Seen] = {}
+    found: dict[str, TestOutcome] = {}
     for name, one in seen:
         if one.outcome == "passed" and one.phase != "call":
             continue
@@ -134,7 +134,7 @@ def worst(seen: Iterable[tuple[str, Seen]]) -> dict[str, Seen]:
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class RunnerFacts:
     """How one runner is spoken of."""
 
     runner: str
@@ -145,17 +145,17 @@ class Words:
     nothing: str = "no test was collected"
 
 
-def nothing(wanted: Wanted) -> str:
+def nothing_collected(wanted: CaseSelection) -> str:
     if wanted.ids is None:
         return "no test was collected on the base: name their files in `files`"
     return "no test was collected"
 
 
-def fact(bench: Bench, ran: Ran, counted: Counted, words: Words, *, stray: str = "") -> Fact:
+def counted_fact(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
     """What this run showed. Of a worthless one only what failed is kept; what is missing is the judge's to see."""
     tried = [_tried(name, one, words) for name, one in counted.outcomes.items()]
     tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
-    why = stray or worthless(bench, ran, counted, words)
+    why = stray or why_worthless(bench, ran, counted, words)
     if why:
         tried = _salvaged(ran, counted, words, tried, why)
     elif not tried:
@@ -165,7 +165,7 @@ def fact(bench: Bench, ran: Ran, counted: Counted, words: Words, *, stray: str =
         tried=tuple(tried),
         command=words.command,
         exit_code=ran.exit_code,
-        output=capped(ran.stdout, ran.stderr),
+        output=cap_output(ran.stdout, ran.stderr),
         seconds=ran.seconds,
         isolation=ran.isolation,
         void=why,
@@ -175,9 +175,9 @@ def fact(bench: Bench, ran: Ran, counted: Counted, words: Words, *, stray: str =
     )
 
 
-def worthless(bench: Bench, ran: Ran, counted: Counted, words: Words) -> str:
+def why_worthless(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFacts) -> str:
     """Why no result of this run can be believed, or ""."""
-    if changed := meddled(bench):
+    if changed := changed_frozen_files(bench):
         return f"frozen code was changed while the tests ran: {', '.join(changed[:5])}"
     if ran.timed_out:
         return "the tests did not end in time"
@@ -197,14 +197,14 @@ def worthless(bench: Bench, ran: Ran, counted: Counted, words: Words) -> str:
     return ""
 
 
-def _passed(counted: Counted, name: str) -> bool:
+def _passed(counted: CountedRun, name: str) -> bool:
     """A copy shows something only of an id that is said to have passed: what was skipped is skipped again."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 
-def _salvaged(ran: Ran, counted: Counted, words: Words, tried: list[Tried], why: str) -> list[Tried]:
+def _salvaged(ran: Ran, counted: CountedRun, words: RunnerFacts, tried: list[Tried], why: str) -> list[Tried]:
     failed = [one for one in tried if one.outcome is not Outcomes.PASSED]
-    output = capped(ran.stdout, ran.stderr)
+    output = cap_output(ran.stdout, ran.stderr)
     if ran.timed_out:
         return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="time", detail=why)]
     stopped = counted.ended in words.stops
@@ -217,34 +217,34 @@ def _salvaged(ran: Ran, counted: Counted, words: Words, tried: list[Tried], why:
     return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
 
 
-def _tried(name: str, one: Seen, words: Words) -> Tried:
+def _tried(name: str, one: TestOutcome, words: RunnerFacts) -> Tried:
     kind = "" if one.outcome == "passed" else one.outcome if one.phase == "call" else f"{one.outcome} in {one.phase}"
     outcome = _OUTCOMES.get(one.outcome, Outcomes.FAILED)
-    if outcome is not Outcomes.PASSED and (lack := unsupported(one.text)):
+    if outcome is not Outcomes.PASSED and (lack := missing_plugin(one.text)):
         outcome, kind = Outcomes.UNJUDGED, f"module {lack}"
     return Tried(id=name, outcome=outcome, kind=kind, detail=one.text, seconds=one.seconds)
 
 
-def unsupported(text: str) -> str:
+def missing_plugin(text: str) -> str:
     """The plugin without which a test was not even begun, or ""."""
     return "pytest-asyncio" if "async def functions are not natively supported" in text else ""
 
 
-def _uncollected(words: Words, name: str, outcome: str, text: str) -> Tried:
+def _uncollected(words: RunnerFacts, name: str, outcome: str, text: str) -> Tried:
     if outcome == "skipped":
-        return Tried(id=name, outcome=Outcomes.SKIPPED, kind="skipped", detail=clean(text))
+        return Tried(id=name, outcome=Outcomes.SKIPPED, kind="skipped", detail=strip_controls(text))
     if foreign := words.lacks(text):
-        return Tried(id=name, outcome=Outcomes.UNJUDGED, kind=f"module {foreign}", detail=clean(text))
-    return Tried(id=name, outcome=Outcomes.FAILED, kind="collection", detail=clean(text))
+        return Tried(id=name, outcome=Outcomes.UNJUDGED, kind=f"module {foreign}", detail=strip_controls(text))
+    return Tried(id=name, outcome=Outcomes.FAILED, kind="collection", detail=strip_controls(text))
 
 
-def _left_out(counted: Counted) -> list[str]:
+def _left_out(counted: CountedRun) -> list[str]:
     many = len(counted.left_out)
     left = numbered(many, "test that the base does not have was", "tests that the base does not have were")
     return [f"{left} not run"] if many else []
 
 
-def _uncopied(counted: Counted, words: Words) -> list[str]:
+def _uncopied(counted: CountedRun, words: RunnerFacts) -> list[str]:
     unnoticed = "a rigged test runner would not be noticed"
     said = [] if words.canaries else [f"{words.runner}: could not plant a test that must fail: {unnoticed}"]
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]

@@ -11,13 +11,20 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.model import Outcomes, TestsCheck
-from trued.proof.room.bench import SYSTEM_PATH, Bench, Fact, Wanted, nonce, told, void
-from trued.proof.room.clean_room import instead, planted
-from trued.proof.room.frozen_files import below
-from trued.proof.runners.command_parser import Asked
-from trued.proof.runners.counting import Counted, Seen, Words, fact, nothing, worst
-from trued.proof.runners.made_to_fail import go
-from trued.proof.runners.sample_files import models
+from trued.proof.room.bench import SYSTEM_PATH, Bench, CaseSelection, Fact, keepable_text, nonce, void_fact
+from trued.proof.room.clean_room import plant_file, replace_files
+from trued.proof.room.frozen_files import is_below
+from trued.proof.runners.command_parser import RunnerCall
+from trued.proof.runners.counting import (
+    CountedRun,
+    RunnerFacts,
+    TestOutcome,
+    counted_fact,
+    nothing_collected,
+    worst_outcomes,
+)
+from trued.proof.runners.made_to_fail import failing_go
+from trued.proof.runners.sample_files import files_to_copy
 from trued.protocols import Ran
 
 CACHE = ".trued-go"  # in the room: compiled once, thrown away with it
@@ -63,13 +70,13 @@ class _Model:
     content: str
 
 
-async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room."""
     program = shutil.which("go", path=bench.plain.get("PATH", SYSTEM_PATH))
     if program is None:
-        return void("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
+        return void_fact("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
-    held = Held(bench.room, known)
+    held = GoTestFiles(bench.room, known)
     given = _given(asked.arguments)
     chosen = _chosen(check, wanted, held, given)
     call = _Call(check, asked, bench, program)
@@ -78,20 +85,20 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         ran = await call.run(["-count=1", *extra, *_flags(given, canaries), *(given.packages or ["."]), *given.rest])
     counted = _counted(ran, held, wanted, canaries)
     counted = replace(counted, copies=await _copies(call, held, chosen, counted))
-    words = Words(
+    words = RunnerFacts(
         runner="go test",
         command=f"{program} test -json ← {check.command}",
-        lacks=lacks,
+        lacks=missing_go_package,
         canaries=len(canaries),
-        nothing=nothing(wanted),
+        nothing=nothing_collected(wanted),
     )
     stray = ""
     if ran.exit_code == 0 and canaries:
         stray = "tests failed, and the command says that none did: no result of this run is worth anything"
-    return fact(bench, ran, counted, words, stray=stray)
+    return counted_fact(bench, ran, counted, words, stray=stray)
 
 
-def lacks(text: str) -> str:
+def missing_go_package(text: str) -> str:
     """A package of somebody else's: its first part names a host."""
     return next((one for one in _MISSING.findall(text) if "." in one.split("/")[0]), "")
 
@@ -134,7 +141,7 @@ def _flags(given: _Given, canaries: Iterable[str]) -> list[str]:
 @dataclass(frozen=True, slots=True)
 class _Call:
     check: TestsCheck
-    asked: Asked
+    asked: RunnerCall
     bench: Bench
     program: str
 
@@ -156,7 +163,7 @@ class _Call:
         )
 
 
-class Held:
+class GoTestFiles:
     """Which file of the base holds which test: Go tells packages only."""
 
     def __init__(self, room: Path, known: Iterable[str]) -> None:
@@ -216,20 +223,20 @@ def _covers(pattern: str, folder: str) -> bool:
     if not plain.endswith("..."):
         return str(PurePosixPath(plain)) == folder
     start = plain.removesuffix("...").rstrip("/")
-    return not start or start == "." or below(folder, start)
+    return not start or start == "." or is_below(folder, start)
 
 
 # -- tests that must fail ----------------------------------------------------------------------------------------------
 
 
-def _chosen(check: TestsCheck, wanted: Wanted, held: Held, given: _Given) -> list[_Model]:
+def _chosen(check: TestsCheck, wanted: CaseSelection, held: GoTestFiles, given: _Given) -> list[_Model]:
     """Real test files; before any is red, one that the check names, if there is one."""
     ids = {one.split("::")[0] for one in wanted.ids or ()}
     files = [path for path in held.files if (path in ids if ids else held.asked_for(path, given.packages))]
     if not wanted.red:
-        files = [path for path in files if any(below(path, one) for one in check.files)] or files
-    able = {path: held.text(path) for path in files if go(held.text(path)).titles}
-    chosen = models(able, (one.split("::")[0] for one in wanted.red))
+        files = [path for path in files if any(is_below(path, one) for one in check.files)] or files
+    able = {path: held.text(path) for path in files if failing_go(held.text(path)).titles}
+    chosen = files_to_copy(able, (one.split("::")[0] for one in wanted.red))
     packages = {path: _PACKAGE.search(able[path]) for path in chosen}
     return [_Model(path, match.group(1), able[path]) for path, match in packages.items() if match]
 
@@ -243,14 +250,14 @@ def _canaries(bench: Bench, chosen: list[_Model]) -> Iterator[dict[str, str]]:
         for folder, package in folders.items():
             name = f"X{nonce()[:14]}"
             text = _CANARY.format(package=package, name=name, number=random.SystemRandom().random())
-            stack.enter_context(planted(bench.room, f"{folder}/{name.lower()}_test.go", text))
+            stack.enter_context(plant_file(bench.room, f"{folder}/{name.lower()}_test.go", text))
             found[name] = folder
         yield found
 
 
-async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counted) -> dict[str, str]:
+async def _copies(call: _Call, held: GoTestFiles, chosen: list[_Model], counted: CountedRun) -> dict[str, str]:
     """Their tests made to fail, in their own places, in a short run of their own."""
-    made = {one.file: go(one.content) for one in chosen}
+    made = {one.file: failing_go(one.content) for one in chosen}
     passed = [name.partition("::") for name, one in counted.outcomes.items() if one.outcome == "passed"]
     sure = [(file, test) for file, _, test in passed if file in made and test in made[file].titles]
     ours = {f"{file}::{test}": test for file, test in sure if held.holding(file, test) == 1}
@@ -261,20 +268,20 @@ async def _copies(call: _Call, held: Held, chosen: list[_Model], counted: Counte
     given = _given(call.asked.arguments)
     flags = [word for name, words in given.flags if name not in _CHOOSING for word in words]
     names = f"^({'|'.join(sorted({*ours.values()}))})$"
-    with instead(call.bench.room, {file: made[file].content for file in files}):
+    with replace_files(call.bench.room, {file: made[file].content for file in files}):
         ran = await call.run(["-count=1", *flags, "-run", names, *folders, *given.rest])
-    again = _counted(ran, held, Wanted(), {})
+    again = _counted(ran, held, CaseSelection(), {})
     return {name: again.how(name) for name in ours}
 
 
 # -- what comes out ----------------------------------------------------------------------------------------------------
 
 
-def _counted(ran: Ran, held: Held, wanted: Wanted, canaries: Mapping[str, str]) -> Counted:
+def _counted(ran: Ran, held: GoTestFiles, wanted: CaseSelection, canaries: Mapping[str, str]) -> CountedRun:
     ended = list(_ended(ran.stdout))
     ours = {one.test: one.outcome for one in ended if any(f"Test{name}" in one.test for name in canaries)}
     tests = [one for one in ended if one.test and one.test not in ours]
-    outcomes = worst((f"{held.file(one.package, one.test)}::{one.test}", one.seen) for one in tests)
+    outcomes = worst_outcomes((f"{held.file(one.package, one.test)}::{one.test}", one.seen) for one in tests)
     failing = {one.package for one in ended if one.outcome == "failed" and one.test}
     broken = {one.package: one.text for one in ended if one.outcome == "failed" and one.package not in failing}
     errors = ran.stderr.decode("utf-8", "replace")[-MOST_TEXT:]
@@ -284,7 +291,7 @@ def _counted(ran: Ran, held: Held, wanted: Wanted, canaries: Mapping[str, str]) 
     off = {held.folder(one.package) for one in cut} if wanted.on_base else set()
     whole = {path: ("failed", text or errors) for package, text in broken.items() for path in _of(held, package)}
     kept = {name: one for name, one in outcomes.items() if _keeps(wanted, name)}
-    return Counted(
+    return CountedRun(
         outcomes=kept,
         collected={path: one for path, one in whole.items() if _keeps(wanted, path)},
         canaries={name: _caught(name, folder, ours, {*off, *_folders(whole)}) for name, folder in canaries.items()},
@@ -305,7 +312,7 @@ def _caught(name: str, folder: str, ours: Mapping[str, str], broken: set[str]) -
     return "failed" if len(ended) == CANARIES and set(ended) == {"failed"} else ""
 
 
-def _keeps(wanted: Wanted, name: str) -> bool:
+def _keeps(wanted: CaseSelection, name: str) -> bool:
     """Asked for by itself or with its whole file; a file, also for the sake of any test that it holds."""
     ids = wanted.ids
     if ids is None or name in ids or name.split("::")[0] in ids:
@@ -313,7 +320,7 @@ def _keeps(wanted: Wanted, name: str) -> bool:
     return "::" not in name and any(one.startswith(f"{name}::") for one in ids)
 
 
-def _of(held: Held, package: str) -> list[str]:
+def _of(held: GoTestFiles, package: str) -> list[str]:
     """A package that does not compile fails in every file of tests that it has."""
     folder = held.folder(package.split(" ")[0].removesuffix("_test").removesuffix(".test"))
     return [path for path in held.files if str(PurePosixPath(path).parent) == folder]
@@ -328,8 +335,8 @@ class _Ended:
     seconds: float
 
     @property
-    def seen(self) -> Seen:
-        return Seen(self.outcome, "call", self.text, self.seconds)
+    def seen(self) -> TestOutcome:
+        return TestOutcome(self.outcome, "call", self.text, self.seconds)
 
 
 def _ended(data: bytes) -> Iterator[_Ended]:
@@ -339,7 +346,7 @@ def _ended(data: bytes) -> Iterator[_Ended]:
         key = str(event.get("Package", "")), str(event.get("Test", ""))
         action, seconds = str(event.get("Action", "")), event.get("Elapsed", 0.0)
         if action == "output":
-            output[key] = (output.get(key, "") + told(str(event.get("Output", ""))))[-MOST_TEXT:]
+            output[key] = (output.get(key, "") + keepable_text(str(event.get("Output", ""))))[-MOST_TEXT:]
         elif action in _ENDS:
             spent = float(seconds) if isinstance(seconds, int | float) and 0 <= seconds < MOST_S else 0.0
             yield _Ended(*key, _ENDS[action], output.get(key, ""), spent)

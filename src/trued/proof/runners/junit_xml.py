@@ -15,12 +15,12 @@ _BAD |= {"rerunError": "error", "flakyError": "error"}
 _IDLE = ("notrun", "skipped", "disabled", "suppressed", "pending")
 
 
-class Garbled(Exception):
+class BadReport(Exception):
     """This is no report: why."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
+class ReportedTest:
     """One test of a report."""
 
     name: str
@@ -34,9 +34,9 @@ class Reported:
 
 @dataclass(slots=True)
 class _Reader:
-    found: list[Reported] = field(default_factory=list)
+    found: list[ReportedTest] = field(default_factory=list)
     suites: list[tuple[str, str]] = field(default_factory=list)  # name, file
-    case: Reported | None = None
+    case: ReportedTest | None = None
     inside: str = ""  # a failure, an error or a skip, whose words are being read
     words: list[str] = field(default_factory=list)
     depth: int = 0
@@ -46,7 +46,7 @@ class _Reader:
         self.depth += 1
         self.elements += 1
         if self.depth > DEEPEST or self.elements > MOST_ELEMENTS:
-            raise Garbled("it is too deep or too long")
+            raise BadReport("it is too deep or too long")
         if tag == "testsuite":
             self.suites.append((attributes.get("name", ""), attributes.get("file", attributes.get("filepath", ""))))
         elif tag == "testcase":
@@ -54,10 +54,10 @@ class _Reader:
         elif self.case is not None and (tag in _BAD or tag == "skipped"):
             self.inside, self.words = tag, [attributes.get("message", "")]
 
-    def _case(self, attributes: dict[str, str]) -> Reported:
+    def _case(self, attributes: dict[str, str]) -> ReportedTest:
         idle = attributes.get("status", "").lower() in _IDLE or attributes.get("result", "").lower() in _IDLE
         around = next((file for _, file in reversed(self.suites) if file), "")
-        return Reported(
+        return ReportedTest(
             name=attributes.get("name", ""),
             group=attributes.get("classname", ""),
             suites=tuple(name for name, _ in self.suites if name),
@@ -85,10 +85,10 @@ class _Reader:
             self.suites.pop()
 
 
-def read(data: bytes) -> list[Reported]:
+def read_report(data: bytes) -> list[ReportedTest]:
     """The tests of a report. What is not well formed, or declares anything, is no report."""
     if len(data) > MOST_BYTES:
-        raise Garbled("it is too large")
+        raise BadReport("it is too large")
     reader = _Reader()
     parser = expat.ParserCreate()
     parser.StartElementHandler = reader.start
@@ -100,12 +100,12 @@ def read(data: bytes) -> list[Reported]:
     try:
         parser.Parse(data, True)
     except (expat.ExpatError, LookupError, ValueError) as error:
-        raise Garbled(str(error)) from error
+        raise BadReport(str(error)) from error
     return reader.found
 
 
 def _declared(*_: Any) -> None:
-    raise Garbled("it declares a document type")
+    raise BadReport("it declares a document type")
 
 
 def _seconds(text: str) -> float:
@@ -116,7 +116,7 @@ def _seconds(text: str) -> float:
     return found if math.isfinite(found) and found >= 0 else 0.0
 
 
-def way(one: Reported, file: str) -> str:
+def id_in_file(one: ReportedTest, file: str) -> str:
     """The test's id inside its file: group and name, without saying the file again."""
     parts = [one.name] if one.group in ("", file, one.name) or one.name.startswith(one.group) else [one.group, one.name]
     return " > ".join(_inner(parts, file))

@@ -17,14 +17,14 @@ _IMPORTS = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class FailingFile:
     """A file whose tests of these names must fail."""
 
     content: str
     titles: tuple[str, ...]
 
 
-def unit_ways(number: float) -> dict[str, list[object]]:
+def unittest_failures(number: float) -> dict[str, list[object]]:
     """Ways to fail in unittest, each with what it must fail on. `number` lies between 0 and 1."""
     return {
         "assertEqual": [number, 2],
@@ -47,7 +47,7 @@ def unit_ways(number: float) -> dict[str, list[object]]:
     }
 
 
-def javascript(content: str) -> Made:
+def failing_javascript(content: str) -> FailingFile:
     """For every runner whose tests are written as `test("title", () => { … })`."""
     titles: list[str] = []
 
@@ -61,10 +61,10 @@ def javascript(content: str) -> Made:
     changed = _JAVASCRIPT.sub(with_error, content)
     # Where one of two tests of the same title could not be changed, that title says nothing about either.
     written, made = Counter(match.group("title") for match in _TITLED.finditer(content)), Counter(titles)
-    return Made(changed, tuple(title for title in titles if made[title] == written[title]))
+    return FailingFile(changed, tuple(title for title in titles if made[title] == written[title]))
 
 
-def go(content: str) -> Made:
+def failing_go(content: str) -> FailingFile:
     titles: list[str] = []
 
     def with_error(match: re.Match[str]) -> str:
@@ -75,10 +75,10 @@ def go(content: str) -> Made:
             begun = begun[: match.start("name") - match.start()] + name + begun[match.end("name") - match.start() :]
         return f'{begun} if true {{ {name}.Fatal("{WHY}") }};'
 
-    return Made(_GO.sub(with_error, content), tuple(titles))
+    return FailingFile(_GO.sub(with_error, content), tuple(titles))
 
 
-def is_module(path: str, content: str, kind: str) -> bool:
+def is_es_module(path: str, content: str, kind: str) -> bool:
     """Is this JavaScript an ES module? `kind` is the `type` of its package."""
     if path.endswith((".mjs", ".mts")):
         return True
@@ -87,7 +87,7 @@ def is_module(path: str, content: str, kind: str) -> bool:
     return kind == "module" or bool(_IMPORTS.search(content))
 
 
-def set_aside(content: str, title: str) -> bool:
+def is_set_aside(content: str, title: str) -> bool:
     """Does the file itself say that this test is not to be run?"""
     name = re.escape(title)
     by_name = rf"\.(?:skip|todo)\s*\(\s*(['\"`]){name}\1"

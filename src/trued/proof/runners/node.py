@@ -12,13 +12,30 @@ from typing import Any
 
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room import node
-from trued.proof.room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, told, void
-from trued.proof.room.clean_room import planted, scratch
-from trued.proof.room.frozen_files import below
-from trued.proof.runners.command_parser import Asked, node_options
-from trued.proof.runners.counting import Counted, Seen, Words, fact, nothing, worst
-from trued.proof.runners.made_to_fail import FAILS, Made, is_module, javascript, set_aside
-from trued.proof.runners.sample_files import models
+from trued.proof.room.bench import (
+    INSIDE,
+    WHOLE,
+    Bench,
+    CaseSelection,
+    Fact,
+    channel_records,
+    keepable_text,
+    nonce,
+    void_fact,
+)
+from trued.proof.room.clean_room import plant_file, scratch_folder
+from trued.proof.room.frozen_files import is_below
+from trued.proof.runners.command_parser import RunnerCall, node_options
+from trued.proof.runners.counting import (
+    CountedRun,
+    RunnerFacts,
+    TestOutcome,
+    counted_fact,
+    nothing_collected,
+    worst_outcomes,
+)
+from trued.proof.runners.made_to_fail import FAILS, FailingFile, failing_javascript, is_es_module, is_set_aside
+from trued.proof.runners.sample_files import files_to_copy
 
 WORKERS = 4
 SCRIPTS = (".js", ".mjs", ".cjs")
@@ -63,21 +80,21 @@ _IMPORTS = (
 CANARIES = 1 + 2 * len(_WAYS)
 
 
-async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room."""
-    found = node.found()
+    found = node.find_node()
     if found is None:
-        return void("there is no Node on the path", Outcomes.UNJUDGED, "program node", check.command)
+        return void_fact("there is no Node on the path", Outcomes.UNJUDGED, "program node", check.command)
     options, named = node_options(asked.arguments)
     files = await _files(check, bench, wanted, named, TYPED if found.strips_types else ())
     if not files:
-        return void(nothing(wanted), Outcomes.BROKEN, "nothing collected", check.command)
+        return void_fact(nothing_collected(wanted), Outcomes.BROKEN, "nothing collected", check.command)
     chosen = _models(check, bench, files, wanted)
     copies = {one: _failing(bench, one) for one in [*chosen, *_plain(bench, files)]}
     token = nonce()
     with ExitStack() as room:
         canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
-        loaded = room.enter_context(scratch(bench.room, {}))
+        loaded = room.enter_context(scratch_folder(bench.room, {}))
         order = {
             **{"room": str(bench.room), "nonce": token, "options": _options(options)},
             "files": list(reversed(files)) if wanted.second else files,
@@ -94,49 +111,51 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
             network=check.network,
             variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
         )
-    said, stray = records(ran.answers, token)
+    said, stray = channel_records(ran.answers, token)
     counted = _counted(said, bench, canaries, _Wanting(wanted, copies))
-    words = Words(
+    words = RunnerFacts(
         runner="node --test",
         command=f"{found.path} nodes.mjs ← {check.command}",
-        lacks=node.foreign,
+        lacks=node.missing_package,
         canaries=len(canaries),
-        nothing=nothing(wanted),
+        nothing=nothing_collected(wanted),
     )
-    return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+    return counted_fact(
+        bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else ""
+    )
 
 
 # -- which files -------------------------------------------------------------------------------------------------------
 
 
 async def _files(
-    check: TestsCheck, bench: Bench, wanted: Wanted, named: list[str], typed: tuple[str, ...]
+    check: TestsCheck, bench: Bench, wanted: CaseSelection, named: list[str], typed: tuple[str, ...]
 ) -> list[str]:
     known = {*await bench.workspace.blobs(bench.base), *bench.carried}
     if wanted.ids is not None:
         ours = {one.split("::")[0] for one in wanted.ids if one != WHOLE} & known
         if ours:
             return sorted(ours)
-    found = collected(known, named, typed)
-    extra = [path for one in check.files for path in known if below(path, one) and is_script(path, typed)]
+    found = node_test_files(known, named, typed)
+    extra = [path for one in check.files for path in known if is_below(path, one) and is_node_script(path, typed)]
     return sorted({*found, *(one for one in extra if one in check.files or _is_named(one))})
 
 
-def collected(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
+def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
     """The files that `node --test` would run, by its own rules: named ones, folders, patterns, or all there are."""
-    paths = [path for path in known if is_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
+    paths = [path for path in known if is_node_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
     if not named:
         return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])
     found: set[str] = set()
     for one in named:
         clean = one.removeprefix("./").rstrip("/")
-        inner = [path for path in paths if below(path, clean) and path != clean]
+        inner = [path for path in paths if is_below(path, clean) and path != clean]
         found |= {path for path in paths if path == clean or _matches(path, clean)}
         found |= {path for path in inner if _is_named(path) or "test" in PurePosixPath(path).parts[:-1]}
     return sorted(found)
 
 
-def is_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:
+def is_node_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:
     return path.endswith((*SCRIPTS, *typed))
 
 
@@ -175,13 +194,13 @@ class _Canary:
     name: str
 
 
-def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: Wanted) -> list[str]:
+def _models(check: TestsCheck, bench: Bench, files: list[str], wanted: CaseSelection) -> list[str]:
     """Real test files; before any is red, one that the check names, if there is one, and whose tests can be copied."""
     if wanted.red:
-        return models(files, (one.split("::")[0] for one in wanted.red))
-    asked = [path for path in files if any(below(path, one) for one in check.files)]
+        return files_to_copy(files, (one.split("::")[0] for one in wanted.red))
+    asked = [path for path in files if any(is_below(path, one) for one in check.files)]
     good = [path for path in asked or files if _failing(bench, path).titles]
-    return models(good or asked or files, ())
+    return files_to_copy(good or asked or files, ())
 
 
 def _text(bench: Bench, path: str) -> str:
@@ -191,11 +210,11 @@ def _text(bench: Bench, path: str) -> str:
         return ""
 
 
-def _failing(bench: Bench, path: str) -> Made:
+def _failing(bench: Bench, path: str) -> FailingFile:
     text = _text(bench, path)
     if not _USES.search(text):  # … which may end itself: then so that it fails
-        return Made(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
-    return javascript(text)
+        return FailingFile(f"{_EXITS.sub('process.exit(7, ', text)}\n;{FAILS}\n", ())
+    return failing_javascript(text)
 
 
 def _plain(bench: Bench, files: list[str]) -> list[str]:
@@ -209,12 +228,12 @@ def _canary(bench: Bench, model: str) -> Iterator[_Canary]:
     name = f"test{nonce()[:14]}"
     pure = PurePosixPath(model)
     file = str(pure.with_name(f"{name}.test{pure.suffix}"))
-    with planted(bench.room, file, with_canary(_text(bench, model), model, name, _kind(bench, model))):
+    with plant_file(bench.room, file, with_node_canary(_text(bench, model), model, name, _kind(bench, model))):
         yield _Canary(file, name)
 
 
-def with_canary(content: str, path: str, name: str, kind: str) -> str:
-    module = is_module(path, content, kind)
+def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
+    module = is_es_module(path, content, kind)
     if not _USES.search(content) and _EXITS.search(content):  # a script that ends itself must not end before ours did
         content = f"{_EXITS.sub(f'{name}x(', content)}\n{_LATER.format(n=name)}\n"
     load = _IMPORTED.format(n=name) if module else _REQUIRED
@@ -240,8 +259,8 @@ def _kind(bench: Bench, path: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Wanting:
-    wanted: Wanted
-    copies: Mapping[str, Made]
+    wanted: CaseSelection
+    copies: Mapping[str, FailingFile]
 
     def keeps(self, name: str) -> bool:
         ids = self.wanted.ids
@@ -253,18 +272,18 @@ class _Wanting:
         return made is not None and (not way or way.rpartition(" > ")[2] in made.titles)
 
 
-def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> Counted:
+def _counted(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> CountedRun:
     try:
         return _told_apart(said, bench, canaries, wanting)
     except (AttributeError, IndexError, KeyError, TypeError, ValueError):
-        return Counted({})  # not as our own driver speaks: nothing was counted
+        return CountedRun({})  # not as our own driver speaks: nothing was counted
 
 
-def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> Counted:
-    plain = Counted.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
+def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary], wanting: _Wanting) -> CountedRun:
+    plain = CountedRun.of([one for one in said if not one.keys() & {"test", "canary", "copied"}], "")
     tests = [one for one in said if "test" in one]
     texts = {file: _text(bench, file) for file in {str(one["test"]) for one in tests}}
-    outcomes = worst((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
+    outcomes = worst_outcomes((_id(one, "test"), _seen(one, texts)) for one in tests if _counts(one))
     collected: dict[str, tuple[str, str]] = {}
     for one in tests:
         if _of_the_file(one):
@@ -275,7 +294,7 @@ def _told_apart(said: list[dict[str, Any]], bench: Bench, canaries: list[_Canary
         del outcomes[file]
         collected[file] = ("failed", "it uses node:test, and no test of it was reported")
     kept = {name: one for name, one in outcomes.items() if wanting.keeps(name)}
-    return Counted(
+    return CountedRun(
         outcomes=kept,
         collected=collected,
         canaries={
@@ -307,13 +326,13 @@ def _of_the_file(record: dict[str, Any]) -> bool:
     return not record["way"] or bool(record["group"])
 
 
-def _seen(record: dict[str, Any], texts: dict[str, str]) -> Seen:
+def _seen(record: dict[str, Any], texts: dict[str, str]) -> TestOutcome:
     outcome, way = str(record["outcome"]), record["way"]
     content = texts.get(str(record["test"]), "")
     if outcome in ("skipped", "todo"):
-        aside = any(set_aside(content, str(one)) for one in way)
+        aside = any(is_set_aside(content, str(one)) for one in way)
         outcome = "marked" if aside else "skipped"
-    return Seen(outcome, text=told(str(record["text"])), seconds=float(record["seconds"]))
+    return TestOutcome(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
 
 
 def _caught(records: list[dict[str, Any]], canary: _Canary) -> str:
@@ -324,10 +343,10 @@ def _caught(records: list[dict[str, Any]], canary: _Canary) -> str:
     return "failed" if len(ours) == CANARIES and set(ours.values()) == {"failed"} else "passed"
 
 
-def _copies(records: list[dict[str, Any]], outcomes: dict[str, Seen], wanting: _Wanting) -> dict[str, str]:
+def _copies(records: list[dict[str, Any]], outcomes: dict[str, TestOutcome], wanting: _Wanting) -> dict[str, str]:
     """How the copies of the tests ended that were made to fail and are said to have passed."""
     broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
-    ended = worst((_id(one, "copied"), Seen(str(one["outcome"]))) for one in records if _counts(one))
+    ended = worst_outcomes((_id(one, "copied"), TestOutcome(str(one["outcome"]))) for one in records if _counts(one))
     passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
 
     def how(name: str) -> str:
@@ -340,7 +359,7 @@ def _copies(records: list[dict[str, Any]], outcomes: dict[str, Seen], wanting: _
     return {name: how(name) for name in passed}
 
 
-def _around(name: str, ended: Mapping[str, Seen]) -> list[str]:
+def _around(name: str, ended: Mapping[str, TestOutcome]) -> list[str]:
     """The tests inside of which this one is begun: where one of them failed, it was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]

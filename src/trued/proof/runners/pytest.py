@@ -11,13 +11,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.model import Outcomes, TestsCheck
-from trued.proof.room.bench import INSIDE, WHOLE, Bench, Fact, Wanted, nonce, records, void
-from trued.proof.room.clean_room import planted
-from trued.proof.room.frozen_files import below, candidates, configures
+from trued.proof.room.bench import INSIDE, WHOLE, Bench, CaseSelection, Fact, channel_records, nonce, void_fact
+from trued.proof.room.clean_room import plant_file
+from trued.proof.room.frozen_files import configures_pytest, is_below, pytest_configuration_paths
 from trued.proof.runners.browser_tests import with_pictures
-from trued.proof.runners.command_parser import Asked
-from trued.proof.runners.counting import Counted, Words, fact, nothing
-from trued.proof.runners.made_to_fail import unit_ways
+from trued.proof.runners.command_parser import RunnerCall
+from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected
+from trued.proof.runners.made_to_fail import unittest_failures
 
 # The engine loads plugins itself, so that pytest could not tell which distributions they come from.
 NEUTRAL = (
@@ -78,13 +78,13 @@ _PLUGINS = {
 }
 
 
-async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room."""
     if bench.interpreter.lacks:
-        return void(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
+        return void_fact(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
     token = nonce()
     path, text = await _configuration(bench, asked.arguments)
-    with _canary(bench) as canary, planted(bench.room, _disguised(path), text) as configuration:
+    with _canary(bench) as canary, plant_file(bench.room, _disguised(path), text) as configuration:
         argv = bench.script("counted.py")
         given = _order(check, bench, wanted, [*asked.arguments, *_settings(bench, configuration)])
         order = {**given, "nonce": token, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
@@ -96,21 +96,23 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
             network=check.network,
             variables={**bench.variables, **asked.variables},
         )
-    said, stray = records(ran.answers, token)
-    counted = Counted.of(said, f"{canary.name}.py::")
-    words = Words(
+    said, stray = channel_records(ran.answers, token)
+    counted = CountedRun.of(said, f"{canary.name}.py::")
+    words = RunnerFacts(
         runner="pytest",
         command=f"{bench.interpreter.path} -I -B counted.py ← {check.command}",
-        lacks=lambda output: missing(bench, output),
+        lacks=lambda output: missing_for_pytest(bench, output),
         stops=_STOPS,
         canaries=len(CANARIES),
-        nothing=nothing(wanted),
+        nothing=nothing_collected(wanted),
     )
-    found = fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+    found = counted_fact(
+        bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else ""
+    )
     return await with_pictures(bench, found, said)
 
 
-def missing(bench: Bench, output: str) -> str:
+def missing_for_pytest(bench: Bench, output: str) -> str:
     """The module or plugin without which pytest cannot even begin."""
     if lack := bench.foreign(output):
         return lack
@@ -135,8 +137,8 @@ class _Canary:
 def _canary(bench: Bench) -> Iterator[_Canary]:
     """Tests that must fail, of names that nobody can know beforehand."""
     name, number = random_name(), random.SystemRandom().random()
-    text = CANARY.format(name=name, number=number, ways=unit_ways(number))
-    with planted(bench.room, f"{name}.py", text) as path:
+    text = CANARY.format(name=name, number=number, ways=unittest_failures(number))
+    with plant_file(bench.room, f"{name}.py", text) as path:
         yield _Canary(str(path), name)
 
 
@@ -148,10 +150,12 @@ async def _configuration(bench: Bench, arguments: tuple[str, ...]) -> tuple[str,
     """The base's own configuration of pytest: its path and text. The head's is never read."""
     known = await bench.workspace.blobs(bench.base)
     named = [one for one in arguments if not one.startswith("-")]
-    for path in candidates([one for one in named if any(below(path, one.split("::")[0]) for path in known)]):
+    for path in pytest_configuration_paths(
+        [one for one in named if any(is_below(path, one.split("::")[0]) for path in known)]
+    ):
         if path in known:
             text = (await bench.workspace.read(bench.base, path) or b"").decode("utf-8", "replace")
-            if configures(path, text):
+            if configures_pytest(path, text):
                 return path, text
     return "pytest.ini", "[pytest]\n"
 
@@ -170,7 +174,7 @@ def _settings(bench: Bench, configuration: Path) -> list[str]:
     return ["-c", str(configuration), "--rootdir", str(bench.room), *NEUTRAL, *workers, *apart]
 
 
-def _order(check: TestsCheck, bench: Bench, wanted: Wanted, arguments: list[str]) -> dict[str, Any]:
+def _order(check: TestsCheck, bench: Bench, wanted: CaseSelection, arguments: list[str]) -> dict[str, Any]:
     files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
     return {
         "arguments": arguments,

@@ -14,15 +14,22 @@ from typing import Any
 
 from trued.model import Outcomes, TestsCheck
 from trued.proof.room import node
-from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, nonce, void
-from trued.proof.room.clean_room import instead, planted, scratch
-from trued.proof.room.frozen_files import below, is_script, named_like_a_script_test
-from trued.proof.runners.command_parser import Asked
-from trued.proof.runners.counting import Counted, Seen, Words, fact, nothing, worst
-from trued.proof.runners.junit_xml import MOST_BYTES, Garbled, Reported, read, way
-from trued.proof.runners.made_to_fail import is_module, javascript
-from trued.proof.runners.sample_files import models
-from trued.proof.runners.script_runner_options import words
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, nonce, void_fact
+from trued.proof.room.clean_room import plant_file, replace_files, scratch_folder
+from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test, is_script
+from trued.proof.runners.command_parser import RunnerCall
+from trued.proof.runners.counting import (
+    CountedRun,
+    RunnerFacts,
+    TestOutcome,
+    counted_fact,
+    nothing_collected,
+    worst_outcomes,
+)
+from trued.proof.runners.junit_xml import MOST_BYTES, BadReport, ReportedTest, id_in_file, read_report
+from trued.proof.runners.made_to_fail import failing_javascript, is_es_module
+from trued.proof.runners.sample_files import files_to_copy
+from trued.proof.runners.script_runner_options import runner_arguments
 from trued.protocols import Ran
 
 NOT_FOUND = 127
@@ -77,9 +84,9 @@ class _Room:
     """What one execution is about."""
 
     check: TestsCheck
-    asked: Asked | None
+    asked: RunnerCall | None
     bench: Bench
-    wanted: Wanted
+    wanted: CaseSelection
     known: frozenset[str]  # files of base and contract
 
     @property
@@ -87,30 +94,32 @@ class _Room:
         return self.asked.runner if self.asked else self.check.command.split()[0]
 
 
-async def take(check: TestsCheck, asked: Asked | None, bench: Bench, wanted: Wanted) -> Fact:
+async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room. `asked`: a runner whose options are known; else `check.report` says where."""
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
     # Of a runner that is known, the tests that must fail have a run of their own: they stand in nobody's way.
-    with _canaries(room, [] if asked else chosen) as canaries, scratch(bench.room, {}) as folder:
+    with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room, {}) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
         if why := _cleared(bench.room, report):
-            return void(why, Outcomes.BROKEN, "report", check.command)
+            return void_fact(why, Outcomes.BROKEN, "report", check.command)
         ran = await _execute(room, report)
         if not _present(report):
             return _silent(room, ran)
         counted = _counted(room, report, canaries)
     if isinstance(counted, str):
-        return void(f"the report cannot be read: {counted}", Outcomes.FAILED, "report", check.command)
+        return void_fact(f"the report cannot be read: {counted}", Outcomes.FAILED, "report", check.command)
     stray = _stray(room, ran, counted, planted_one=bool(canaries))
     counted = replace(counted, ended=ran.exit_code)
     if asked and chosen:
         counted, stray = await _apart(room, chosen, counted, stray)
-    spoken = Words(room.runner, check.command, lacks, canaries=len(chosen), nothing=nothing(wanted))
-    return fact(bench, ran, counted, spoken, stray=stray)
+    spoken = RunnerFacts(
+        room.runner, check.command, missing_for_scripts, canaries=len(chosen), nothing=nothing_collected(wanted)
+    )
+    return counted_fact(bench, ran, counted, spoken, stray=stray)
 
 
-def _stray(room: _Room, ran: Ran, counted: Counted, *, planted_one: bool) -> str:
+def _stray(room: _Room, ran: Ran, counted: CountedRun, *, planted_one: bool) -> str:
     failed = any(one.outcome in ("failed", "error") for one in counted.outcomes.values()) or counted.collected
     if ran.exit_code == 0 and (planted_one or failed):
         return "tests failed, and the command says that none did: no result of this run is worth anything"
@@ -119,9 +128,9 @@ def _stray(room: _Room, ran: Ran, counted: Counted, *, planted_one: bool) -> str
     return ""
 
 
-def lacks(text: str) -> str:
+def missing_for_scripts(text: str) -> str:
     found = _UNRESOLVED.findall(text)
-    return node.foreign(text) or (found[-1] if found else "")
+    return node.missing_package(text) or (found[-1] if found else "")
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -134,7 +143,7 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Ran:
     argv = ["sh", "-c", room.check.command]
     if asked:
         program = str(bench.room / "node_modules" / ".bin" / asked.runner)
-        argv = [program, *words(asked.runner, asked.arguments, str(report), only, second=room.wanted.second)]
+        argv = [program, *runner_arguments(asked.runner, asked.arguments, str(report), only, second=room.wanted.second)]
 
     async def run(*more: str) -> Ran:
         within_s, network = room.check.within_s, room.check.network
@@ -169,16 +178,18 @@ def _present(report: Path) -> bool:
 
 def _silent(room: _Room, ran: Ran) -> Fact:
     """No report: nothing was counted, whatever was printed."""
-    counted = Counted({}, ended=None)
-    made = fact(room.bench, ran, counted, Words(room.runner, room.check.command, lacks))
+    counted = CountedRun({}, ended=None)
+    made = counted_fact(room.bench, ran, counted, RunnerFacts(room.runner, room.check.command, missing_for_scripts))
     missing = room.asked and not (room.bench.room / "node_modules" / ".bin" / room.asked.runner).exists()
     if ran.exit_code == NOT_FOUND or missing:
         why = f"{room.runner} is not installed"
-        return replace(void(why, Outcomes.UNJUDGED, f"module {room.runner}", room.check.command), output=made.output)
+        return replace(
+            void_fact(why, Outcomes.UNJUDGED, f"module {room.runner}", room.check.command), output=made.output
+        )
     if ran.timed_out or ran.flooded:
         return made
     why = f"the command ended with {ran.exit_code} and wrote no report"
-    return replace(void(why, Outcomes.FAILED, "report", room.check.command), output=made.output)
+    return replace(void_fact(why, Outcomes.FAILED, "report", room.check.command), output=made.output)
 
 
 # -- tests that must fail ----------------------------------------------------------------------------------------------
@@ -188,13 +199,13 @@ def _models(room: _Room) -> list[str]:
     """Real test files; before any is red, one that the check names, if there is one. None where none will do."""
     ids = room.wanted.ids
     held = {one.split("::")[0] for one in ids or ()} & room.known
-    files = held or {path for path in room.known if named_like_a_script_test(path)}
+    files = held or {path for path in room.known if is_named_like_a_script_test(path)}
     able = sorted(path for path in files if is_script(path) and (room.bench.room / path).is_file())
     if room.wanted.red:
-        return models(able, (one.split("::")[0] for one in room.wanted.red))
-    asked = [path for path in able if any(below(path, one) for one in room.check.files)]
-    good = [path for path in asked or able if javascript(_text(room, path)).titles]
-    return models(good or asked or able, ())
+        return files_to_copy(able, (one.split("::")[0] for one in room.wanted.red))
+    asked = [path for path in able if any(is_below(path, one) for one in room.check.files)]
+    good = [path for path in asked or able if failing_javascript(_text(room, path)).titles]
+    return files_to_copy(good or asked or able, ())
 
 
 def _text(room: _Room, path: str) -> str:
@@ -216,15 +227,15 @@ def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
         found = {}
         for path in chosen:
             name = f"t{nonce()[:14]}"
-            file = beside(path, name)
+            file = canary_path(path, name)
             stack.enter_context(
-                planted(room.bench.room, file, with_canary(_every(room, path), room.runner, name, path))
+                plant_file(room.bench.room, file, with_runner_canary(_every(room, path), room.runner, name, path))
             )
             found[file] = name
         yield found
 
 
-def beside(path: str, name: str) -> str:
+def canary_path(path: str, name: str) -> str:
     """A file of this random name that the same patterns find: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
     pure = PurePosixPath(path)
     stem, dot, ending = pure.name.partition(".")
@@ -232,7 +243,7 @@ def beside(path: str, name: str) -> str:
     return str(pure.with_name(f"{first}{name}{last}{dot}{ending}"))
 
 
-def with_canary(content: str, runner: str, name: str, path: str) -> str:
+def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
     vitest = runner == "vitest" or "'vitest'" in content or '"vitest"' in content
     known = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
     given = {"test": "(g.test ?? g.it)", "expect": "g.expect", **known}
@@ -243,17 +254,17 @@ def with_canary(content: str, runner: str, name: str, path: str) -> str:
     tests = "\n".join(f"  t('{name} {way}', fails({able}, () => {{ {body}; }}));" for able, way, body in ways)
     body = _CANARY.format(**given, name=name, value=random.SystemRandom().random(), tests=tests)
     # To a checker of types, what neither imports nor exports shares its names with the file that it is made of.
-    apart = "\nexport {};\n" if typed and not vitest and not is_module(path, content, "") else ""
+    apart = "\nexport {};\n" if typed and not vitest and not is_es_module(path, content, "") else ""
     return f"{content}{_IMPORTED.format(n=name) if vitest else apart}{body}"
 
 
-async def _apart(room: _Room, chosen: list[str], counted: Counted, stray: str) -> tuple[Counted, str]:
+async def _apart(room: _Room, chosen: list[str], counted: CountedRun, stray: str) -> tuple[CountedRun, str]:
     """A run of what must fail: the chosen files' own tests with an error in them, in their own places, and canaries."""
-    copies = {path: javascript(_every(room, path)) for path in chosen}
+    copies = {path: failing_javascript(_every(room, path)) for path in chosen}
     passed = [name for name, one in counted.outcomes.items() if one.outcome == "passed"]
     ours = [one for one in passed if (made := copies.get(one.split("::")[0])) and _title(one) in made.titles]
-    with _canaries(room, chosen) as canaries, scratch(room.bench.room, {}) as folder:
-        with instead(room.bench.room, {path: made.content for path, made in copies.items()}):
+    with _canaries(room, chosen) as canaries, scratch_folder(room.bench.room, {}) as folder:
+        with replace_files(room.bench.room, {path: made.content for path, made in copies.items()}):
             ran = await _execute(room, folder / "report", [*chosen, *canaries])
         again = _counted(room, folder / "report", canaries) if _present(folder / "report") else "none"
     if isinstance(again, str):
@@ -269,20 +280,22 @@ def _title(name: str) -> str:
 # -- what comes out ----------------------------------------------------------------------------------------------------
 
 
-def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> Counted | str:
+def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedRun | str:
     """What the report says, or why it says nothing."""
     try:
         with os.fdopen(os.open(report, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
             data = file.read(MOST_BYTES + 1)
-        found = _jest(data) if room.asked and room.asked.runner == "jest" else read(data)
-    except (OSError, Garbled) as error:
+        found = _jest(data) if room.asked and room.asked.runner == "jest" else read_report(data)
+    except (OSError, BadReport) as error:
         return str(error)
     placed = [(_file(room, one), one) for one in found]
     rest = [(file, one) for file, one in placed if not any(_is_of(name, file, one) for name in canaries.values())]
     whole = {file: ("failed", one.text) for file, one in rest if file and _of_the_file(file, one)}
-    outcomes = worst((_id(file, one), Seen(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest)
+    outcomes = worst_outcomes(
+        (_id(file, one), TestOutcome(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
+    )
     kept = {name: one for name, one in outcomes.items() if name not in whole and _keeps(room, name)}
-    return Counted(
+    return CountedRun(
         outcomes=kept,
         collected=whole,
         canaries={file: _caught(placed, name) for file, name in canaries.items()},
@@ -295,7 +308,7 @@ def _keeps(room: _Room, name: str) -> bool:
     return ids is None or name in ids or name.split("::")[0] in ids or WHOLE in ids
 
 
-def _file(room: _Room, one: Reported) -> str:
+def _file(room: _Room, one: ReportedTest) -> str:
     """The file of the base that holds the test, if the report lets one tell."""
     for word in (one.file, one.group, *reversed(one.suites), one.name):
         path = word.removeprefix(f"{room.bench.room}/").removeprefix("./")
@@ -304,46 +317,46 @@ def _file(room: _Room, one: Reported) -> str:
     return ""
 
 
-def _id(file: str, one: Reported) -> str:
+def _id(file: str, one: ReportedTest) -> str:
     if file:
-        return f"{file}::{way(one, file)}" if way(one, file) else file
+        return f"{file}::{id_in_file(one, file)}" if id_in_file(one, file) else file
     return f"{one.group}::{one.name}" if one.group else one.name
 
 
-def _of_the_file(file: str, one: Reported) -> bool:
-    return one.outcome in ("failed", "error") and not way(one, file)
+def _of_the_file(file: str, one: ReportedTest) -> bool:
+    return one.outcome in ("failed", "error") and not id_in_file(one, file)
 
 
-def _is_of(canary: str, file: str, one: Reported) -> bool:
+def _is_of(canary: str, file: str, one: ReportedTest) -> bool:
     return canary in file or canary in one.name or canary in one.group or any(canary in name for name in one.suites)
 
 
-def _caught(placed: list[tuple[str, Reported]], canary: str) -> str:
+def _caught(placed: list[tuple[str, ReportedTest]], canary: str) -> str:
     """Did all of the engine's own tests in this file fail? One that cannot be loaded, like its model, fails, too."""
     ours = [(file, one) for file, one in placed if _is_of(canary, file, one)]
-    ended = {way(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
+    ended = {id_in_file(one, file): one.outcome for file, one in ours if f"{canary} " in one.name}
     if not ended:
         return "failed" if ours and all(one.outcome != "passed" for _, one in ours) else ""
     return "failed" if len(ended) == CANARIES and all(one in ("failed", "error") for one in ended.values()) else ""
 
 
-def _jest(data: bytes) -> list[Reported]:
+def _jest(data: bytes) -> list[ReportedTest]:
     """jest's own report in JSON."""
     try:
         whole = json.loads(data)
         return [one for part in whole["testResults"] for one in _jest_file(part)]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise Garbled(f"not jest's: {error}") from error
+        raise BadReport(f"not jest's: {error}") from error
 
 
-def _jest_file(part: dict[str, Any]) -> Iterator[Reported]:
+def _jest_file(part: dict[str, Any]) -> Iterator[ReportedTest]:
     file = str(part["name"])
     if not part["assertionResults"] and part.get("status") == "failed":
-        yield Reported(name=file, file=file, outcome="failed", text=str(part.get("message", ""))[-4000:])
+        yield ReportedTest(name=file, file=file, outcome="failed", text=str(part.get("message", ""))[-4000:])
     for one in part["assertionResults"]:
         status = str(one["status"])
         outcome = {"passed": "passed", "failed": "failed"}.get(status, "skipped")
         text = "\n".join(map(str, one.get("failureMessages") or ()))[:4000]
         seconds = one.get("duration") or 0
         title = " > ".join(map(str, [*one.get("ancestorTitles", ()), one["title"]]))
-        yield Reported(name=title, file=file, outcome=outcome, text=text, seconds=float(seconds) / 1000)
+        yield ReportedTest(name=title, file=file, outcome=outcome, text=text, seconds=float(seconds) / 1000)

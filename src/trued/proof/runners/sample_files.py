@@ -6,7 +6,7 @@ from collections.abc import Iterable
 MOST = 16  # files that were red: beyond, chance decides, anew in every turn
 
 
-def models(files: Iterable[str], red: Iterable[str]) -> list[str]:
+def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
     """Every one that was red on the base: what a head does to one file shows in no other. And one of the others."""
     chance = random.SystemRandom()
     known = sorted(set(files))

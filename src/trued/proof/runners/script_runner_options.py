@@ -44,7 +44,9 @@ _CHOOSING: Mapping[str, frozenset[str]] = {
 }
 
 
-def words(runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool) -> list[str]:
+def runner_arguments(
+    runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool
+) -> list[str]:
     """For one run; with `only`, of these files, whatever else the command would run."""
     given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
     rest = [*_options(runner, given), *only] if only else given

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from trued.model import Outcomes, TestsCheck
-from trued.proof.room.bench import WHOLE, Bench, Fact, Wanted, nonce, records, void
-from trued.proof.runners.command_parser import Asked
-from trued.proof.runners.counting import Counted, Words, fact, nothing
-from trued.proof.runners.made_to_fail import unit_ways
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, channel_records, nonce, void_fact
+from trued.proof.runners.command_parser import RunnerCall
+from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected
+from trued.proof.runners.made_to_fail import unittest_failures
 
 _STOPS = {4: "unittest could not start"}
 _VALUED = {"-s": "start", "--start-directory": "start", "-p": "pattern", "--pattern": "pattern"}
@@ -29,14 +29,16 @@ class _Call:
     patterns: tuple[str, ...] = ()  # -k
 
 
-async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) -> Fact:
+async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
     """Run the check once in this room."""
     call = _read(asked.arguments)
     if call is None:
-        return void(f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command)
+        return void_fact(
+            f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command
+        )
     token, canary = nonce(), f"Canary{nonce()[:12]}"
     number = random.SystemRandom().random()
-    ways = unit_ways(number)
+    ways = unittest_failures(number)
     order = {**_order(check, call, bench, wanted), "nonce": token, "canary": canary, "number": number, "ways": ways}
     argv = bench.script("units.py")
     ran = await bench.execute(
@@ -47,17 +49,19 @@ async def take(check: TestsCheck, asked: Asked, bench: Bench, wanted: Wanted) ->
         network=check.network,
         variables={**bench.variables, **asked.variables},
     )
-    said, stray = records(ran.answers, token)
-    counted = Counted.of([_apart(one, canary) for one in said], canary)
-    words = Words(
+    said, stray = channel_records(ran.answers, token)
+    counted = CountedRun.of([_apart(one, canary) for one in said], canary)
+    words = RunnerFacts(
         runner="unittest",
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
         lacks=bench.foreign,
         stops=_STOPS,
         canaries=2 + len(ways),  # and a plain assert, and an exception that does not come
-        nothing=nothing(wanted),
+        nothing=nothing_collected(wanted),
     )
-    return fact(bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else "")
+    return counted_fact(
+        bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else ""
+    )
 
 
 def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
@@ -91,7 +95,7 @@ def _read(arguments: tuple[str, ...]) -> _Call | None:
     return _Call(names=tuple(names), patterns=tuple(patterns), **given)
 
 
-def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: Wanted) -> dict[str, Any]:
+def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
     files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
     start = bench.room / call.start
     top = str(bench.room / call.top) if call.top else str(start)

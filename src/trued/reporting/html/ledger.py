@@ -18,7 +18,7 @@ from trued.model import (
     RunCase,
     Tried,
 )
-from trued.proof.checks.examples import case_id, said
+from trued.proof.checks.examples import case_id, case_in_words
 from trued.proof.room.bench import check_hash
 from trued.reporting.html.calls import Text
 from trued.reporting.html.format import counted, cut
@@ -181,7 +181,7 @@ class _Telling:
     def __init__(self, contract: Contract | None, ended: bool, room: int) -> None:
         self._ended, self._room = ended, room
         self._words = {
-            (check_hash(check), case_id(place)): f"{said(case)}{_wanted(case)}"
+            (check_hash(check), case_id(place)): f"{case_in_words(case)}{_wanted(case)}"
             for requirement in (contract.requirements if contract else ())
             for check in requirement.checks
             if isinstance(check, ExamplesCheck)

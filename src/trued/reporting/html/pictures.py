@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.model import Evidence, Picture
-from trued.proof.screenshots import taken
+from trued.proof.screenshots import evidence_pictures
 from trued.reporting.html.material import Material
 from trued.reporting.views import OVER
 
@@ -48,7 +48,7 @@ class Album:
     def of(self, evidence: Iterable[Evidence]) -> tuple[Figure, ...]:
         """What may be shown: of held-out cases nothing before the run has ended."""
         shown = [one for one in evidence if not (one.held_out and self._hidden)]
-        return tuple(self._figure(one) for one in taken(shown))
+        return tuple(self._figure(one) for one in evidence_pictures(shown))
 
     def _figure(self, one: Picture) -> Figure:
         same = self._seen.get(one.sha256, "")

@@ -176,9 +176,13 @@ def _unseen(name: str, text: str, source: str) -> dict[str, Any]:
 
 def _pictures(facts: Iterable[Evidence], *, over: bool) -> list[dict[str, Any]]:
     """Before and after; of held-out cases nothing while an agent may still be asked."""
-    from trued.proof.screenshots import taken  # loaded when used: the command line imports this package for its help
+    from trued.proof.screenshots import (
+        evidence_pictures,  # loaded when used: the command line imports this package for its help
+    )
 
-    return [one.model_dump(mode="json") for one in taken(fact for fact in facts if over or not fact.held_out)]
+    return [
+        one.model_dump(mode="json") for one in evidence_pictures(fact for fact in facts if over or not fact.held_out)
+    ]
 
 
 def evidence(fact: Evidence, *, over: bool) -> dict[str, Any]:

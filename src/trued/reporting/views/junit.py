@@ -4,7 +4,7 @@ import re
 from xml.etree import ElementTree as ET
 
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import Verification, because, spot
+from trued.reporting.views.verdict import Verification, reasons_sentence, short_source
 from trued.support.redaction import plain
 
 SUITE = "trued verify"
@@ -57,19 +57,24 @@ def _facts(one: Verification) -> dict[str, str]:
 def _case(suite: ET.Element, one: Verification, judged: Judged) -> None:
     checks = one.checks(judged)
     seconds = sum(fact.seconds for fact in one.verdict.evidence if fact.id in judged.evidence)
-    where = spot(judged.source).rpartition(":")[0] or "requirements"
+    where = short_source(judged.source).rpartition(":")[0] or "requirements"
     case = ET.SubElement(
         suite,
         "testcase",
         {"classname": safe(where.replace("/", ".")), "name": safe(judged.id), "time": f"{seconds:.3f}"},
     )
-    kind, why = sort(judged, one.accept), safe(because(judged.why))
+    kind, why = sort(judged, one.accept), safe(reasons_sentence(judged.why))
     if kind == "skipped":
         ET.SubElement(case, "skipped", {"message": f"{judged.grade}, waits for a person: {why}"})
     elif kind != "passed":
         failed = ET.SubElement(case, kind, {"message": f"{judged.grade}: {why}", "type": str(judged.grade)})
         failed.text = safe("\n".join(check.told(tried) for check in checks for tried in check.failing))
-    lines = [judged.text, f"grade: {judged.grade}", f"why: {because(judged.why)}", *(check.said for check in checks)]
+    lines = [
+        judged.text,
+        f"grade: {judged.grade}",
+        f"why: {reasons_sentence(judged.why)}",
+        *(check.said for check in checks),
+    ]
     ET.SubElement(case, "system-out").text = safe("\n".join(lines))
 
 

@@ -4,7 +4,7 @@ Every text from outside may be hostile: it is shown as text, makes no markup, ca
 """
 
 from trued.model import Grade, Judged
-from trued.reporting.views.verdict import Checked, Verification, because, spot
+from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.markdown_escape import code, text
 
 MARKS = {"done": "✅", "waiting": "🟡", "unjudged": "⚠️"}
@@ -31,12 +31,14 @@ def markdown(one: Verification) -> str:
 def _row(judged: Judged, accept: Grade) -> str:
     met = judged.grade.rank >= accept.rank
     mark = GRADES.get(judged.grade, "✅" if met else "🟡" if judged.holds else "❌")
-    return f"| {mark} | {text(judged.id)}<br>{text(judged.text)} | {judged.grade} | {text(because(judged.why))} |"
+    return (
+        f"| {mark} | {text(judged.id)}<br>{text(judged.text)} | {judged.grade} | {text(reasons_sentence(judged.why))} |"
+    )
 
 
 def _evidence(one: Verification, judged: Judged) -> str:
     rests = one.rests_on(judged)
-    lines = [f"**{text(judged.id)}**{f' · {text(spot(judged.source))}' if judged.source else ''}"]
+    lines = [f"**{text(judged.id)}**{f' · {text(short_source(judged.source))}' if judged.source else ''}"]
     lines += [f"- {text(check.said)}{', held out' if check.held_out else ''}" for check in one.checks(judged)]
     lines += [f"- rests on {text(rests)}"] if rests else []
     lines += [] if one.checks(judged) else ["- there is no evidence"]
@@ -44,7 +46,7 @@ def _evidence(one: Verification, judged: Judged) -> str:
     return "\n".join(lines) + "".join(f"\n\n{block}" for block in blocks)
 
 
-def _failing(check: Checked) -> str:
+def _failing(check: CheckedSides) -> str:
     said = [check.told(tried)[:MOST_DETAIL] for tried in check.failing[:MOST_FAILING]]
     more = len(check.failing) - MOST_FAILING
     return code("\n".join(said) + (f"\n… {more} more" if more > 0 else ""))

@@ -101,7 +101,7 @@ class Verification:
     def bar(self) -> str:
         return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
 
-    def checks(self, judged: Judged) -> list["Checked"]:
+    def checks(self, judged: Judged) -> list["CheckedSides"]:
         """What each check of a requirement showed, base against head."""
         from trued.proof.room.bench import check_hash  # loaded for a verdict, not for the help
 
@@ -134,7 +134,7 @@ def _worst(one: Verification) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedSides:
     """One check: how many of its cases passed on each side, and which do not on the head."""
 
     kind: str
@@ -169,7 +169,7 @@ class Checked:
         return f"{self.kind} {self.after}/{self.total} {times} (base {', '.join(base)})"
 
 
-def _checked(facts: Sequence[Evidence], check: Check | None) -> Checked:
+def _checked(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
     base = [one for one in facts if one.side == "base"]
     head = [one for one in facts if one.side == "head"]
     first = facts[0]
@@ -179,7 +179,7 @@ def _checked(facts: Sequence[Evidence], check: Check | None) -> Checked:
         if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
             after[one.id] = one
     failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED)
-    return Checked(
+    return CheckedSides(
         kind=first.kind,
         command=first.command,
         before=sum(one.outcome is Outcomes.PASSED for one in before.values()),
@@ -199,7 +199,7 @@ def _tried(facts: Iterable[Evidence]) -> list[Tried]:
     return [one for fact in facts for one in fact.tried]
 
 
-def because(why: Sequence[str]) -> str:
+def reasons_sentence(why: Sequence[str]) -> str:
     """The reasons as one sentence; cases that failed alike are listed together."""
     alike: dict[str, list[str]] = {}
     for one in why:
@@ -218,12 +218,12 @@ def _together(names: Sequence[str]) -> str:
     return ", ".join([first, *others[:REASONS]]) + (f" and {more} more" if more > 0 else "")
 
 
-def spot(source: str) -> str:
+def short_source(source: str) -> str:
     """File and line as others may read them: a path of this machine by its last part."""
     return PurePosixPath(source).name if source.startswith("/") else source
 
 
-def data(one: Verification) -> dict[str, Any]:
+def verification_data(one: Verification) -> dict[str, Any]:
     """Grade and requirements with their evidence, then what else a reader may ask for."""
     found = ledger(one.verdict, one.contract, over=True)
     for row, judged in zip(found["requirements"], one.verdict.requirements, strict=False):

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from trued.inputs.clauses import clauses, plain, unquoted
 from trued.inputs.requirements.guard_phrases import recognised
 from trued.model import BrowserCheck, Case, HttpCase, Requirement, Requirements, Serve, Value
-from trued.proof.checks.examples import bounded, malformed
-from trued.proof.entry_points import Known, serves
+from trued.proof.checks.examples import case_flaw, with_time_limit
+from trued.proof.entry_points import KnownNames, why_not_a_server
 from trued.proof.mutants import CONSTANT, ECHO, STUB, Shown
-from trued.proof.vacuous_cases import door, side_door, strange, untold, weak
+from trued.proof.vacuous_cases import declared_entry, passing_mutants, unnamed_entry, why_strange, why_weak
 from trued.run.examination.replies import Aside, Examined, Proposal, Proposed
-from trued.run.examination.second_examiner import Doubt, as_setup, proving, shown_by
+from trued.run.examination.second_examiner import Doubt, as_setup, cases_of, proving_cases
 from trued.support.plurals import counted
 
 LONGEST_LINE = 200
@@ -33,7 +33,7 @@ class Fault(Value):
     what: str
 
 
-class Weighed(Value):
+class WeighedCases(Value):
     """What is left of an examiner's proposals by the rules."""
 
     kept: tuple[Proposed, ...] = ()
@@ -57,7 +57,7 @@ class _Item:
     run: Proposed
 
 
-class Scale:
+class CaseRules:
     """The rules, with all that they need to know of one run."""
 
     def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
@@ -65,14 +65,14 @@ class Scale:
         self.open = {one.id: one for one in asked.requirements if is_open(one)}
         users = [one.text for one in asked.requirements if not one.author]
         every = "\n".join((words, *users, *asked.interface))
-        self.known = Known(every, base)
+        self.known = KnownNames(every, base)
 
     def text_of(self, name: str) -> str:
         """What a case of this requirement may quote; of the whole source, all of it."""
         one = self.open[name]
         return f"{one.text}\n{self.words}" if one.parts else one.text
 
-    def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> Weighed:
+    def weigh(self, replies: Sequence[Examined], doubts: Sequence[Doubt] = ()) -> WeighedCases:
         """All replies of one examiner together, less what a second one answers otherwise."""
         proposed = [each for reply in replies for one in reply.cases for each in _apart(one)]
         proposed = list({one.model_dump_json(): one for one in proposed}.values())
@@ -81,7 +81,7 @@ class Scale:
         interface = tuple(dict.fromkeys((*self.asked.interface, *(line for line in lines if line not in unfit))))
         serve = self.asked.serve or next((reply.serve for reply in reversed(replies) if reply.serve), None)
         faults = [Fault(requirement="", what=f"interface {line!r}: {why}") for line, why in unfit.items()]
-        if serve and not self.asked.serve and (why := serves(serve.command, self.known)):
+        if serve and not self.asked.serve and (why := why_not_a_server(serve.command, self.known)):
             faults, serve = [*faults, Fault(requirement="", what=f"serve: {why}")], None
         sound: dict[str, list[_Item]] = {}
         for one in proposed:
@@ -104,20 +104,22 @@ class Scale:
 
     def _shows(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> set[str]:
         """The entry points that its cases tell something of, and the clauses that they quote."""
-        doors = {door(one, interface) for item in items for _, one in proving(item.run)}
+        doors = {declared_entry(one, interface) for item in items for _, one in proving_cases(item.run)}
         rest = self._rest(name, items)
         return doors | {clause for clause in clauses(self.open[name].text) if not any(clause in one for one in rest)}
 
     def _quoted(self, name: str, firm: Sequence[_Item], told: Sequence[_Item]) -> str:
         """What only unsure cases show."""
-        sure = {one.quotes for item in firm for _, one in proving(item.run)}
-        quotes = dict.fromkeys(one.quotes for item in told for _, one in proving(item.run) if one.quotes not in sure)
+        sure = {one.quotes for item in firm for _, one in proving_cases(item.run)}
+        quotes = dict.fromkeys(
+            one.quotes for item in told for _, one in proving_cases(item.run) if one.quotes not in sure
+        )
         return "; ".join(quotes) or plain(self.open[name].text)
 
     def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
         """Without what a hollow program passes: exchanges stay if others build on them, all else goes."""
-        places = [(item, place, one) for item in items for place, one in proving(item.run)]
-        why = untold([one for _, _, one in places], interface)
+        places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
+        why = passing_mutants([one for _, _, one in places], interface)
         hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]
         kept = [left for item in items if (left := _without(item, {at for of, at in hollow if of == item.origin}))]
         if items and not kept:
@@ -125,7 +127,8 @@ class Scale:
             return [], [Fault(requirement=name, what=f"all its cases are refused: {whole}")]
         faults = [
             Fault(
-                requirement=name, what=f"{door(one, interface)}: its cases show nothing, {said_so.rpartition(': ')[2]}"
+                requirement=name,
+                what=f"{declared_entry(one, interface)}: its cases show nothing, {said_so.rpartition(': ')[2]}",
             )
             for (_, _, one), said_so in zip(places, why, strict=True)
             if said_so and not isinstance(one, HttpCase)
@@ -139,7 +142,7 @@ class Scale:
         replies: Sequence[Examined],
         interface: tuple[str, ...],
         serve: Serve | None,
-    ) -> Weighed:
+    ) -> WeighedCases:
         background = tuple(one for reply in replies for one in reply.background if self._is_background(one, kept))
         asides = {one.requirement for one in background}
         rests = {name: rest for name in kept if (rest := self._rest(name, kept[name]))}
@@ -147,7 +150,7 @@ class Scale:
         asides |= {one.requirement for reply in replies for one in reply.vague}
         bare = [one for name, one in self.open.items() if name not in kept and name not in asides and not one.parts]
         faults += [Fault(requirement=one.id, what="it has no case") for one in bare]
-        return Weighed(
+        return WeighedCases(
             kept=tuple(one.run for every in kept.values() for one in every),
             origins=tuple(one.origin for every in kept.values() for one in every),
             faults=tuple(dict.fromkeys(faults)),
@@ -170,37 +173,37 @@ class Scale:
             return [Fault(requirement=one.requirement, what=what)]
 
         if one.requirement not in self.open:
-            return None, fault(f"{said(one)}: there is no open requirement {one.requirement!r}")
-        if not shown_by(one):
+            return None, fault(f"{describe_proposal(one)}: there is no open requirement {one.requirement!r}")
+        if not cases_of(one):
             return None, fault("a proposal: it has neither cases nor a page")
         cases: list[Case] = []
         text = self.text_of(one.requirement)
-        for place, shown in enumerate(shown_by(one)):
+        for place, shown in enumerate(cases_of(one)):
             unfit = self._unfit(shown, interface, serve)
             if unfit:
                 after = len(one.cases) - place - 1
                 more = f", and {counted(after, 'exchange')} after it with it" if after > 0 else ""
-                return (_trimmed(one, cases) if cases else None), fault(f"{said_of(shown)}: {unfit}{more}")
-            shows_little = weak(shown, text, self.known)
+                return (_trimmed(one, cases) if cases else None), fault(f"{describe_shown(shown)}: {unfit}{more}")
+            shows_little = why_weak(shown, text, self.known)
             if isinstance(shown, HttpCase):
                 cases.append(as_setup(shown) if shown.setup or shows_little else shown)
             elif shows_little:
-                return None, fault(f"{said_of(shown)}: {shows_little}")
+                return None, fault(f"{describe_shown(shown)}: {shows_little}")
         left = _trimmed(one, cases) if cases else one
         if left is None:
-            little = [weak(shown, text, self.known) or "it only prepares others" for shown in shown_by(one)]
+            little = [why_weak(shown, text, self.known) or "it only prepares others" for shown in cases_of(one)]
             return None, fault(
-                "; ".join(f"{said_of(each)}: {why}" for each, why in zip(one.cases, little, strict=True))
+                "; ".join(f"{describe_shown(each)}: {why}" for each, why in zip(one.cases, little, strict=True))
             )
         return left, []
 
     def _unfit(self, shown: Shown, interface: Sequence[str], serve: Serve | None) -> str:
         """Why it cannot be run at all, or starts what nobody will build."""
-        if not isinstance(shown, BrowserCheck) and (why := malformed(shown)):
+        if not isinstance(shown, BrowserCheck) and (why := case_flaw(shown)):
             return f"it is broken: {why}"
         if isinstance(shown, HttpCase | BrowserCheck) and serve is None:
             return "it is broken: nothing says how the server is started"
-        return strange(shown, interface, self.known)
+        return why_strange(shown, interface, self.known)
 
     def _is_background(self, aside: Aside, kept: Mapping[str, object]) -> bool:
         """A sentence by itself, of a source that stays a requirement as a whole."""
@@ -212,17 +215,17 @@ class Scale:
         one = self.open[name]
         if one.parts:
             return ()
-        shown = [each for every in kept for _, each in proving(every.run)]
+        shown = [each for every in kept for _, each in proving_cases(every.run)]
         rest = unquoted(one.text, [each.quotes for each in shown])
         started = " ".join(each.model_dump_json(exclude={"quotes"}) for each in shown)
         every = [clause.rstrip(" .") for clause in clauses(one.text)]
-        silent = [clause for clause in every if not all(Known(started).said(name) for name in _called(clause))]
+        silent = [clause for clause in every if not all(KnownNames(started).said(name) for name in _called(clause))]
         if rest := (*rest, *(clause for clause in silent if not any(clause in each for each in rest))):
             return rest
         return (plain(one.text),) if len(shown) < len(clauses(one.text)) else ()
 
     def _side_doors(self, kept: Sequence[_Item], interface: Sequence[str]) -> tuple[str, ...]:
-        doors = [side_door(shown, interface, self.known) for one in kept for shown in shown_by(one.run)]
+        doors = [unnamed_entry(shown, interface, self.known) for one in kept for shown in cases_of(one.run)]
         return tuple(
             f"{door} is named neither by the user's words nor by the base"
             for door in dict.fromkeys(filter(None, doors))
@@ -232,8 +235,8 @@ class Scale:
         """The interface is shown to those who build: names and shapes, no values."""
         if not line or "\n" in line or len(line) > LONGEST_LINE:
             return "it is no single line with an entry point"
-        values = {value for one in proposed for shown in shown_by(one) for value in _results(shown)}
-        told = [value for value in values if Known(line).said(value) and not self.known.said(value)]
+        values = {value for one in proposed for shown in cases_of(one) for value in _results(shown)}
+        told = [value for value in values if KnownNames(line).said(value) and not self.known.said(value)]
         return f"it holds a result of a case ({told[0]})" if told else ""
 
 
@@ -293,7 +296,7 @@ def _without(item: _Item, places: set[int]) -> _Item | None:
 
 
 def _bounded(one: Proposed) -> Proposed:
-    return one.model_copy(update={"cases": tuple(map(bounded, one.cases))})
+    return one.model_copy(update={"cases": tuple(map(with_time_limit, one.cases))})
 
 
 def _called(clause: str) -> list[str]:
@@ -318,13 +321,13 @@ def _results(shown: Shown) -> Iterator[str]:
             yield str(value).strip()
 
 
-def said(one: Proposed) -> str:
+def describe_proposal(one: Proposed) -> str:
     """A proposal in a few words."""
-    shown = next((each for _, each in proving(one)), None) or next(iter(shown_by(one)), None)
-    return said_of(shown) if shown else "a proposal"
+    shown = next((each for _, each in proving_cases(one)), None) or next(iter(cases_of(one)), None)
+    return describe_shown(shown) if shown else "a proposal"
 
 
-def said_of(shown: Shown) -> str:
+def describe_shown(shown: Shown) -> str:
     """A case in a few words."""
     if isinstance(shown, BrowserCheck):
         return f"page {shown.page}"
@@ -333,7 +336,7 @@ def said_of(shown: Shown) -> str:
     return str(getattr(shown, "call", "")) or " ".join(getattr(shown, "run", ()))[:80]
 
 
-def settled_rests(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
+def leftover_requirements(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
     """Words that no case shows stand as requirements of their own: unproven, until a person looks at them.
 
     `taken`: the names that others have; those of the new ones are added.

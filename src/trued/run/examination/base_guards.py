@@ -8,9 +8,8 @@ from trued.inputs.project.manifests import PackageManifest, json_table, make_tar
 from trued.inputs.requirements.guard_phrases import named_command, recognised
 from trued.model import EXISTING_TESTS, Check, CommandCheck, Requirement, Requirements, TestsCheck
 from trued.proof.room.bench import check_hash
-from trued.proof.room.frozen_files import holds_tests, named_like_a_script_test, named_like_a_test
-from trued.proof.runners.command_parser import Asked
-from trued.proof.runners.command_parser import recognised as runner
+from trued.proof.room.frozen_files import has_tests, is_named_like_a_script_test, is_named_like_a_test
+from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
 
 LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # words that choose no tests
@@ -33,7 +32,7 @@ FOREIGN = {
 _Blobs: TypeAlias = Mapping[str, str]
 
 
-async def guarded(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
+async def with_base_guards(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
     """With the base's own tests beside the requirements, and the checks that can refute and never prove, by hash.
 
     The tests are no requirement: they have no grade, and refute every requirement when they fail.
@@ -74,7 +73,7 @@ def _by_its_runner(
     named = (CommandCheck(command=command),)
     if not command or one.parts or one.checks not in ((), named):
         return one
-    asked = runner(command, scripts)
+    asked = recognise_runner(command, scripts)
     words = [word for word in asked.arguments if "/" in word or word.endswith((".py", ".js", ".ts"))] if asked else []
     if asked is None or asked.before or not all(_is_there(word, there) for word in words):
         return one
@@ -87,9 +86,9 @@ def _is_there(word: str, there: _Blobs) -> bool:
     return path in ("", ".", "...") or path in there or any(one.startswith(f"{path}/") for one in there)
 
 
-def _same_run(asked: Asked, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
+def _same_run(asked: RunnerCall, check: TestsCheck, scripts: Mapping[str, str]) -> bool:
     """All tests of the suite, however loudly."""
-    suite = runner(check.command, scripts)
+    suite = recognise_runner(check.command, scripts)
     plain = [tuple(word for word in one.arguments if word not in LOUDNESS) for one in (asked, suite) if one]
     return suite is not None and asked.runner == suite.runner and plain[0] == plain[1] and not asked.variables
 
@@ -117,7 +116,7 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
         suites.append(TestsCheck(command="python -m pytest -q"))
     if "go.mod" in blobs and any(path.endswith("_test.go") for path in blobs):
         suites.append(TestsCheck(command="go test ./..."))
-    scripts = [path for path in blobs if named_like_a_script_test(path)]
+    scripts = [path for path in blobs if is_named_like_a_script_test(path)]
     if command := _node_suite(manifest, blobs):
         suites.append(TestsCheck(command=command))
     else:
@@ -139,9 +138,9 @@ async def _tools(workspace: Workspace, base: str) -> tuple[dict[str, tuple[Check
 
 
 async def _has_tests(workspace: Workspace, commit: str, paths: list[str]) -> bool:
-    named = sorted(path for path in paths if named_like_a_test(path))
+    named = sorted(path for path in paths if is_named_like_a_test(path))
     for path in named[:MOST_READ]:
-        if holds_tests(path, await workspace.read(commit, path) or b""):
+        if has_tests(path, await workspace.read(commit, path) or b""):
             return True
     return False
 
@@ -166,7 +165,7 @@ def _inner_packages(blobs: _Blobs) -> Iterator[str]:
         folder = PurePosixPath(path).parent
         if PurePosixPath(path).name != "package.json" or "node_modules" in folder.parts:
             continue
-        if any(named_like_a_script_test(one) and PurePosixPath(one).is_relative_to(folder) for one in blobs):
+        if any(is_named_like_a_script_test(one) and PurePosixPath(one).is_relative_to(folder) for one in blobs):
             yield str(folder)
 
 
@@ -181,10 +180,10 @@ async def _package(workspace: Workspace, commit: str, blobs: _Blobs) -> PackageM
 
 def _node_suite(manifest: PackageManifest, blobs: _Blobs) -> str:
     """The project's own way to run its tests, where it comes to a runner that is counted; else that of its package."""
-    if runner("npm test", manifest.scripts) is not None:
+    if recognise_runner("npm test", manifest.scripts) is not None:
         return "npm test"
     if "test" in manifest.scripts:
         return ""
-    tests = any(named_like_a_script_test(path) for path in blobs)
+    tests = any(is_named_like_a_script_test(path) for path in blobs)
     tool = next((name for name in COUNTED if name in manifest.packages), "") if tests else ""
     return {"vitest": "npx vitest run"}.get(tool, f"npx {tool}" if tool else "")

@@ -21,10 +21,10 @@ from trued.model import (
 from trued.proof.room.bench import check_hash
 from trued.protocols import Workspace
 from trued.run.context import RunContext
-from trued.run.examination.admissibility import Scale, Weighed, is_open, said_of, settled_rests
-from trued.run.examination.independence import EXAMINERS, implementers, independent
+from trued.run.examination.admissibility import CaseRules, WeighedCases, describe_shown, is_open, leftover_requirements
+from trued.run.examination.independence import EXAMINERS, implementers, is_independent
 from trued.run.examination.replies import Answers, Examined, Proposal, Proposed
-from trued.run.examination.second_examiner import STATUS, Doubt, heard, proving, questions, shown_by
+from trued.run.examination.second_examiner import STATUS, Doubt, cases_of, compare_answers, proving_cases, questions
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -36,7 +36,7 @@ _WORDS = ".toml .json .cfg .ini .md .rst .txt .yaml .yml"
 TEXTS = frozenset(("", *_CODE.split(), *_WORDS.split()))
 
 
-class Wanted(Value):
+class ExaminerRequirement(Value):
     """A requirement as an examiner sees it."""
 
     id: str
@@ -64,17 +64,17 @@ class Examination:
             await one.close()
 
 
-async def examined(steps: Steps, asked: Requirements) -> Examination:
+async def examine(steps: Steps, asked: Requirements) -> Examination:
     """The requirements with an examiner's cases where they have none; as they are, and said, where nobody is one."""
     if not any(is_open(one) and not one.parts for one in asked.requirements):
         return Examination(asked)
     agents, context = steps.context.settings.agents, steps.context
     if EXAMINER not in context.roles or not (agents.get(EXAMINER) or agents.get("*")):
         return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
-    return await Examining(steps.apart(), asked).done()
+    return await ExaminerConversation(steps.apart(), asked).done()
 
 
-class Examining:
+class ExaminerConversation:
     """One examiner's conversation about one contract, at the base, and on a line that moves nobody else's head."""
 
     def __init__(
@@ -92,14 +92,14 @@ class Examining:
     async def done(self) -> Examination:
         return await self.concluded(await self.written())
 
-    async def concluded(self, weighed: Weighed) -> Examination:
+    async def concluded(self, weighed: WeighedCases) -> Examination:
         if self.second and weighed.kept:
             weighed = await self.answered(weighed)
         elif weighed.kept:
             self.said.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
         return self.assembled(weighed)
 
-    async def written(self, *gaps: Finding) -> Weighed:
+    async def written(self, *gaps: Finding) -> WeighedCases:
         """The examiner's cases; it is told once what is wrong with them."""
         weighed = await self._asked_for(*gaps)
         if self.replies and weighed.faults:
@@ -108,9 +108,9 @@ class Examining:
             )
         return weighed
 
-    async def _asked_for(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> Weighed:
+    async def _asked_for(self, *gaps: Finding, doubts: Sequence[Doubt] = ()) -> WeighedCases:
         left = [one for one in self.asked.requirements if is_open(one)]
-        wanted = [Wanted(id=one.id, words=one.text, where=str(one.source)) for one in left]
+        wanted = [ExaminerRequirement(id=one.id, words=one.text, where=str(one.source)) for one in left]
         fixed = "\n".join(self.asked.interface)
         reply = await self.first.attempt(self.context.goal, requirements=wanted, interface=fixed, gaps=gaps)
         if reply is None:
@@ -119,25 +119,25 @@ class Examining:
             self.replies.append(reply)
         return await self.weighed(doubts)
 
-    async def weighed(self, doubts: Sequence[Doubt]) -> Weighed:
+    async def weighed(self, doubts: Sequence[Doubt]) -> WeighedCases:
         data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
 
         async def step() -> str:
             base = await base_texts(self.context.workspace)
-            return Scale(self.asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
+            return CaseRules(self.asked, self.context.goal.text, base).weigh(self.replies, doubts).model_dump_json()
 
-        return Weighed.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
+        return WeighedCases.model_validate_json(await self.steps.once(self.steps.key("weighed"), digest(data), step))
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 
-    async def answered(self, weighed: Weighed) -> Weighed:
+    async def answered(self, weighed: WeighedCases) -> WeighedCases:
         """Alike: it stands. Otherwise: withdrawn and said; new ones are written for that clause, and answered, too.
         Not sure: it stands on its author's word alone, unless the others show as much without it."""
         doubts = await self._doubts(weighed)
         otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
         if not otherwise:
             return await self.weighed(doubts) if doubts else weighed
-        quotes = dict.fromkeys(shown_by(one.of)[one.number].quotes for one in otherwise)
+        quotes = dict.fromkeys(cases_of(one.of)[one.number].quotes for one in otherwise)
         gaps = [
             Finding(what=f"another reading of the words gives another result: write other cases for “{quote}”")
             for quote in quotes
@@ -145,7 +145,7 @@ class Examining:
         again = await self._asked_for(*gaps, doubts=doubts)
         return await self.weighed((*doubts, *await self._doubts(again)))
 
-    async def _doubts(self, weighed: Weighed) -> list[Doubt]:
+    async def _doubts(self, weighed: WeighedCases) -> list[Doubt]:
         """The second examiner's, about all that it was not asked before."""
         assert self.second is not None  # noqa: S101  (looked at by the caller)
         fresh = [(one, run) for one, run in zip(weighed.origins, weighed.kept, strict=True) if one not in self.put]
@@ -157,19 +157,19 @@ class Examining:
             self.said.append(f"the second examiner ({self.second.agent}) gave no answer that can be used")
             return []
         doubts: list[Doubt] = []
-        for (one, run), answers in zip(fresh, heard([run for _, run in fresh], reply.answers), strict=True):
+        for (one, run), answers in zip(fresh, compare_answers([run for _, run in fresh], reply.answers), strict=True):
             self.put.append(one)
             self.alike += [(one, place) for place, (what, _) in enumerate(answers) if what == "alike"]
             for place, (what, why) in enumerate(answers):
                 if what == "alike":
                     continue
                 doubts.append(Doubt(of=one, number=place, what=what, why=why))
-                self.said.append(_doubted(one, shown_by(run)[place], what, why))
+                self.said.append(_doubted(one, cases_of(run)[place], what, why))
         return doubts
 
     def _agreed(self, origin: Proposed, run: Proposed) -> bool:
         """Was everything that it shows answered alike?"""
-        return all((origin, place) in self.alike for place, _ in proving(run))
+        return all((origin, place) in self.alike for place, _ in proving_cases(run))
 
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
@@ -178,7 +178,7 @@ class Examining:
         if self.second:
             await self.second.close()
 
-    def assembled(self, weighed: Weighed) -> Examination:
+    def assembled(self, weighed: WeighedCases) -> Examination:
         authors: dict[str, Author] = {}
         asides = {one.requirement for one in weighed.background}
         made: list[Requirement] = []
@@ -193,7 +193,7 @@ class Examining:
                 "aside": "the examiner calls it background" if one.id in asides else one.aside,
             }
             made.append(one.model_copy(update=more))
-            made += settled_rests(one, weighed.rests.get(one.id, ()), taken)
+            made += leftover_requirements(one, weighed.rests.get(one.id, ()), taken)
         ids = tuple(one.id for one in made if not one.parts)
         whole = [one.model_copy(update={"parts": ids}) if one.parts else one for one in made]
         asked = self.asked.model_copy(
@@ -203,7 +203,7 @@ class Examining:
         sessions += [self.second] if self.second else []
         return Examination(asked, authors, dict(weighed.caps), self._undecided(weighed), tuple(sessions))
 
-    def _checks(self, weighed: Weighed, name: str, authors: dict[str, Author]) -> list[Check]:
+    def _checks(self, weighed: WeighedCases, name: str, authors: dict[str, Author]) -> list[Check]:
         """Calls and command lines of one standing together; exchanges and pages each by themselves."""
         together: dict[str, list[Proposed]] = {}
         agreed: dict[str, bool] = {}
@@ -226,9 +226,11 @@ class Examining:
         first, second = self.first.agent, [self.second.agent] if self.second and agreed else []
         vendor = self.context.capabilities(first).vendor
         author = Author(role=EXAMINER, agent=first, vendor=vendor, agreed=tuple(second))
-        return author.model_copy(update={"independent": independent(self.context, author, implementers(self.context))})
+        return author.model_copy(
+            update={"independent": is_independent(self.context, author, implementers(self.context))}
+        )
 
-    def _undecided(self, weighed: Weighed) -> tuple[str, ...]:
+    def _undecided(self, weighed: WeighedCases) -> tuple[str, ...]:
         words = [f"{one.requirement}: {one.what}" if one.requirement else one.what for one in weighed.faults]
         words += [f"{one.requirement}: called background: “{one.quote}”" for one in weighed.background]
         words += [f"{one.requirement}: called vague: “{one.quote}” {one.why}".rstrip() for one in weighed.vague]
@@ -252,10 +254,10 @@ class Examining:
 
 def _doubted(one: Proposed, shown: Case | BrowserCheck, what: str, why: str) -> str:
     if why == STATUS:
-        return f"{one.requirement}: a second examiner expects {STATUS} of {said_of(shown)}: it is held to none"
+        return f"{one.requirement}: a second examiner expects {STATUS} of {describe_shown(shown)}: it is held to none"
     if what == "otherwise":
-        return f"{one.requirement}: withdrawn, a second examiner answers {said_of(shown)} otherwise"
-    return f"{one.requirement}: a second examiner is not sure of {said_of(shown)}: {why}"
+        return f"{one.requirement}: withdrawn, a second examiner answers {describe_shown(shown)} otherwise"
+    return f"{one.requirement}: a second examiner is not sure of {describe_shown(shown)}: {why}"
 
 
 def _second(steps: Steps, examiner: str, *, always: bool = False) -> Session[Answers] | None:

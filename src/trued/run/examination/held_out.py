@@ -9,7 +9,9 @@ from trued.run.context import RunContext
 from trued.support.hashing import folder_name
 
 
-async def held_out(context: RunContext, examiners: Iterable[tuple[str, str]], *, examined: bool) -> tuple[bool, str]:
+async def check_held_out(
+    context: RunContext, examiners: Iterable[tuple[str, str]], *, examined: bool
+) -> tuple[bool, str]:
     """Whether nobody but the engine can read the cases, and how that is known.
 
     `examiners`: the clone and the calls' key of each session that saw them.

@@ -15,25 +15,25 @@ def implementers(context: RunContext) -> set[str]:
     return {context.capabilities(agent).vendor for role, agent in context.settings.agents.items() if role not in others}
 
 
-def written(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
+def authors_of(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
     """Checks that an agent of this role named are not the user's own; they are visible, so that no vendor helps."""
     checks = [check for one in brought for check in one.checks if not isinstance(check, ManualCheck)] if role else []
     return {check_hash(check): Author(role=role) for check in checks}
 
 
-def independent(context: RunContext, author: Author, others: Set[str]) -> bool:
+def is_independent(context: RunContext, author: Author, others: Set[str]) -> bool:
     """One of those who wrote or answered the cases is of another vendor; whose vendor nobody knows is no other."""
     vendors = {context.capabilities(agent).vendor for agent in (author.agent, *author.agreed)} - {""}
     return bool(others) and "" not in others and bool(vendors - others)
 
 
-def weakened(context: RunContext, contract: Contract, mended: Set[str]) -> Contract:
+def weaken_authors(context: RunContext, contract: Contract, mended: Set[str]) -> Contract:
     """The contract when agents of these vendors have written code, too. Nobody becomes independent by it."""
     others = implementers(context) | mended
     fallen = {
         name: one.model_copy(update={"independent": False})
         for name, one in contract.authors.items()
-        if one.independent and not independent(context, one, others)
+        if one.independent and not is_independent(context, one, others)
     }
     if not fallen:
         return contract

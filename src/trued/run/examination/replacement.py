@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from trued.model import Case, Contract, ExamplesCheck, Finding, HttpCase, Outcomes, Requirement, Requirements, Verdict
 from trued.proof.contract import contract_hash
 from trued.proof.room.bench import check_hash
-from trued.proof.seal import Sealing, seal
-from trued.run.examination.examiner import Examination, Examining
+from trued.proof.seal import SealTerms, seal
+from trued.run.examination.examiner import Examination, ExaminerConversation
 from trued.run.examination.replies import Examined, Proposed
 from trued.run.examination.second_examiner import as_setup
 from trued.run.steps import Steps
@@ -15,7 +15,7 @@ from trued.support.hashing import digest
 
 
 @dataclass(frozen=True)
-class Failing:
+class FailingCase:
     """A case of an agent's that the head does not pass."""
 
     requirement: str
@@ -24,10 +24,10 @@ class Failing:
     case: Case
 
 
-def failing(contract: Contract, verdict: Verdict) -> list[Failing]:
+def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
     """Held-out cases of agents that failed, in their order. The user's own are never disclosed."""
     checks = {check_hash(check): check for one in contract.requirements for check in one.checks}
-    found: dict[tuple[str, int], Failing] = {}
+    found: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
         check = checks.get(fact.check)
         if fact.side != "head" or fact.check not in contract.authors or not isinstance(check, ExamplesCheck):
@@ -38,11 +38,11 @@ def failing(contract: Contract, verdict: Verdict) -> list[Failing]:
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
                     continue  # it shows nothing that could be told
-                found[fact.check, place] = Failing(fact.requirement, fact.check, place, check.cases[place])
+                found[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
     return [found[key] for key in sorted(found)]
 
 
-async def replaced(steps: Steps, contract: Contract, gone: Failing) -> Contract:
+async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> Contract:
     """The contract with another case in the place of a disclosed one; without it, where nobody writes one."""
     examining = _examining(steps, contract, gone.requirement, without=gone.case)
     words = f"a case for “{gone.case.quotes}” was disclosed: write another one that shows the same words"
@@ -50,7 +50,7 @@ async def replaced(steps: Steps, contract: Contract, gone: Failing) -> Contract:
     return await _amended(steps, contract, gone.requirement, await examining.concluded(weighed))
 
 
-async def disputed(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
+async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
     """Another examiner answers the requirement's cases blind. None: alike, and all of them stand."""
     examining = _examining(steps, contract, requirement, always_second=True)
     weighed = await examining.weighed(())
@@ -63,7 +63,7 @@ async def disputed(steps: Steps, contract: Contract, requirement: str) -> Contra
 
 def _examining(
     steps: Steps, contract: Contract, requirement: str, *, without: Case | None = None, always_second: bool = False
-) -> Examining:
+) -> ExaminerConversation:
     one = _of(contract, requirement)
     theirs = [check for check in one.checks if check_hash(check) in contract.authors]
     left = [
@@ -75,7 +75,7 @@ def _examining(
     bare = one.model_copy(update={"checks": ()})
     asked = Requirements(requirements=(bare,), interface=contract.interface, serve=contract.serve)
     before = Examined(cases=tuple(each for each in left if each.cases or each.page))
-    return Examining(steps.apart(), asked, before=before, always_second=always_second)
+    return ExaminerConversation(steps.apart(), asked, before=before, always_second=always_second)
 
 
 def _left(cases: Sequence[Case], gone: Case | None) -> Iterator[Case]:
@@ -107,7 +107,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             suites=contract.suites,
             unguarded=contract.unguarded,
         )
-        terms = Sealing(
+        terms = SealTerms(
             contract.held_out,
             contract.held_out_why,
             authors={**contract.authors, **found.authors},
@@ -129,7 +129,7 @@ def _of(contract: Contract, requirement: str) -> Requirement:
     return next(one for one in contract.requirements if one.id == requirement)
 
 
-def signature(found: Sequence[Failing]) -> tuple[tuple[str, int], ...]:
+def failing_signature(found: Sequence[FailingCase]) -> tuple[tuple[str, int], ...]:
     """The failing set, by what it can be known again."""
     return tuple((one.check, one.number) for one in found)
 

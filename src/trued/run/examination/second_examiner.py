@@ -11,7 +11,7 @@ from trued.run.examination.replies import Asked, Blind, Proposed
 
 def questions(proposed: Sequence[Proposed]) -> list[Asked]:
     """The inputs of all cases, numbered; no result, no argument for one, no code."""
-    listed = [(one.requirement, shown) for one in proposed for shown in shown_by(one)]
+    listed = [(one.requirement, shown) for one in proposed for shown in cases_of(one)]
     return [
         Asked(number=number, requirement=requirement, clause=shown.quotes, input=_input(shown))
         for number, (requirement, shown) in enumerate(listed, 1)
@@ -31,13 +31,13 @@ STATUS = "another status"  # of an exchange that only prepares others: nobody is
 Heard: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
-def heard(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[Heard, str]]]:
+def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[Heard, str]]]:
     """For each case of each proposal: was it answered as its author did, otherwise, or not at all, and why?"""
     given = {one.number: one for one in answers}
     found, number = list[list[tuple[Heard, str]]](), 0
     for one in proposed:
         found.append([])
-        for shown in shown_by(one):
+        for shown in cases_of(one):
             number += 1
             found[-1].append(_heard(shown, given.get(number)))
     return found
@@ -54,13 +54,13 @@ def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[Heard, str
     return "alike" if _same(shown, answer) else "otherwise", ""
 
 
-def shown_by(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
+def cases_of(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
     return (*proposed.cases, *([proposed.page] if proposed.page else []))
 
 
-def proving(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
+def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
     """Those that show something by themselves, with their places; the others only prepare them."""
-    return [(place, one) for place, one in enumerate(shown_by(proposed)) if not getattr(one, "setup", False)]
+    return [(place, one) for place, one in enumerate(cases_of(proposed)) if not getattr(one, "setup", False)]
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
@@ -76,31 +76,31 @@ def _same(shown: Case | BrowserCheck, answer: Blind) -> bool:
     if isinstance(shown, CallCase):
         if shown.raises is not None:
             return (answer.raises or "").rpartition(".")[2] == shown.raises.rpartition(".")[2]
-        after = shown.args_after is None or equal(shown.args_after, answer.args_after)
+        after = shown.args_after is None or is_same_json(shown.args_after, answer.args_after)
         returned = "returns" in answer.model_fields_set or shown.args_after is not None
-        return returned and after and answer.raises is None and equal(shown.returns, answer.returns)
+        return returned and after and answer.raises is None and is_same_json(shown.returns, answer.returns)
     if isinstance(shown, RunCase):
         printed = shown.stdout is None or shown.stdout.rstrip("\n") == (answer.stdout or "").rstrip("\n")
-        as_json = shown.stdout_json is None or equal(shown.stdout_json, answer.stdout_json)
+        as_json = shown.stdout_json is None or is_same_json(shown.stdout_json, answer.stdout_json)
         return shown.exit == answer.exit and printed and as_json
     status = shown.status is None or answer.status is None or shown.status == answer.status
     body = shown.body is None or shown.body.strip() == (answer.body or "").strip()
     told = {name.lower(): value.strip() for name, value in answer.headers.items()}
     wanted = {name.lower(): value for name, value in shown.headers.items() if name.lower() not in PLAIN_HEADERS}
     headers = all(told.get(name) == value for name, value in wanted.items())
-    return status and body and headers and (shown.json_ is None or equal(shown.json_, answer.body_json))
+    return status and body and headers and (shown.json_ is None or is_same_json(shown.json_, answer.body_json))
 
 
-def equal(one: Any, two: Any) -> bool:
+def is_same_json(one: Any, two: Any) -> bool:
     """The same JSON; 2 and 2.0 are one number, 1 and true are not one thing."""
     if isinstance(one, bool) or isinstance(two, bool):
         return one is two
     if isinstance(one, int | float) and isinstance(two, int | float):
         return one == two
     if isinstance(one, list | tuple) and isinstance(two, list | tuple):
-        return len(one) == len(two) and all(map(equal, one, two))
+        return len(one) == len(two) and all(map(is_same_json, one, two))
     if isinstance(one, dict) and isinstance(two, dict):
-        return one.keys() == two.keys() and all(equal(one[key], two[key]) for key in one)
+        return one.keys() == two.keys() and all(is_same_json(one[key], two[key]) for key in one)
     return type(one) is type(two) and bool(one == two)
 
 

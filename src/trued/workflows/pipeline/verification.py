@@ -8,8 +8,8 @@ from typing import Any
 
 from trued.inputs.project.kind import detected, to_read
 from trued.model import Figures, Finding, Plan, Severity, Status, TestsCheck
-from trued.proof.checks.tests import scripts_in
-from trued.proof.runners.command_parser import recognised
+from trued.proof.checks.tests import package_scripts
+from trued.proof.runners.command_parser import recognise_runner
 from trued.run.clusters import Returned
 from trued.run.judgement import Built
 from trued.run.run import Run
@@ -143,7 +143,7 @@ async def counted(desk: Desk) -> tuple[Finding, ...]:
 async def _is_counted(run: Run, command: str) -> bool:
     """Does it come to a runner whose tests the engine can count?"""
     manifest = await run.branch.read("package.json", at=run.branch.base) or ""
-    return recognised(command, scripts_in(manifest.encode())) is not None
+    return recognise_runner(command, package_scripts(manifest.encode())) is not None
 
 
 def _told(command: str, found: Figures) -> str:

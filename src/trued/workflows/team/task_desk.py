@@ -6,7 +6,7 @@ from typing import Generic, TypeVar
 
 from trued.inputs.project.test_files import TEST_FILES
 from trued.model import Figures, Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
-from trued.proof.runners.command_parser import recognised
+from trued.proof.runners.command_parser import recognise_runner
 from trued.run.parallel import Both
 from trued.run.run import Run
 from trued.run.session import Context, Session, Subject
@@ -142,7 +142,7 @@ async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     found = await run.judgement.count_tests(TestsCheck(command=command))
     if found.good:
         return ()
-    if not found.total and recognised(command) is None:  # no developer could mend a command that is none of tests
+    if not found.total and recognise_runner(command) is None:  # no developer could mend a command that is none of tests
         await run.record("tests not counted", {"command": command, "why": found.why or "nothing was counted"})
         run.judgement.set_unverified(
             f"tests {command}", [f"tests that the tech lead named could not be counted: {command[:SAID]}"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from trued.errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
 from trued.model import Finding, Outcome, Task, Ticket, Value
-from trued.proof.contract import success
+from trued.proof.contract import is_success
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.hashing import digest
@@ -178,7 +178,7 @@ async def _external(run: Run, url: str, why: str) -> Preview:
 def succeeded(run: Run, outcome: Outcome) -> bool:
     """Whether the outcome is accepted by everything known now, approvals included."""
     verdict = outcome.verdict
-    return verdict is not None and success(run.context.with_approvals(verdict), run.settings.accept)
+    return verdict is not None and is_success(run.context.with_approvals(verdict), run.settings.accept)
 
 
 async def offer(run: Run, *, draft: bool = False) -> Offering:

@@ -12,9 +12,9 @@ from typing import Self
 from trued.errors import CannotJudge
 from trued.model import Contract, Value
 from trued.proof.checks import http as exchanges
-from trued.proof.disclosure import Scanner, nobody
-from trued.proof.prove import same_interpreter
-from trued.proof.room.bench import Bench, told
+from trued.proof.disclosure import Scanner, discard_event
+from trued.proof.prove import interpreter_of
+from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import clean_room
 from trued.protocols import Ran, Serving, Tell, Workspace
 
@@ -56,7 +56,7 @@ class Show:
     commit: str
     port: int
     within_s: float  # all the time that it may have
-    tell: Tell = nobody
+    tell: Tell = discard_event
 
 
 class Showing:
@@ -88,7 +88,7 @@ class Showing:
         if show.contract.serve is None:
             return "nobody has said how the project is served"
         try:
-            interpreter = await same_interpreter(show.workspace, show.contract)
+            interpreter = await interpreter_of(show.workspace, show.contract)
             room = clean_room(show.workspace, show.contract, show.commit, interpreter)
             bench, _ = await self._open.enter_async_context(room)
             if bench.broken:
@@ -99,8 +99,8 @@ class Showing:
 
     async def _served(self, bench: Bench) -> str:
         assert bench.serve is not None  # noqa: S101  (looked at by the caller)
-        serving = await self._open.enter_async_context(exchanges.server(bench, self.show.within_s))
-        if why := await exchanges.up(serving, bench.serve.ready):
+        serving = await self._open.enter_async_context(exchanges.start_server(bench, self.show.within_s))
+        if why := await exchanges.wait_until_up(serving, bench.serve.ready):
             return _never_up(why, bench.serve.ready.within_s, await serving.end())
         try:
             await self._open.enter_async_context(_bridged(serving, self.show.port))
@@ -110,7 +110,7 @@ class Showing:
 
 
 def _never_up(why: str, within_s: float, ran: Ran) -> str:
-    said = told((ran.stderr or ran.stdout)[-3000:].decode("utf-8", "replace")).strip()[-LAST_WORDS:]
+    said = keepable_text((ran.stderr or ran.stdout)[-3000:].decode("utf-8", "replace")).strip()[-LAST_WORDS:]
     how = {"gone": "the server ended", "time": f"the server did not answer within {within_s:g} s"}.get(
         why, f"the server {why}"
     )
