@@ -11,25 +11,33 @@ from trued.support.plurals import counted
 CODE = (".py", ".js", ".mjs", ".cjs", ".ts", ".mts", ".jsx", ".tsx", ".go", ".rb", ".rs", ".sh")
 MOST_LINES = 12  # of one sort: a report is to be read
 LONGEST = 120
-_CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
-_ACTS_ON = {
-    "the date": re.compile(
-        r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)|\bDate\.now\b|\bnew Date\(\)|\bdate \+"
+# What a line of code may depend on beside its arguments, and how that looks: regular expressions.
+SURROUNDINGS: Mapping[str, tuple[str, ...]] = {
+    "the date": (
+        r"\b(now|utcnow|today|time|time_ns|localtime|gmtime)\(\)",
+        *(r"\bDate\.now\b", r"\bnew Date\(\)", r"\bdate \+"),
     ),
-    "the host": re.compile(
-        r"gethostname|getfqdn|platform\.node|os\.uname|os\.hostname|\$HOSTNAME|getuser\(|getlogin\("
+    "the host": (
+        *("gethostname", "getfqdn", r"platform\.node", r"os\.uname", r"os\.hostname", r"\$HOSTNAME"),
+        *(r"getuser\(", r"getlogin\("),
     ),
-    "its environment": re.compile(r"os\.environ|getenv\(|process\.env\b|os\.Getenv|ENV\["),
-    "whether it is being tested": re.compile(
-        r"PYTEST_|pytest|unittest|sys\.modules|sys\.gettrace|NODE_TEST|JEST_WORKER|\bVITEST\b|currentframe|_getframe|TRUED_"
+    "its environment": (r"os\.environ", r"getenv\(", r"process\.env\b", r"os\.Getenv", r"ENV\["),
+    "whether it is being tested": (
+        *("PYTEST_", "pytest", "unittest", r"sys\.modules", r"sys\.gettrace", "currentframe", "_getframe"),
+        *("NODE_TEST", "JEST_WORKER", r"\bVITEST\b", "TRUED_"),
     ),
-    "chance": re.compile(r"\brandom\.|\bMath\.random|\bsecrets\.|\buuid\.|\burandom\("),
+    "chance": (r"\brandom\.", r"\bMath\.random", r"\bsecrets\.", r"\buuid\.", r"\burandom\("),
 }
-_VAGUE = re.compile(
-    r"\b(properly|nicely|nice|fast|quick(?:ly)?|robust(?:ly)?|clean(?:ly)?|user-friendly|intuitive|appropriate(?:ly)?"
-    r"|as needed|and so on|etc|reasonabl[ey]|sensibl[ey]|improved?|better|good|modern|scalable|elegant)\b",
-    re.IGNORECASE,
+# Words of a requirement that no check can measure.
+VAGUE_WORDS = (
+    *("properly", "nicely", "nice", "fast", "quick", "quickly", "robust", "robustly", "clean", "cleanly"),
+    *("user-friendly", "intuitive", "appropriate", "appropriately", "as needed", "and so on", "etc"),
+    *("reasonable", "reasonably", "sensible", "sensibly", "improve", "improved", "better", "good", "modern"),
+    *("scalable", "elegant"),
 )
+_CLAUSES = re.compile(r"(?<=[.;!?])\s+|;\s*|,\s+(?:and|but)\s+|\n+")
+_DEPENDS_ON = {what: re.compile("|".join(patterns)) for what, patterns in SURROUNDINGS.items()}
+_VAGUE = re.compile(rf"\b({'|'.join(map(re.escape, VAGUE_WORDS))})\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +87,7 @@ def _vague(text: str) -> list[str]:
 def _acting(added: Mapping[str, Sequence[tuple[int, str]]]) -> Iterator[str]:
     for path, lines in sorted(added.items()):
         for number, line in lines if path.endswith(CODE) and not is_test(path) else ():
-            for what, pattern in _ACTS_ON.items():
+            for what, pattern in _DEPENDS_ON.items():
                 if pattern.search(line):
                     yield f"{path}:{number} may depend on {what}: {_cut(line.strip())}"
                     break

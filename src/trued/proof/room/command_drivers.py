@@ -14,9 +14,10 @@ from pathlib import Path, PurePosixPath
 
 from trued.proof.room.bench import Bench, nonce
 from trued.proof.room.clean_room import copy_into, file_digest, remove_path
-from trued.proof.room.frozen_files import DRIVERS, SHELLS, simple_commands
+from trued.proof.room.frozen_files import DRIVERS, SHELLS
 from trued.proof.runners.command_parser import scripts_started
 from trued.protocols import Workspace
+from trued.support.shell_words import started_commands
 
 MOST_FILES, MOST_BYTES = 200, 200_000  # that are followed, and of one of them that is read
 # One file with settings of many tools in it.
@@ -88,7 +89,7 @@ def _named(place: str, text: str, blobs: Mapping[str, str]) -> tuple[set[str], s
     runs: set[str] = set()
     shell = PurePosixPath(place).suffix in SHELL
     for line in text.splitlines() if shell else ():
-        for words in simple_commands(line.strip().lstrip("@-+")):
+        for words in started_commands(line.strip().lstrip("@-+")):
             runs |= set(_run(words, blobs, folder))
     for match in _INCLUDED.finditer(text):
         runs |= {one for word in match.group(1).split() for one in _at(word, folder, blobs)}

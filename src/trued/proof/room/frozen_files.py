@@ -2,13 +2,13 @@
 
 import configparser
 import re
-import shlex
 import tomllib
 from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from pathlib import Path, PurePosixPath
 
 from trued.model import CommandCheck, Requirement, TestsCheck
+from trued.support.shell_words import started_commands
 
 CONFIGURATION = ("conftest.py", "pytest.ini", ".pytest.ini")  # read by pytest alone: nothing else can need the head's
 SECTIONS = {"pytest.ini": "pytest", ".pytest.ini": "pytest", "tox.ini": "pytest", "setup.cfg": "tool:pytest"}
@@ -169,7 +169,7 @@ def _plugged(path: str, text: str) -> list[str]:
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
     """Files that drive the command and are none of the base's: whoever wrote them could make it say anything."""
     names = {name for family in DRIVERS.values() for name in family}
-    names |= {word.removeprefix("./") for words in simple_commands(command) for word in words if len(word) < 200}
+    names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}
     return sorted(set(_drivers(command, present)) & present.keys() - set(judging))
 
@@ -177,7 +177,7 @@ def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]
 def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
     """What decides the meaning of a command that names no files: its build file, and scripts that it starts."""
     found: dict[str, str] = {}
-    for words in simple_commands(command):
+    for words in started_commands(command):
         family = DRIVERS.get(PurePosixPath(words[0]).name, ())
         if any(name in blobs for name in family) or family == (".npmrc",):
             found |= {name: blobs.get(name, "") for name in family}
@@ -188,22 +188,6 @@ def _drivers(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
         if path in blobs:
             found[path] = blobs[path]
     return found
-
-
-def simple_commands(command: str) -> list[list[str]]:
-    try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words = list(lexer)
-    except ValueError:
-        return []
-    commands: list[list[str]] = [[]]
-    for word in words:
-        if set(word) <= set("();<>|&"):
-            commands.append([])
-        elif commands[-1] or not re.match(r"\w+=", word):
-            commands[-1].append(word)
-    return [one for one in commands if one]
 
 
 def configures_pytest(path: str, text: str) -> bool:

@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 
+from trued.support.shell_words import sequential_commands
+
 DEEPEST = 8  # scripts that start scripts
 _ASSIGNED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _PYTHON = re.compile(r"python(\d(\.\d+)?)?")
-_OPERATORS = frozenset("();<>|&")
 # Programs that choose an environment and then start what follows: the engine has chosen one already.
 _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("uv", "run"): frozenset(
@@ -35,11 +36,20 @@ _WRAPPERS: Mapping[tuple[str, ...], frozenset[str]] = {
     ("time",): frozenset(),
 }
 _MANAGERS = ("npm", "pnpm", "yarn", "bun")
+# Options of node that take a value.
 _NODE_VALUES = frozenset(
     (
         *("-r", "--require", "--import", "--loader", "--experimental-loader", "-C", "--conditions", "--env-file"),
         *("--test-reporter", "--test-reporter-destination", "--test-name-pattern", "--test-skip-pattern"),
         *("--test-concurrency", "--test-timeout", "--test-shard"),
+    )
+)
+
+# Options of pytest that take a value.
+_PYTEST_VALUES = frozenset(
+    (
+        *("-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--rootdir", "--confcutdir", "--ignore", "--deselect"),
+        *("--junitxml", "--junit-xml", "--maxfail", "--durations", "--cov", "--tb", "--timeout", "--browser"),
     )
 )
 
@@ -61,7 +71,7 @@ def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> 
 
 
 def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
-    steps = _steps(command)
+    steps = sequential_commands(command)
     if not steps or deep <= 0:
         return None
     asked = _unwrapped(steps[-1], scripts, deep)
@@ -81,26 +91,6 @@ def scripts_started(command: str, manifest: bytes | None) -> list[str]:
         return []
     wanted = {way for word in words for way in (word, f"pre{word}", f"post{word}")}
     return [str(text) for name, text in scripts.items() if name in wanted]
-
-
-def _steps(command: str) -> list[list[str]]:
-    """`a && b`: commands that follow each other. Nothing else that a shell can do is understood."""
-    try:
-        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
-        lexer.whitespace_split = True
-        words = list(lexer)
-    except ValueError:
-        return []
-    steps: list[list[str]] = [[]]
-    for word in words:
-        if word == "&&":
-            steps.append([])
-        elif set(word) <= _OPERATORS:
-            return []
-        else:
-            steps[-1].append(word)
-    simple = all(steps) and not any(step[0] == "cd" for step in steps)
-    return steps if simple else []
 
 
 def _unwrapped(words: Sequence[str], scripts: Mapping[str, str], deep: int) -> RunnerCall | None:
@@ -209,20 +199,12 @@ def _node(words: list[str]) -> RunnerCall | None:
     return RunnerCall("node", tuple(one for one in words if one != "--test"))
 
 
-_VALUED = frozenset(  # options of pytest that take a value
-    (
-        *("-k", "-m", "-p", "-c", "-o", "-n", "-W", "-r", "--rootdir", "--confcutdir", "--ignore", "--deselect"),
-        *("--junitxml", "--junit-xml", "--maxfail", "--durations", "--cov", "--tb", "--timeout", "--browser"),
-    )
-)
-
-
 def files_in_command(asked: RunnerCall) -> tuple[str, ...]:
     """Files and folders that the command itself names; none where it runs whatever there is."""
     words = list(asked.arguments)
     if asked.runner == "node":
         return tuple(one for one in node_options(words)[1] if not any(sign in one for sign in "*?["))
-    valued = ("-k", "-s", "-p", "-t") if asked.runner == "unittest" else _VALUED
+    valued = ("-k", "-s", "-p", "-t") if asked.runner == "unittest" else _PYTEST_VALUES
     places = [one for one, before in zip(words, ["", *words], strict=False) if before not in valued and one[:1] != "-"]
     if asked.runner == "unittest":
         tests = [one for one in places if one.endswith(".py") or ".test_" in f".{one}"]

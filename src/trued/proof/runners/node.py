@@ -18,7 +18,6 @@ from trued.proof.room.bench import (
     Bench,
     CaseSelection,
     Fact,
-    channel_records,
     keepable_text,
     nonce,
     void_fact,
@@ -35,6 +34,7 @@ from trued.proof.runners.counting import (
     worst_outcomes,
 )
 from trued.proof.runners.made_to_fail import FAILS, FailingFile, failing_javascript, is_es_module, is_set_aside
+from trued.proof.runners.reporting_script import run_reporting_script
 from trued.proof.runners.sample_files import files_to_copy
 
 WORKERS = 4
@@ -91,28 +91,20 @@ async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wan
         return void_fact(nothing_collected(wanted), Outcomes.BROKEN, "nothing collected", check.command)
     chosen = _models(check, bench, files, wanted)
     copies = {one: _failing(bench, one) for one in [*chosen, *_plain(bench, files)]}
-    token = nonce()
     with ExitStack() as room:
         canaries = [room.enter_context(_canary(bench, one)) for one in chosen]
         loaded = room.enter_context(scratch_folder(bench.room, {}))
         order = {
-            **{"room": str(bench.room), "nonce": token, "options": _options(options)},
+            **{"room": str(bench.room), "options": _options(options)},
             "files": list(reversed(files)) if wanted.second else files,
             "canaries": [{"file": one.file, "name": one.name} for one in canaries],
             "workers": WORKERS,
             "loaded": "" if wanted.second else str(loaded),
             "copies": [{"file": file, "content": made.content} for file, made in copies.items()],
         }
-        ran = await bench.execute(
-            (found.path, str(INSIDE / "nodes.mjs")),
-            stdin=json.dumps(order).encode("utf-8", "surrogatepass"),
-            channel=True,
-            within_s=check.within_s,
-            network=check.network,
-            variables={**bench.variables, **asked.variables, "NODE_OPTIONS": ""},
-        )
-    said, stray = channel_records(ran.answers, token)
-    counted = _counted(said, bench, canaries, _Wanting(wanted, copies))
+        argv = (found.path, str(INSIDE / "nodes.mjs"))
+        report = await run_reporting_script(argv, order, check, asked, bench, {"NODE_OPTIONS": ""})
+    counted = _counted(report.records, bench, canaries, _Wanting(wanted, copies))
     words = RunnerFacts(
         runner="node --test",
         command=f"{found.path} nodes.mjs ← {check.command}",
@@ -120,9 +112,7 @@ async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wan
         canaries=len(canaries),
         nothing=nothing_collected(wanted),
     )
-    return counted_fact(
-        bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else ""
-    )
+    return counted_fact(bench, report.ran, counted, words, stray=report.stray)
 
 
 # -- which files -------------------------------------------------------------------------------------------------------

@@ -1,6 +1,5 @@
 """pytest, with a plugin of ours that names every id and how it ended."""
 
-import json
 import random
 import re
 import string
@@ -11,13 +10,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.model import Outcomes, TestsCheck
-from trued.proof.room.bench import INSIDE, WHOLE, Bench, CaseSelection, Fact, channel_records, nonce, void_fact
+from trued.proof.room.bench import INSIDE, Bench, CaseSelection, Fact, nonce, void_fact
 from trued.proof.room.clean_room import plant_file
 from trued.proof.room.frozen_files import configures_pytest, is_below, pytest_configuration_paths
 from trued.proof.runners.browser_tests import with_pictures
 from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected
 from trued.proof.runners.made_to_fail import unittest_failures
+from trued.proof.runners.reporting_script import python_order, run_reporting_script
 
 # The engine loads plugins itself, so that pytest could not tell which distributions they come from.
 NEUTRAL = (
@@ -82,22 +82,12 @@ async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted:
     """Run the check once in this room."""
     if bench.interpreter.lacks:
         return void_fact(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
-    token = nonce()
     path, text = await _configuration(bench, asked.arguments)
     with _canary(bench) as canary, plant_file(bench.room, _disguised(path), text) as configuration:
-        argv = bench.script("counted.py")
         given = _order(check, bench, wanted, [*asked.arguments, *_settings(bench, configuration)])
-        order = {**given, "nonce": token, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
-        ran = await bench.execute(
-            argv,
-            stdin=json.dumps(order).encode(),
-            channel=True,
-            within_s=check.within_s,
-            network=check.network,
-            variables={**bench.variables, **asked.variables},
-        )
-    said, stray = channel_records(ran.answers, token)
-    counted = CountedRun.of(said, f"{canary.name}.py::")
+        order = {**given, "canary": canary.path, "canaries": [canary.name + one for one in CANARIES]}
+        report = await run_reporting_script(bench.script("counted.py"), order, check, asked, bench)
+    counted = CountedRun.of(report.records, f"{canary.name}.py::")
     words = RunnerFacts(
         runner="pytest",
         command=f"{bench.interpreter.path} -I -B counted.py ← {check.command}",
@@ -106,10 +96,8 @@ async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted:
         canaries=len(CANARIES),
         nothing=nothing_collected(wanted),
     )
-    found = counted_fact(
-        bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else ""
-    )
-    return await with_pictures(bench, found, said)
+    found = counted_fact(bench, report.ran, counted, words, stray=report.stray)
+    return await with_pictures(bench, found, report.records)
 
 
 def missing_for_pytest(bench: Bench, output: str) -> str:
@@ -175,22 +163,13 @@ def _settings(bench: Bench, configuration: Path) -> list[str]:
 
 
 def _order(check: TestsCheck, bench: Bench, wanted: CaseSelection, arguments: list[str]) -> dict[str, Any]:
-    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
     return {
+        **python_order(bench, wanted),
         "arguments": arguments,
-        "room": str(bench.room),
-        "paths": list(bench.roots),
-        "site": list(bench.site),
         "supplied": dict(bench.interpreter.supplied),
         "pluggy": bench.interpreter.versions.get("pluggy", ""),
         "plugins": [list(one) for one in bench.interpreter.plugins],
-        "files": files or None,
         "more": list(check.files),
-        "ids": None if not files else list(wanted.ids or ()),
-        "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
-        "reverse": wanted.second,
-        "red": list(wanted.red),
-        "seed": nonce(),
         "stage": _stage(bench),
     }
 

@@ -1,16 +1,16 @@
 """unittest, with a result of ours that names every id and how it ended."""
 
-import json
 import random
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from trued.model import Outcomes, TestsCheck
-from trued.proof.room.bench import WHOLE, Bench, CaseSelection, Fact, channel_records, nonce, void_fact
+from trued.proof.room.bench import Bench, CaseSelection, Fact, nonce, void_fact
 from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import CountedRun, RunnerFacts, counted_fact, nothing_collected
 from trued.proof.runners.made_to_fail import unittest_failures
+from trued.proof.runners.reporting_script import python_order, run_reporting_script
 
 _STOPS = {4: "unittest could not start"}
 _VALUED = {"-s": "start", "--start-directory": "start", "-p": "pattern", "--pattern": "pattern"}
@@ -36,21 +36,11 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
         return void_fact(
             f"`{check.command}` has options that are not known here", Outcomes.BROKEN, "runner", check.command
         )
-    token, canary = nonce(), f"Canary{nonce()[:12]}"
-    number = random.SystemRandom().random()
+    canary, number = f"Canary{nonce()[:12]}", random.SystemRandom().random()
     ways = unittest_failures(number)
-    order = {**_order(check, call, bench, wanted), "nonce": token, "canary": canary, "number": number, "ways": ways}
-    argv = bench.script("units.py")
-    ran = await bench.execute(
-        argv,
-        stdin=json.dumps(order).encode(),
-        channel=True,
-        within_s=check.within_s,
-        network=check.network,
-        variables={**bench.variables, **asked.variables},
-    )
-    said, stray = channel_records(ran.answers, token)
-    counted = CountedRun.of([_apart(one, canary) for one in said], canary)
+    order = {**_order(check, call, bench, wanted), "canary": canary, "number": number, "ways": ways}
+    report = await run_reporting_script(bench.script("units.py"), order, check, asked, bench)
+    counted = CountedRun.of([_apart(one, canary) for one in report.records], canary)
     words = RunnerFacts(
         runner="unittest",
         command=f"{bench.interpreter.path} -I -B units.py ← {check.command}",
@@ -59,9 +49,7 @@ async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
         canaries=2 + len(ways),  # and a plain assert, and an exception that does not come
         nothing=nothing_collected(wanted),
     )
-    return counted_fact(
-        bench, ran, counted, words, stray="something else wrote to the engine's channel" if stray else ""
-    )
+    return counted_fact(bench, report.ran, counted, words, stray=report.stray)
 
 
 def _apart(record: dict[str, Any], canary: str) -> dict[str, Any]:
@@ -96,28 +84,18 @@ def _read(arguments: tuple[str, ...]) -> _Call | None:
 
 
 def _order(check: TestsCheck, call: _Call, bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
-    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
     start = bench.room / call.start
-    top = str(bench.room / call.top) if call.top else str(start)
     return {
-        "room": str(bench.room),
-        "paths": list(bench.roots),
-        "site": list(bench.site),
+        **python_order(bench, wanted),
         "start": str(start),
         "pattern": call.pattern,
-        "top": top,
+        "top": str(bench.room / call.top) if call.top else str(start),
         "names": list(call.names),
         "patterns": list(call.patterns),
-        "files": files or None,
-        "more": _unfound(check, call, Path(call.start)),
-        "ids": None if not files else list(wanted.ids or ()),
-        "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
-        "reverse": wanted.second,
-        "red": list(wanted.red),
-        "seed": nonce(),
+        "more": _unfound(check, call),
     }
 
 
-def _unfound(check: TestsCheck, call: _Call, start: Path) -> list[str]:
-    """Files of the check that discovery would not come to by itself."""
+def _unfound(check: TestsCheck, call: _Call) -> list[str]:
+    """Files of the check that discovery would not find by itself."""
     return [one for one in check.files if one.endswith(".py") and not Path(one).match(call.pattern)]

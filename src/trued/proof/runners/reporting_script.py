@@ -1,0 +1,67 @@
+"""Scripts of the engine's own that run tests inside a room and report each of them over a private channel.
+
+pytest, unittest and Node's runner are each driven by such a script (`probes/`): it reads an order from stdin and
+answers with records that begin with the order's nonce.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from trued.model import TestsCheck
+from trued.proof.room.bench import WHOLE, Bench, CaseSelection, channel_records, nonce
+from trued.proof.runners.command_parser import RunnerCall
+from trued.protocols import Ran
+
+STRAY = "something else wrote to the engine's channel"
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptReport:
+    """What came of one run of such a script."""
+
+    ran: Ran
+    records: list[dict[str, Any]]  # what it reported with the right nonce
+    stray: str  # why nothing of it can be believed, or ""
+
+
+async def run_reporting_script(
+    argv: Sequence[str],
+    order: Mapping[str, Any],
+    check: TestsCheck,
+    call: RunnerCall,
+    bench: Bench,
+    more: Mapping[str, str] | None = None,
+) -> ScriptReport:
+    """Run the script once with this order, within the limits of the check.
+
+    `call` has the variables that the command sets; `more` goes before them.
+    """
+    token = nonce()
+    ran = await bench.execute(
+        argv,
+        stdin=json.dumps({**order, "nonce": token}).encode(),
+        channel=True,
+        within_s=check.within_s,
+        network=check.network,
+        variables={**bench.variables, **call.variables, **(more or {})},
+    )
+    records, stray = channel_records(ran.answers, token)
+    return ScriptReport(ran, records, STRAY if stray else "")
+
+
+def python_order(bench: Bench, wanted: CaseSelection) -> dict[str, Any]:
+    """What both scripts for Python need: where the project lies, and which tests to run in which order."""
+    files = None if wanted.ids is None else sorted({one.split("::")[0] for one in wanted.ids if one != WHOLE})
+    return {
+        "room": str(bench.room),
+        "paths": list(bench.roots),
+        "site": list(bench.site),
+        "files": files or None,
+        "ids": None if not files else list(wanted.ids or ()),
+        "whole": [] if not files else [one for one in wanted.ids or () if "::" not in one],
+        "reverse": wanted.second,
+        "red": list(wanted.red),
+        "seed": nonce(),
+    }

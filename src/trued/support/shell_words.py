@@ -1,0 +1,48 @@
+"""Shell command lines taken apart into words, without running them: enough to know which programs are started."""
+
+import re
+import shlex
+
+_OPERATORS = frozenset("();<>|&")
+_ASSIGNMENT = re.compile(r"\w+=")
+
+
+def shell_words(command: str) -> list[str]:
+    """The words and operators of a command line as a POSIX shell splits them; none where a quotation does not end."""
+    try:
+        lexer = shlex.shlex(command, posix=True, punctuation_chars=True)
+        lexer.whitespace_split = True
+        return list(lexer)
+    except ValueError:
+        return []
+
+
+def is_operator(word: str) -> bool:
+    """Is it `&&`, `|`, `>` and the like? The empty word counts as one: no shell starts it."""
+    return set(word) <= _OPERATORS
+
+
+def started_commands(command: str) -> list[list[str]]:
+    """Every simple command of a line, whatever joins them; variables that are set before a command are left out."""
+    commands: list[list[str]] = [[]]
+    for word in shell_words(command):
+        if is_operator(word):
+            commands.append([])
+        elif commands[-1] or not _ASSIGNMENT.match(word):
+            commands[-1].append(word)
+    return [one for one in commands if one]
+
+
+def sequential_commands(command: str) -> list[list[str]]:
+    """`a && b` as its commands. Returns none where the line does anything else that a shell can do, or changes the
+    folder."""
+    steps: list[list[str]] = [[]]
+    for word in shell_words(command):
+        if word == "&&":
+            steps.append([])
+        elif is_operator(word):
+            return []
+        else:
+            steps[-1].append(word)
+    simple = all(steps) and not any(step[0] == "cd" for step in steps)
+    return steps if simple else []
