@@ -1,22 +1,26 @@
-"""Checks and their cases: what is run, and what must come of it."""
+"""Checks and their cases: what the engine runs, and the result that it expects.
+
+Cases are part of what agents reply: their docstrings are in the JSON Schema that agents get, and its hash is in the
+journal. Changing one makes runs of older versions diverge.
+"""
 
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from trued.model.grades import Grown, Value
+from trued.model.grades import ExtendedValue, Value
 
 Network: TypeAlias = Literal["none", "loopback"]
 
 
 class _Aliased(Value):
-    """`from` and `json` are taken words in Python; in files they are what they are."""
+    """A model with fields named `from` and `json` in files, which Python does not allow as names."""
 
     model_config = ConfigDict(serialize_by_alias=True, validate_by_name=True, validate_by_alias=True)
 
 
 class _AsGiven(_Aliased):
-    """Written without what was not given: an expected null is not the same as no expectation."""
+    """A model that writes only the fields that were given: an expected null is not the same as no expectation."""
 
     @model_serializer(mode="wrap")
     def _given(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -39,7 +43,7 @@ class CallCase(_AsGiven):
 
 
 def is_node(call: str) -> bool:
-    """Does the call name a Node module?"""
+    """Whether the call names a Node module."""
     return call.rpartition(":")[0].endswith((".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"))
 
 
@@ -75,26 +79,26 @@ class HttpCase(_AsGiven):
     headers: dict[str, str] = {}  # a subset of the answer's
     within_s: float = 10.0
     quotes: str = ""
-    setup: bool = False  # later exchanges build on it: it is run, must answer as it says, and proves nothing itself
+    setup: bool = False  # prepares later exchanges: it must answer as expected, and proves nothing by itself
 
 
 Case: TypeAlias = CallCase | RunCase | HttpCase
 
 
-class TestsCheck(Grown, _Aliased):
+class TestsCheck(ExtendedValue, _Aliased):
     """Counted tests; the files are frozen as they are on the base commit, or come with the contract."""
 
-    __test__ = False  # not a test class, whatever pytest thinks of its name
+    __test__ = False  # its name looks like a test class to pytest
     later: ClassVar[tuple[str, ...]] = ("e2e",)
 
     kind: Literal["tests"] = "tests"
     command: str = "python -m pytest -q"
     files: tuple[str, ...] = ()
-    from_: str = Field(default="", alias="from")  # a folder beside the requirements file, laid over both sides
-    report: str = ""  # where the command writes JUnit XML, for runners that the engine does not know
+    from_: str = Field(default="", alias="from")  # a folder beside the requirements file, copied over base and head
+    report: str = ""  # where the command writes JUnit XML, if the engine does not know its runner
     network: Network = "none"
     within_s: float = 600.0
-    e2e: bool = False  # drives a page in a real Chromium, which the engine supplies; the loopback comes with it
+    e2e: bool = False  # drives a page in a real Chromium, which the engine supplies together with the loopback network
 
 
 class ExamplesCheck(Value):
@@ -104,7 +108,7 @@ class ExamplesCheck(Value):
     cases: tuple[Case, ...] = Field(min_length=1)
 
 
-class BrowserCheck(Grown):
+class BrowserCheck(ExtendedValue):
     """A page in a real browser: what a person sees on it, and what not."""
 
     later: ClassVar[tuple[str, ...]] = ("visible",)

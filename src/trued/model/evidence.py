@@ -1,11 +1,11 @@
-"""What the engine found out: evidence, verdicts, contracts, outcomes."""
+"""What the engine establishes: evidence, verdicts, contracts, outcomes."""
 
 from collections.abc import Collection
 from typing import ClassVar, Literal, Self, TypeAlias
 
 from pydantic import Field
 
-from trued.model.grades import Grade, Grown, Outcomes, Value
+from trued.model.grades import ExtendedValue, Grade, Outcomes, Value
 from trued.model.replies import Finding
 from trued.model.requests import EXISTING_TESTS, Environment, Requirement, Serve
 
@@ -23,11 +23,11 @@ class Tried(Value):
 
 
 class Shot(Value):
-    """A picture that the engine's own browser took: of which page, and how large its window was."""
+    """A screenshot that the engine's own browser took."""
 
     name: str  # among the artifacts of its evidence
     sha256: str
-    page: str  # as it was asked for: a path of the server; of a test where the page was at its end
+    page: str  # the path that the check opened; for a test, where the page was at its end
     url: str = ""  # where the browser was
     viewport: str = ""  # 1280x800
     test: str = ""  # id of the test at whose end it was taken
@@ -35,17 +35,17 @@ class Shot(Value):
 
 
 class Picture(Shot):
-    """The same, by itself: of which commit, for which requirement, and whether what was expected was there."""
+    """A screenshot with its commit, its requirement, and whether the page was as expected."""
 
     commit: str
     side: Literal["base", "head"]
     requirement: str
     passed: bool
-    says: tuple[str, ...] = ()  # what was expected and what was there instead
+    says: tuple[str, ...] = ()  # what was expected, and what was there instead
     met: tuple[str, ...] = ()  # expectations that were met, or the test that passed
 
 
-class Evidence(Grown):
+class Evidence(ExtendedValue):
     """What happened when the engine, not an agent, ran a check on a commit."""
 
     later: ClassVar[tuple[str, ...]] = ("pictures",)
@@ -72,7 +72,7 @@ class Evidence(Grown):
     pictures: tuple[Shot, ...] = ()
     held_out: bool = False
     tainted: bool = False  # taken where held-out cases had run before: what it printed may quote them
-    why_void: str = ""  # why this run of the check is worth nothing: a canary that passed, nothing collected, …
+    why_void: str = ""  # why this run of the check counts for nothing: a canary that passed, nothing collected, …
 
 
 class Judged(Value):
@@ -85,18 +85,20 @@ class Judged(Value):
     why: tuple[str, ...]
     evidence: tuple[str, ...] = ()  # ids of Evidence
     gaps: tuple[Finding, ...] = ()  # what the implementer may know of what is missing
-    holds: bool  # nothing failed, nothing disputed; at most a person's word is missing
+    holds: bool  # nothing failed or is disputed; at most a person's approval is missing
     lacks: Lacks = ""  # what only a person can give
     parts: tuple[str, ...] = ()  # requirements that it is made of
-    rests_on: str = ""  # on whose word: the user's own cases, an examiner's, a person's approval
+    rests_on: str = ""  # the user's own cases, an examiner's, or a person's approval
 
     @property
     def reason(self) -> str:
-        """Why, in words that any agent may read. `why` is for people: it names tests by their ids, also held-out ones
-        and those that failed only after something held out had run, of which agents are told no more than that."""
-        told = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
+        """Why it has this grade, in words that any agent may read.
+
+        `why` is for people only: it names held-out tests, and tests that failed after a held-out case had run.
+        """
+        shown = dict.fromkeys(gap.what.partition("\n")[0] for gap in self.gaps)
         first = next(iter(self.why), "it does not hold")
-        return "; ".join([*told][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
+        return "; ".join([*shown][:2]) or (f"{EXISTING_TESTS} fail" if first.startswith(EXISTING_TESTS) else first)
 
 
 class Verdict(Value):
@@ -107,36 +109,40 @@ class Verdict(Value):
     tree: str = ""
     requirements: tuple[Judged, ...] = ()
     evidence: tuple[Evidence, ...] = ()
-    suites: tuple[Judged, ...] = ()  # the base's own tests: they refute every requirement, and lift none
-    beside: tuple[Judged, ...] = ()  # what else the same commit was looked at for: it is not what is asked here
+    suites: tuple[Judged, ...] = ()  # the base's own tests: they can refute every requirement, and prove none
+    beside: tuple[Judged, ...] = ()  # other requirements that were evaluated on the same commit; not part of `holds`
     objections: tuple[Finding, ...] = ()
-    remarks: tuple[Finding, ...] = ()  # gaps that are no requirement's: a person's comment, an empty diff
-    undecided: tuple[str, ...] = ()  # what no check can decide, said and not hidden
-    owned: tuple[str, ...] = ()  # the engine's own files at that time: no part of the work
+    remarks: tuple[Finding, ...] = ()  # gaps that belong to no requirement: a person's comment, an empty diff
+    undecided: tuple[str, ...] = ()  # what no check covers; listed in every report
+    owned: tuple[str, ...] = ()  # files the engine owned at that time: not part of the work
 
     @classmethod
     def open(cls, subject: str, *remarks: Finding) -> Self:
+        """A verdict before anything was judged."""
         return cls(subject=subject, remarks=remarks)
 
     def about(self, ids: Collection[str]) -> Self:
-        """The same commit, asked for these requirements alone; the others stand beside them."""
+        """The verdict on these requirements alone; the others move to `beside`."""
         own = tuple(one for one in self.requirements if one.id in ids)
         others = tuple(one for one in (*self.requirements, *self.beside) if one.id not in ids)
         return self.model_copy(update={"requirements": own, "beside": others})
 
     @property
     def grade(self) -> Grade:
+        """The worst grade of all requirements and of every failing suite."""
         failed = [one.grade for one in self.suites if not one.holds]
         grades = [one.grade for one in self.requirements] or [Grade.UNPROVEN]
         return min((*grades, *failed), key=lambda grade: grade.rank)
 
     @property
     def holds(self) -> bool:
+        """Whether every requirement and suite holds and there is no gap."""
         every = (*self.requirements, *self.suites)
         return bool(self.commit) and not self.gaps and all(one.holds for one in every)
 
     @property
     def gaps(self) -> tuple[Finding, ...]:
+        """Everything that is missing, each once."""
         judged = (*self.suites, *self.requirements)
         every = (*self.remarks, *(gap for one in judged for gap in one.gaps), *self.objections)
         return tuple({(gap.what, gap.where): gap for gap in every}.values())  # one objection may dispute several
@@ -148,11 +154,11 @@ class Author(Value):
     role: str
     agent: str = ""
     vendor: str = ""
-    agreed: tuple[str, ...] = ()  # agents that answered every case alike, blind
-    independent: bool = False  # one of these is of another vendor than planner and implementers
+    agreed: tuple[str, ...] = ()  # agents that answered every case alike without seeing the expected result
+    independent: bool = False  # one of them is from another vendor than planner and implementers
 
 
-class Contract(Grown):
+class Contract(ExtendedValue):
     """Requirements and checks, sealed before work starts: kept outside every clone, named by its hash."""
 
     later: ClassVar[tuple[str, ...]] = ("suites", "unguarded")
@@ -161,39 +167,42 @@ class Contract(Grown):
     requirements: tuple[Requirement, ...]
     environment: Environment = Field(default_factory=Environment)
     frozen: dict[str, str] = {}  # path → blob hash, as on base; "" where base has no such file
-    held_out: bool = False  # nobody but the engine can read the cases: probed
+    held_out: bool = False  # no agent can read the cases: the engine probed it
     held_out_why: str = ""
     serve: Serve | None = None
     interface: tuple[str, ...] = ()
-    carried: dict[str, str] = {}  # path → base64: files that are laid over both sides
-    authors: dict[str, Author] = {}  # check → who wrote it; what is not named is the user's own
+    carried: dict[str, str] = {}  # path → base64: files that are copied over base and head
+    authors: dict[str, Author] = {}  # check → who wrote it; the others are the user's own
     guards: tuple[str, ...] = ()  # checks that can refute and never prove: the base's own tests, build, lint, types
     caps: dict[str, tuple[str, ...]] = {}  # requirement → why it is at most examined until a person agrees
-    undecided: tuple[str, ...] = ()  # what sealing could not account for, said and not hidden
-    interpreter: str = ""  # with which red was taken: green is taken with the same
-    base_facts: tuple[Evidence, ...] = ()  # red taken three times
+    undecided: tuple[str, ...] = ()  # what sealing could not account for; listed in every report
+    interpreter: str = ""  # that ran the checks on the base; the head is judged with the same
+    base_facts: tuple[Evidence, ...] = ()  # the checks on the base, run three times
     suites: tuple[Requirement, ...] = ()  # the base's own tests: guards without a grade, which refute every requirement
     unguarded: tuple[str, ...] = ()  # test suites of the base that could not be run as guards, and why
 
     @property
     def every(self) -> tuple[Requirement, ...]:
-        """All that checks are run for: requirements, and the base's own tests."""
+        """Everything that has checks: the requirements and the base's own tests."""
         return (*self.requirements, *self.suites)
 
     def serving(self, subject: str) -> tuple[Requirement, ...]:
-        """The requirements that stand for a task, or that are it."""
+        """The requirements that cover this task, or that have its id."""
         return tuple(one for one in self.requirements if one.id == subject or subject in one.covers)
+
+
+OutcomeState: TypeAlias = Literal["done", "not proven", "unjudged", "waiting", "stopped", "planned"]
 
 
 class Outcome(Value):
     """How a run ended."""
 
-    state: str  # done | not proven | waiting | stopped | planned
+    state: OutcomeState
     grade: Grade = Grade.UNPROVEN
     head: str = ""
     verdict: Verdict | None = None
     why: tuple[str, ...] = ()
-    lacking: tuple[str, ...] = ()  # requirements that only wait for a person
+    lacking: tuple[str, ...] = ()  # requirements that only a person's approval is missing for
 
 
 class Figures(Value):
@@ -208,10 +217,11 @@ class Figures(Value):
 
     @property
     def good(self) -> bool:
+        """Whether there are tests and all of them pass."""
         return self.total > 0 and self.passing == self.total
 
     def good_beside(self, base: "Figures") -> bool:
-        """All pass but those that are skipped on the base, too."""
+        """Whether all pass, except those that the base skips, too."""
         own = {*self.skipped} & {*base.skipped}
         return self.passing > 0 and self.passing + len(own) == self.total
 

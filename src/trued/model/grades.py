@@ -1,4 +1,4 @@
-"""Value, and the scales that things are placed on."""
+"""The base class of all values, and the scales: grades, severities, outcomes of a case."""
 
 from enum import IntEnum, StrEnum
 from typing import Any, ClassVar
@@ -7,12 +7,14 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 
 class Value(BaseModel):
-    # built when first used: a short command needs a few of all these
+    """A frozen value that refuses unknown fields."""
+
+    # defer_build: a short command needs only a few of all these classes
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
-class Grown(Value):
-    """Fields that came later are written only where they say something: hashes of what came before them stand."""
+class ExtendedValue(Value):
+    """A value whose newer fields (`later`) are written only if set: hashes of older values stay valid."""
 
     later: ClassVar[tuple[str, ...]] = ()
 
@@ -35,6 +37,7 @@ class Grade(StrEnum):
 
     @property
     def rank(self) -> int:
+        """0 for the worst grade."""
         return list(Grade).index(self)
 
 
@@ -60,7 +63,7 @@ class Severity(IntEnum):
 
 
 class Answer(StrEnum):
-    """What a person says when asked whether to go on."""
+    """What a person answers to "continue?"."""
 
     GO_ON = "yes"
     STOP = "stop"

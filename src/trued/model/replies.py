@@ -1,4 +1,8 @@
-"""What agents say. Nothing of it is believed."""
+"""What agents reply: claims, never evidence.
+
+Docstrings and descriptions here are in the JSON Schema that agents get, and its hash is in the journal.
+Changing one makes runs of older versions diverge.
+"""
 
 from typing import Annotated, TypeAlias
 
@@ -10,14 +14,14 @@ from trued.model.grades import Severity, Status, Value
 WORDS = tuple(name.lower() for name in Severity.__members__)
 
 
-def _weighed(word: object) -> object:
+def _severity(word: object) -> object:
     return Severity.__members__.get(word.strip().upper(), word) if isinstance(word, str) else word
 
 
-# Agents and people weigh in words, of whichever scale is theirs; a number is read, too.
+# A severity is written as a word of either scale; a number is accepted, too.
 Spoken: TypeAlias = Annotated[
     Severity,
-    BeforeValidator(_weighed),
+    BeforeValidator(_severity),
     PlainSerializer(lambda one: one.name.lower(), return_type=str, when_used="json"),
     WithJsonSchema({"type": "string", "enum": list(WORDS)}),
 ]
@@ -31,7 +35,7 @@ class Finding(Value):
     severity: Spoken = Field(default=Severity.MAJOR, json_schema_extra={"default": "major"})
     requirement: str = ""
     case: Case | None = None
-    by: str = ""  # whose word it is; the engine knows, and fills it in
+    by: str = ""  # the role that says so, filled in by the engine
 
 
 class Reply(Value):

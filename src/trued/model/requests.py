@@ -1,12 +1,15 @@
-"""What the user asked: their words, verbatim, and how they are to be shown."""
+"""What the user asks for: requirements, goals, plans and tickets, in the user's own words."""
 
 import re
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeAlias
 
 from trued.model.checks import Check
-from trued.model.grades import Grown, Value
+from trued.model.grades import ExtendedValue, Value
 
 SLUG_LIMIT = 40
+
+
+# The docstrings of Source, Ready and Serve are in the schemas of agents' replies: see checks.py before changing one.
 
 
 class Source(Value):
@@ -19,7 +22,7 @@ class Source(Value):
         return f"{self.file}:{self.line}" if self.file else ""
 
 
-class Requirement(Grown):
+class Requirement(ExtendedValue):
     """One thing that must hold when the goal is met: the user's words, verbatim."""
 
     later: ClassVar[tuple[str, ...]] = ("proposed", "aside", "author")
@@ -31,10 +34,10 @@ class Requirement(Grown):
     supersedes: tuple[str, ...] = ()
     keep: bool = False
     checks: tuple[Check, ...] = ()
-    parts: tuple[str, ...] = ()  # requirements that it is made of: it is as good as the worst of them
-    proposed: tuple[str, ...] = ()  # tests of the base that an agent would have it supersede: nobody agreed yet
+    parts: tuple[str, ...] = ()  # ids of requirements that it consists of: its grade is the worst of theirs
+    proposed: tuple[str, ...] = ()  # tests of the base that an agent proposes to supersede; nobody has agreed yet
     author: str = ""  # the role that wrote it; "": these are the user's own words
-    aside: str = ""  # why an agent says that it asks for nothing: unproven, until a person approves the contract
+    aside: str = ""  # why an agent says that it asks for nothing; unproven until a person approves the contract
 
 
 class Ready(Value):
@@ -63,25 +66,25 @@ class Environment(Value):
     services: tuple[Serve, ...] = ()  # started before each check that may use the loopback
 
     def over(self, other: "Environment") -> "Environment":
-        """This one, and where it says nothing, the other."""
-        said = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
-        return other.model_copy(update={**said, "variables": {**other.variables, **self.variables}})
+        """This environment, completed by the other where it sets nothing."""
+        given = {name: getattr(self, name) for name in type(self).model_fields if getattr(self, name)}
+        return other.model_copy(update={**given, "variables": {**other.variables, **self.variables}})
 
 
-EXISTING_TESTS = "existing tests"  # a blank: no requirement of a user or an agent can have such an id
+EXISTING_TESTS = "existing tests"  # has a blank: no requirement of a user or an agent can have such an id
 
 
 class Requirements(Value):
-    """A requirements file, read."""
+    """All requirements, with what is needed to check them."""
 
     file: str = ""
     environment: Environment = Environment()
     serve: Serve | None = None
-    interface: tuple[str, ...] = ()  # names and shapes that both sides must know; shown to every agent
+    interface: tuple[str, ...] = ()  # names and signatures that code and checks share; shown to every agent
     requirements: tuple[Requirement, ...]
     carried: dict[str, str] = {}  # path → base64 of files that come with the contract (`from`)
-    suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine: no file can name them
-    unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, in words
+    suites: tuple[Requirement, ...] = ()  # the base's own tests, set by the engine, never by a file
+    unguarded: tuple[str, ...] = ()  # test suites of the base that the engine cannot run, and why
 
 
 class Task(Value):
@@ -89,31 +92,34 @@ class Task(Value):
 
     id: str
     title: str
-    scope: str = ""  # the user's words for it, where they are more than the title: nested points of a list
-    brief: str = ""  # the user's own lines about it
+    scope: str = ""  # the user's words beyond the title, such as nested list items
+    brief: str = ""  # the lines of the source about it
     files: tuple[str, ...] = ()
     phase: str = ""
     source: Source = Source()
 
 
+CriterionKind: TypeAlias = Literal["ship", "goal", "constraint", "text"]
+
+
 class Criterion(Value):
-    """A line of the user's source that must hold: a goal, a ship criterion, a constraint."""
+    """A sentence of the user's source that must hold."""
 
     text: str
-    kind: str = "ship"  # ship | goal | constraint | text
+    kind: CriterionKind = "ship"
     phase: str = ""
     source: Source = Source()
 
 
 class Goal(Value):
-    """What the user asked: a sentence, or a file's whole text."""
+    """What the user asks for: a sentence, or the whole text of a file."""
 
     id: str = "goal"
     text: str
     source: Source = Source()
 
 
-class Plan(Grown):
+class Plan(ExtendedValue):
     """The goal as tasks, with every criterion of its source."""
 
     later: ClassVar[tuple[str, ...]] = ("undecided",)
@@ -121,30 +127,30 @@ class Plan(Grown):
     title: str = ""
     tasks: tuple[Task, ...] = ()
     criteria: tuple[Criterion, ...] = ()
-    unread: tuple[Criterion, ...] = ()  # words that are neither task, criterion nor background: nothing is lost
-    context: str = ""  # problem, goals, non-goals: what every agent may know
+    unread: tuple[Criterion, ...] = ()  # words that are neither task, criterion nor background, so that nothing is lost
+    context: str = ""  # background that every agent may read: problem, goals, non-goals
     source: Source = Source()
-    requirements: tuple[Requirement, ...] = ()  # that the workflow brings with their checks: features of a list
-    author: str = ""  # the role that wrote those checks; "" where they are the user's own
+    requirements: tuple[Requirement, ...] = ()  # that the workflow adds with their checks, such as features of a list
+    author: str = ""  # the role that wrote those checks; "": the user
     text: str = ""  # the whole source, byte for byte
     contract: str = ""  # hash of the sealed contract; empty before sealing
-    undecided: tuple[str, ...] = ()  # what nobody will look at, by the user's own settings: said in every verdict
+    undecided: tuple[str, ...] = ()  # what the user's settings leave unchecked; listed in every verdict
 
 
 class Ticket(Value):
-    """A ticket, read: the user's words in their places, and what it does not say."""
+    """A ticket's parts in the user's own words, and what it leaves open."""
 
     key: str
     summary: str
     kind: Literal["fix", "feat"] = "feat"
     requirements: tuple[Criterion, ...] = ()
     acceptance: tuple[Criterion, ...] = ()
-    areas: tuple[str, ...] = ()  # of the repository, as hints
-    pictures: tuple[str, ...] = ()  # of the expected behaviour: paths or addresses
+    areas: tuple[str, ...] = ()  # parts of the repository that it names, as hints
+    pictures: tuple[str, ...] = ()  # paths or URLs of pictures that show the expected behaviour
     preview: str = ""
-    text: str  # the whole of it, verbatim
+    text: str  # the whole ticket, verbatim
     source: Source = Source()
-    missing: tuple[str, ...] = ()  # what it does not say, in words
+    missing: tuple[str, ...] = ()  # what it does not say, as sentences
 
     @property
     def branch(self) -> str:

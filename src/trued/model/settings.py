@@ -1,16 +1,20 @@
-"""Roles, settings, and what the journal knows of a run."""
+"""Roles of agents, and the settings of a run."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field
 
-from trued.model.grades import Grade, Grown, Value
-from trued.model.replies import Finding
+from trued.model.grades import Grade, Value
 from trued.model.requests import Environment, Serve
+
+RoleForm: TypeAlias = Literal["trued", "claude", "github", "opencode"]  # whose kind of file a role is written in
+SandboxLevel: TypeAlias = Literal["auto", "bubblewrap", "landlock", "none"]
+AgentNetwork: TypeAlias = Literal["none", "loopback", "host"]  # the narrowest first
+LoginPolicy: TypeAlias = Literal["auto", "key", "subscription", "none"]
 
 
 class Role(Value):
-    """A kind of agent: who it is, what it may touch, how it must work."""
+    """A role that an agent plays: its prompt, its tools, and where it is defined."""
 
     name: str
     description: str = ""
@@ -18,18 +22,18 @@ class Role(Value):
     model: str = ""
     prompt: str
     origin: str = "packaged"  # packaged | user | project, with the path
-    writes: bool = True  # it has the tool `edit`: what it leaves is taken
-    form: str = "trued"  # trued | claude | github | opencode: whose kind of file it is
-    notes: tuple[str, ...] = ()  # what of such a file is not used here, or used otherwise
+    writes: bool = True  # it has the tool `edit`: its changes are committed
+    form: RoleForm = "trued"
+    notes: tuple[str, ...] = ()  # parts of its file that are ignored or read differently
 
 
 class Limit(Value):
-    """The most that may be used; 0 is no limit."""
+    """The most that may be spent; 0 is no limit."""
 
     usd: float = Field(default=0.0, ge=0, allow_inf_nan=False)
-    tokens: int = Field(default=0, ge=0)  # all that is sent, cached or not, and all that is said
+    tokens: int = Field(default=0, ge=0)  # sent (cached or not) and received
     calls: int = Field(default=0, ge=0)
-    time: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds that agents work, all of them added up
+    time: float = Field(default=0.0, ge=0, allow_inf_nan=False)  # seconds that all agents work, added up
 
 
 class Rate(Value):
@@ -41,33 +45,32 @@ class Rate(Value):
 
 
 class Spending(Limit):
-    """What a run may use, each of its features and tasks, and each role in it."""
+    """The limits of a run, of each of its features and tasks, and of each role."""
 
     feature: Limit = Field(default_factory=Limit)
     task: Limit = Field(default_factory=Limit)
     roles: dict[str, Limit] = {}
-    quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, where the agent tells; 0: all
-    call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call that nobody knows yet
+    quota: int = Field(default=0, ge=0, le=100)  # per cent of a subscription's window, if the agent reports it; 0: all
+    call_usd: float = Field(default=2.0, gt=0, allow_inf_nan=False)  # reserved for a call before its cost is known
     call_tokens: int = Field(default=2_000_000, gt=0)  # thirty requests of a full context
-    ceiling: Rate = Field(
-        default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0)
-    )  # of a model whose price nobody knows
+    # the price of a model that no table knows
+    ceiling: Rate = Field(default_factory=lambda: Rate(usd_in=15.0, usd_out=75.0, usd_cached=15.0))
 
 
 class ForgeSettings(Value):
-    """Where pull requests go. `url`, `token_env` and `remote` are never a repository's to say."""
+    """Where pull requests go. A repository cannot set `url`, `token_env` and `remote`."""
 
     kind: Literal["auto", "github", "local"] = "auto"  # auto: by the address of the remote
     repository: str = ""  # owner/name; empty: that of the remote
-    url: str = ""  # of the API, for a GitHub of one's own: https://github.example.com/api/v3
+    url: str = ""  # of the API, for a GitHub server: https://github.example.com/api/v3
     token_env: str = "GITHUB_TOKEN"  # noqa: S105 (a variable's name)
     remote: str = "origin"
 
 
 class TicketSettings(Value):
-    """Where tickets are held. `url`, `token_env` and `user_env` are never a repository's to say."""
+    """Where tickets are. A repository cannot set `url`, `token_env` and `user_env`."""
 
-    kind: Literal["auto", "file", "github", "jira"] = "auto"  # auto: by the look of a ticket's name
+    kind: Literal["auto", "file", "github", "jira"] = "auto"  # auto: by the form of the ticket's name
     url: str = ""  # of the tracker: https://example.atlassian.net
     project: str = ""  # owner/name on GitHub, the letters before the number on Jira
     token_env: str = ""  # empty: GITHUB_TOKEN, or JIRA_TOKEN
@@ -76,7 +79,7 @@ class TicketSettings(Value):
 
 
 class Commands(Value):
-    """How the project is built, tested and started, where the user says so; "" leaves it to what is found."""
+    """How the project is built, tested and started; "": detected from its files."""
 
     build: str = ""
     test: str = ""
@@ -84,14 +87,14 @@ class Commands(Value):
 
 
 class TeamSettings(Value):
-    """How long a team tries, and who is in it."""
+    """How many attempts a team makes, and which roles play."""
 
     attempts: int = Field(default=10, ge=1)  # of dev and QA on one task
-    heal: bool = True  # else a task is tried once
+    heal: bool = True  # false: one attempt for each task
     uat_after_feature: bool = True
     uat_after_all: bool = True
-    cycles: int = Field(default=3, ge=1)  # of UAT and what the PM makes of it, for a feature and for all together
-    off: tuple[str, ...] = ()  # roles that nobody plays: what they would have looked at is said to be unchecked
+    cycles: int = Field(default=3, ge=1)  # of UAT and the fixes after it, for each feature and for the whole
+    off: tuple[str, ...] = ()  # roles that nobody plays; the report lists what is unchecked because of that
 
 
 def _can_be_enough(grade: Grade) -> Grade:
@@ -102,13 +105,15 @@ def _can_be_enough(grade: Grade) -> Grade:
 
 
 class Settings(Value):
-    """What a run was started with; copied into it, so that a resume cannot mix two configurations."""
+    """The settings of a run, copied into it at its start, so that a resume cannot mix two configurations."""
 
     workflow: str = "purple"
     agents: dict[str, str] = {}  # role → agent; "*" for all others
-    roles: dict[str, str] = {}  # role of the workflow → name of the role file that says how it works
-    progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # the note that a handoff keeps, by name
-    coverage_target: float = Field(default=80.0, ge=0, le=100)  # per cent of lines; told to coders, held against nobody
+    roles: dict[str, str] = {}  # role of the workflow → name of the role file to use
+    progress: str = Field(default="progress.txt", pattern=r"^[\w.-]+$")  # file name of a handoff's progress notes
+    coverage_target: float = Field(
+        default=80.0, ge=0, le=100
+    )  # per cent of lines; coders are told, nothing is judged by it
     rounds: int = Field(default=3, ge=1)  # most gaps are caught in the second; the third is the last attempt
     cap: int = Field(default=4, ge=1)
     parallel: int = Field(default=1, ge=1)  # tasks of a team at the same time
@@ -116,101 +121,27 @@ class Settings(Value):
     commands: Commands = Field(default_factory=Commands)
     yes: bool = False
     accept: Annotated[Grade, AfterValidator(_can_be_enough)] = Grade.ATTESTED  # the lowest grade that counts as success
-    sandbox: Literal["auto", "bubblewrap", "landlock", "none"] = "auto"
+    sandbox: SandboxLevel = "auto"
     allow_unsandboxed: bool = False
     readable: tuple[str, ...] = ()
-    network: Literal["none", "loopback", "host"] = "host"  # of agents; evidence never has any
+    network: AgentNetwork = "host"  # of agents; evidence never has any
     idle_s: float = Field(default=600.0, gt=0, allow_inf_nan=False)
     wall_s: float = Field(default=3600.0, gt=0, allow_inf_nan=False)
     plan_only: bool = False
-    draft: bool = False  # of a ticket: work that is not proven is offered, too, and says so
+    draft: bool = False  # of a ticket: unproven work is offered as a draft, too
     variables: tuple[str, ...] = ()  # environment variables that agents may see
-    login: dict[
-        str, Literal["auto", "key", "subscription", "none"]
-    ] = {}  # agent → how it may log in; "*" for all others
-    bring: tuple[str, ...] = ()  # agents that load the project's own hooks, servers and skills, by the user's word
-    wait: bool = True  # for a provider that lets nobody go on; else the run ends and can be resumed
-    prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow: refused, or asked about
+    login: dict[str, LoginPolicy] = {}  # agent → how it may log in; "*" for all others
+    bring: tuple[str, ...] = ()  # agents that may load the project's own hooks, servers and skills
+    wait: bool = True  # for a provider's limit to pass; false: the run ends and can be resumed
+    prompts: Literal["policy", "ask"] = "policy"  # what a role's tools do not allow is refused, or becomes a question
     limits: Spending = Field(default_factory=Spending)
     prices: dict[str, Rate] = {}  # the user's own, by model or agent
-    environment: Environment = Field(default_factory=Environment)  # of checks, where the requirements file names none
-    serve: Serve | None = None  # of pages, previews and exchanges, where the requirements file names none
+    environment: Environment = Field(default_factory=Environment)  # of checks, if the requirements file has none
+    serve: Serve | None = None  # for pages, previews and HTTP cases, if the requirements file has none
     forge: ForgeSettings = Field(default_factory=ForgeSettings)
     tickets: TicketSettings = Field(default_factory=TicketSettings)
 
-    def login_of(self, agent: str) -> str:
+    def login_of(self, agent: str) -> LoginPolicy:
+        """How this agent may log in."""
         kind = agent.partition(":")[0]
         return self.login.get(kind) or self.login.get("*", "auto")
-
-
-class Question(Value):
-    """A wait for a person. It lasts as long as it lasts."""
-
-    id: int = 0
-    key: str
-    text: str
-    options: tuple[str, ...] = ()
-    answer: str = ""
-    comment: str = ""
-    who: str = ""
-    asked_at: float = 0.0
-    answered_at: float = 0.0
-
-
-class Event(Value):
-    """One line of the journal: everything that people see is made from these."""
-
-    id: int
-    at: float
-    key: str
-    kind: str
-    data: dict[str, Any] = {}
-
-
-class Approval(Grown):
-    """A person's word: for the whole contract (requirement "*"), or for one requirement at one commit."""
-
-    later = ("commit", "asked", "rejected", "stale")
-
-    requirement: str
-    who: str
-    why: str
-    at: float = 0.0
-    contract: str = ""  # hash of what was approved
-    commit: str = ""  # what the person saw; "" in words from before this was kept
-    asked: str = ""  # hash of the requirement's words and steps: of another one nothing was said
-    rejected: bool = False
-    stale: str = ""  # why it does not stand any more; found out, never kept in the journal
-
-    @property
-    def gap(self) -> Finding:
-        """What the implementer is told of a rejection."""
-        what = f"{self.who} rejected {self.requirement}: {self.why}"
-        return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
-
-
-class Heard(Value):
-    """What a workflow has heard of people at one head, and what it went on without."""
-
-    head: str
-    words: tuple[Approval, ...] = ()
-    parked: tuple[str, ...] = ()  # requirements
-
-
-class RunRecord(Value):
-    """A run as the journal knows it."""
-
-    id: str
-    workflow: str
-    title: str
-    repository: str
-    base: str
-    branch: str
-    # running | planned | waiting | limited | done | not proven | unjudged | stopped | failed | cancelled | interrupted
-    state: str = "running"
-    grade: Grade = Grade.UNPROVEN
-    code: int = 0  # exit code of the state
-    why: str = ""
-    head: str = ""
-    created_at: float = 0.0
-    updated_at: float = 0.0

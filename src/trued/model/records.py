@@ -1,0 +1,81 @@
+"""What the journal keeps of a run: its record, events, questions and approvals."""
+
+from typing import Any, Literal, TypeAlias
+
+from trued.model.evidence import OutcomeState
+from trued.model.grades import ExtendedValue, Grade, Value
+from trued.model.replies import Finding
+
+RunState: TypeAlias = Literal[OutcomeState, "running", "limited", "failed", "cancelled", "interrupted"]
+
+
+class Question(Value):
+    """A question that waits for a person's answer; "" while there is none."""
+
+    id: int = 0
+    key: str
+    text: str
+    options: tuple[str, ...] = ()
+    answer: str = ""
+    comment: str = ""
+    who: str = ""
+    asked_at: float = 0.0
+    answered_at: float = 0.0
+
+
+class Event(Value):
+    """One entry of the journal; everything that people see is made from these."""
+
+    id: int
+    at: float
+    key: str
+    kind: str
+    data: dict[str, Any] = {}
+
+
+class Approval(ExtendedValue):
+    """A person's approval or rejection of the whole contract (requirement "*"), or of one requirement at one commit."""
+
+    later = ("commit", "asked", "rejected", "stale")
+
+    requirement: str
+    who: str
+    why: str
+    at: float = 0.0
+    contract: str = ""  # hash of what was approved
+    commit: str = ""  # the commit that the person saw; "" in records of older versions
+    asked: str = ""  # hash of the requirement's text and steps: it does not apply to another wording
+    rejected: bool = False
+    stale: str = ""  # why it is no longer valid; computed, never stored
+
+    @property
+    def gap(self) -> Finding:
+        """The finding that an implementer gets for a rejection."""
+        what = f"{self.who} rejected {self.requirement}: {self.why}"
+        return Finding(what=what, where="looked at by hand", requirement=self.requirement, by=self.who)
+
+
+class Heard(Value):
+    """The approvals that a step took up at one commit, and the requirements that it continued without."""
+
+    head: str
+    words: tuple[Approval, ...] = ()
+    parked: tuple[str, ...] = ()  # requirements
+
+
+class RunRecord(Value):
+    """A run as the journal knows it."""
+
+    id: str
+    workflow: str
+    title: str
+    repository: str
+    base: str
+    branch: str
+    state: RunState = "running"
+    grade: Grade = Grade.UNPROVEN
+    code: int = 0  # exit code of the state
+    why: str = ""
+    head: str = ""
+    created_at: float = 0.0
+    updated_at: float = 0.0
