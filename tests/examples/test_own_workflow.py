@@ -81,6 +81,15 @@ def test_its_agents_claim_to_be_done_and_the_run_is_not_done(place: With) -> Non
     assert run["head"] == run["base"]
 
 
+@pytest.mark.spec("DAY-15")
+def test_the_guide_shows_the_example_as_it_is() -> None:
+    page = (EXAMPLES.parent / "docs" / "guide" / "own-workflow.md").read_text()
+    blocks = [block.strip() for block in page.split("```python\n")[1:]]
+    for file, block in zip(("__init__.py", "flow.py"), blocks, strict=True):
+        code = (EXAMPLES / "own_workflow" / "red_green" / file).read_text().partition('"""\n\n')[2]
+        assert code.strip() == block.partition("\n```")[0].strip()
+
+
 @pytest.mark.spec("DAY-15", "USE-7")
 def test_a_run_of_a_workflow_that_is_no_longer_installed_is_shown_and_not_resumed(place: With) -> None:
     words = ("../plan.md", "--workflow", NAME, "--requirements", str(place.requirements), "--plan-only")

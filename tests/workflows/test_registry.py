@@ -88,6 +88,27 @@ def test_a_broken_package_is_one_sentence_and_breaks_nothing_else(
     assert "there is no workflow 'nothing'" in " ".join(other.stderr.split())
 
 
+@pytest.mark.spec("DAY-15", "AGT-2")
+def test_a_role_with_a_name_of_ours_is_refused_and_the_others_are_listed(repository: Path, tmp_path: Path) -> None:
+    text = GOOD.replace('roles=("own-role",)', 'roles=("own-role",), role_folder="own_package:roles"')
+    installed = package(tmp_path / "installed", "own-package", {"own": "own_package:OWN"})
+    roles = installed / "own_package" / "roles"
+    roles.mkdir(parents=True)
+    (roles.parent / "__init__.py").write_text(text)
+    head = "---\nname: {name}\ndescription: d\ntools: [read]\n---\nPrompt.\n"
+    for name in ("own-role", "examiner"):
+        (roles / f"{name}.md").write_text(head.format(name=name))
+    started = trued(repository, installed, "run", "a goal", "-w", "own", "--agent", "command:true")
+    assert started.returncode == 2
+    assert "role examiner is one of trued's own" in " ".join(started.stderr.split())
+    listed = trued(repository, installed, "roles")
+    assert listed.returncode == 0
+    assert "role examiner is one of trued's own" in " ".join(listed.stderr.split())
+    assert "own-role" not in listed.stdout
+    (roles / "examiner.md").unlink()
+    assert "own-role" in trued(repository, installed, "roles").stdout
+
+
 @pytest.mark.parametrize("module", [False, True], ids=["trued", "python -m trued"])
 @pytest.mark.spec("DAY-15", "USE-6")
 def test_a_repository_cannot_register_a_workflow(repository: Path, module: bool) -> None:

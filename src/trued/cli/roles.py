@@ -12,6 +12,7 @@ from typer.core import TyperGroup
 from trued.agents.roles import Shelf, shelf, size_of
 from trued.agents.roles.export import Export, is_unchanged, planned, write
 from trued.agents.roles.other_tools import FORMS
+from trued.agents.roles.places import packaged_files
 from trued.cli.context import AsJson, top_of
 from trued.cli.format import line
 from trued.cli.terminal import hint, home, out, outside_agents, print_json
@@ -179,16 +180,21 @@ def _known() -> Shelf:
 
 
 def _role_files() -> list[Path]:
-    """Those of all installed workflows; what is wrong with one is said, and the others are listed."""
-    files: list[Path] = []
+    """The roles that installed workflows bring along. A broken workflow, or one with a role's name that is taken, is
+    named and left out."""
     for error in problems():
         hint(f"left out: {error}")
+    ours, files = packaged_files(), list[Path]()
     for one in descriptors():
         try:
-            files += one.role_files()
+            own = [path for path in one.role_files() if path not in {*ours, *files}]
+            if own:
+                shelf(None, None, workflow=[*files, *own])
         except BadInput as error:
-            hint(f"left out: {error}")
-    return list(dict.fromkeys(files))
+            hint(f"left out: roles of the workflow {one.name}: {error}")
+        else:
+            files += own
+    return files
 
 
 def _told(known: Shelf) -> Shelf:
