@@ -1,4 +1,4 @@
-"""The commands `ledger` and `why`: every requirement's grade, and the evidence for it."""
+"""The commands `ledger` and `why`: what is proven, and by which evidence."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any

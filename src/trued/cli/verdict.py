@@ -1,4 +1,4 @@
-"""Prints a verification in the terminal: short for what is met, detailed for what is not."""
+"""Prints a verification in the terminal: short where all is well, exact where it is not."""
 
 import shlex
 import textwrap
@@ -23,7 +23,7 @@ STATES = {"done": "bold green", "waiting": "bold yellow", "unjudged": "bold mage
 
 
 def verdict_lines(one: Verification, name: str = "", console: Console | None = None) -> None:
-    """Print the verdict: each requirement with reason and evidence, notes, and the command to reproduce it."""
+    """Print the verdict: each requirement with its grade, reasons and evidence, then notes and how to repeat it."""
     console = console or out()
     rows = one.verdict.requirements
     width = min(NAMES, max((len(line(row.id)) for row in rows), default=0))
@@ -131,7 +131,7 @@ def _say(console: Console, text: Text) -> None:
 
 
 class Progress:
-    """Progress on stderr: a status line on a terminal, one line an event elsewhere."""
+    """Shows on stderr what a verification is doing: one changing line on a terminal, one line an event elsewhere."""
 
     def __init__(self, *, quiet: bool = False) -> None:
         self._console, self._quiet = err(), quiet
@@ -149,6 +149,7 @@ class Progress:
             self._status.stop()
 
     def tell(self, kind: str, **data: object) -> None:
+        """Show one event."""
         if kind == "working tree is dirty":
             self._warn(data)
         elif kind == "sealing":
@@ -179,7 +180,7 @@ class Progress:
 
 
 def advice(one: Verification) -> list[str]:
-    """The next steps, by outcome."""
+    """Hints for the next step, by outcome."""
     unmet = next((row.id for row in one.verdict.requirements if row.grade.rank < one.accept.rank), "")
     said = []
     if one.outcome.state == "waiting":

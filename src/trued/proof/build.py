@@ -1,4 +1,4 @@
-"""The project's build, run in a clean room as checks are: never evidence, and never somebody's word."""
+"""Runs the project's build in a clean room. Its result is for people and agents; it is never evidence."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ AROUND = ("environment", "prepare")  # what broke is not the build
 
 @dataclass(frozen=True, slots=True)
 class BuildResult:
-    """How it ended, and which files decided that and are not the base's."""
+    """How a build ended, and which files that decided it are not the base's."""
 
     tried: Tried
     drivers: tuple[str, ...] = ()

@@ -1,4 +1,4 @@
-"""How one case or test id stands on base and on head, counted over every time that it was run. Pure."""
+"""How one case or test id stands on base and on head, counted over all its runs. Pure."""
 
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
@@ -36,7 +36,10 @@ class Head(StrEnum):
 
 
 def on_base(facts: Sequence[Evidence], own: frozenset[str] = frozenset()) -> dict[str, Base]:
-    """Every id that base showed. `own`: modules that the head brings itself, so that their lack on base is red."""
+    """The state of every id that was run on the base.
+
+    `own`: modules that the head brings itself; where the base lacks one of these, the case is red.
+    """
     seen: dict[str, list[tuple[Outcomes, str]]] = {}
     for fact in facts:
         for one in fact.tried:
@@ -79,12 +82,16 @@ def test_count(name: str, facts: Iterable[Evidence]) -> int:
 
 
 def full_name(kind: str, check: str, case: str) -> str:
-    """Tests are known by their ids everywhere; other cases only within their check."""
+    """A name for a case that is unique in a verdict: tests have ids of their own, other cases are named within their
+    check.
+    """
     return case if kind == "tests" else f"{check} {case}"
 
 
 def lacking(facts: Iterable[Evidence]) -> frozenset[tuple[str, str]]:
-    """Id and kind of what the base, too, could not be judged by: a module, a program, a preparation."""
+    """Id and kind of everything that could not be judged in these facts: a missing module or program, a failed
+    preparation.
+    """
     tried = [one for fact in facts for one in fact.tried]
     return frozenset((one.id, one.kind) for one in tried if one.outcome is Outcomes.UNJUDGED)
 

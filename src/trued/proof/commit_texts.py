@@ -1,4 +1,4 @@
-"""What stands in the text files of a commit: for telling what everybody can read there anyway."""
+"""The text files of a commit: for finding out what everybody can read there."""
 
 import os
 from pathlib import Path
@@ -9,7 +9,7 @@ TEXT_BYTES, MOST_BYTES = 200_000, 20_000_000  # of one file, and of all together
 
 
 async def text_files(workspace: Workspace, commit: str) -> dict[str, str]:
-    """Path → text, of files that are text and not too large."""
+    """Path → text of every text file of the commit that is not too large."""
     found: dict[str, str] = {}
     left = MOST_BYTES
     async with workspace.room(commit) as room:

@@ -1,4 +1,4 @@
-"""The contract by its hash, and what a person's word adds to a verdict. Pure."""
+"""A contract's hash, what approvals add to a verdict, and how a verdict ends a run. Pure."""
 
 import hashlib
 import json
@@ -13,17 +13,20 @@ _CODES = {"done": 0, "planned": 0, "not proven": 1, "stopped": 1, "waiting": 3, 
 
 
 def canonical_contract(contract: Contract) -> str:
-    """The same contract is the same bytes."""
+    """The contract as JSON in one form: equal contracts give equal text. What was found out on the base is left out."""
     data = contract.model_dump(mode="json", exclude=FACTS)
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
 def contract_hash(contract: Contract) -> str:
+    """The SHA-256 of the contract's canonical form: its name everywhere."""
     return hashlib.sha256(canonical_contract(contract).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def apply_approvals(verdict: Verdict, approvals: Iterable[Approval]) -> Verdict:
-    """The verdict with people's words: the contract approved, requirements attested. What is refuted stays so."""
+    """The verdict with what people approved or rejected: the contract, or single requirements. Nothing that is refuted
+    rises.
+    """
     given = tuple(approvals)
     lifted = {one.id: _lifted(one, given) for one in verdict.requirements}
     judged = tuple(_by_parts(one, lifted) for one in lifted.values())
@@ -90,13 +93,13 @@ def _because(approval: Approval) -> str:
 
 
 def is_success(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> bool:
-    """Every requirement at the bar, and there is one; nothing stands against it."""
+    """Is there a requirement, is every one at the bar or above, and is nothing held against the commit?"""
     reached = all(one.grade.rank >= accept.rank for one in verdict.requirements)
     return bool(verdict.commit and verdict.requirements and reached) and not verdict.remarks and not verdict.objections
 
 
 def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
-    """How a run ends that has this last verdict."""
+    """How a run with this last verdict ends: its state, its reasons, and what only waits for a person."""
     if is_success(verdict, accept):
         state = "done"
     elif any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
@@ -123,4 +126,5 @@ def conclude(verdict: Verdict, accept: Grade = Grade.ATTESTED) -> Outcome:
 
 
 def exit_code(outcome: Outcome) -> int:
+    """The exit code of the command line for this outcome."""
     return _CODES.get(outcome.state, 1)

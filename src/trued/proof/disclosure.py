@@ -1,4 +1,4 @@
-"""What a head printed, on its way to agents: all of it passes here, and what quotes something held out goes no further.
+"""Scans what a head printed before an agent reads it: text that quotes something held out is withheld.
 
 Rooms hold nothing held out to begin with; this is the second lock, for what a head came to know in some other way.
 """
@@ -23,7 +23,7 @@ _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
 def discard_event(kind: str, /, **data: object) -> None:
-    """For callers who keep no record."""
+    """For callers that record no events."""
 
 
 class Scanner:
@@ -68,7 +68,7 @@ class Scanner:
 
 
 def held_out_texts(contract: Contract) -> set[str]:
-    """Values and lines that nobody but the engine may know."""
+    """Values and lines of a contract that nobody but the engine may know."""
     if not contract.held_out:
         return set()
     checks = [check for one in contract.requirements for check in one.checks if is_held_out(contract, check)]

@@ -1,7 +1,7 @@
-"""What a command line starts: the project's own module, script or program, or something else. Nothing is run here.
+"""What a command line starts: the project's own module, script or program, or something else. Nothing is run.
 
-A case of an agent's may start the project and nothing else. So a command line is read as the interpreter would read it;
-what is not known to lead to a file of the project is refused.
+A case that an agent wrote may start only the project. The command line is read as the interpreter would read it; what
+is not known to lead to a file of the project is refused.
 """
 
 import json
@@ -38,18 +38,21 @@ _INSTALLED = ("site-packages", "dist-packages")
 
 @dataclass(frozen=True, slots=True)
 class KnownNames:
-    """What the user's words and the base name."""
+    """The names that the user's words and the base contain."""
 
     words: str
     base: Mapping[str, str] = field(default_factory=dict)  # path → text
 
     def said(self, name: str) -> bool:
+        """Do the user's words contain this name?"""
         return _has(self.words, name)
 
     def there(self, name: str) -> bool:
+        """Does the base contain this name, in a text or a path?"""
         return any(_has(text, name) for text in (*self.base.values(), *self.base))
 
     def names(self, name: str) -> bool:
+        """Does either contain this name?"""
         return self.said(name) or self.there(name)
 
 
@@ -136,7 +139,7 @@ def _script(program: str, rest: Sequence[str], place: int) -> StartedProgram:
 
 
 def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
-    """Why the command line starts something else than the project, or ""."""
+    """Why the command line starts something other than the project, or ""."""
     found = started_program(line)
     if found.kind == "nothing":
         return found.why
@@ -152,7 +155,7 @@ def why_outside_project(line: Sequence[str], known: KnownNames) -> str:
 
 
 def why_not_a_server(line: Sequence[str], known: KnownNames) -> str:
-    """Why the command line of a server starts neither the project nor what the project is served with, or ""."""
+    """Why a server's command line starts neither the project nor a dependency that serves it, or ""."""
     why, found = why_outside_project(line, known), started_program(line)
     if not why or found.kind not in ("module", "program") or "/" in found.name:
         return why
@@ -169,7 +172,7 @@ def _npm(line: Sequence[str]) -> bool:
 
 
 def why_foreign_module(name: str, known: KnownNames) -> str:
-    """Why a Python module is none of the project's, or "". One that is not there yet must be missing everywhere."""
+    """Why a Python module is not the project's, or "". A module that does not exist yet must be missing everywhere."""
     top = name.split(".")[0]
     if any(_holds(path, top, known.base) for path in known.base):
         return ""
@@ -191,7 +194,7 @@ def _holds(path: str, top: str, base: Mapping[str, str]) -> bool:
 
 
 def why_foreign_path(name: str, known: KnownNames) -> str:
-    """Why a path leads to no file of the project, or ""."""
+    """Why a path does not lead to a file of the project, or ""."""
     if "{files}" in name:
         return "it brings code of its own in a file"
     path = PurePosixPath(name)

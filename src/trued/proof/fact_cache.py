@@ -1,4 +1,4 @@
-"""Facts that outlive a verification: of bases, so that they need not be taken anew, and the worst of every head."""
+"""Facts kept between verifications: what a base showed, so that it is not run again, and failures of heads."""
 
 import contextlib
 import hashlib
@@ -30,14 +30,14 @@ _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 
 @dataclass(frozen=True, slots=True)
 class EarlierFacts:
-    """What is known of a head from earlier: it stands, whatever is seen now."""
+    """What an earlier verification found out about the same head: the worst result counts."""
 
     evidence: tuple[Evidence, ...] = ()
     order_bound: frozenset[str] = frozenset()  # guards that failed on the base in the same way
 
 
 class FactCache:
-    """Below the state folder; with None nothing is kept. What cannot be read is taken anew."""
+    """Files below the state folder. With no folder nothing is kept; what cannot be read counts as unknown."""
 
     def __init__(self, home: Path | None) -> None:
         self.folder = home / FOLDER if home else None

@@ -1,4 +1,4 @@
-"""What is said of a failed case: everything to the user, and to the implementer what it may know."""
+"""What is reported of a failed case: everything to people, and to the implementer only what it may know."""
 
 from trued.model import (
     BrowserCheck,
@@ -87,7 +87,7 @@ _VISIBLE = {
 
 
 def is_hidden_data(check: Check) -> bool:
-    """Data that an implementer neither wrote nor saw, where the contract is held out at all."""
+    """Is it data that an implementer neither wrote nor saw, provided that the contract is held out?"""
     return isinstance(check, DATA) and not (isinstance(check, BrowserCheck) and check.visible)
 
 
@@ -123,10 +123,11 @@ def reason(check: Check, case: str, tried: Tried) -> str:
 def gap(
     requirement: Requirement, check: Check, case: str, tried: Tried, *, held_out: bool, own_files: bool = False
 ) -> Finding:
-    """For the implementer: a visible check with its output; a held-out one by requirement, clause and kind only.
+    """What the implementer learns of a failed case: a visible check with its output, a held-out one by requirement,
+    clause and kind of failure.
 
-    `own_files`: its test files came with the contract, and are held out. Of a visible check that failed only after
-    something held out had run in the same room not even the test is named: which one fails may be the head's choice.
+    `own_files`: its test files came with the contract and are held out. A visible check that failed only after
+    something held out ran in the same room is not even named: which test fails may be the head's choice.
     """
     if own_files:
         kind = _TESTS.get(tried.kind.split(" ")[0], "it fails")

@@ -1,4 +1,4 @@
-"""Tests that the implementer brought itself, for a check whose files the base does not have: the least that shows."""
+"""Tries the tests that the implementer itself added, where a check names files that the base does not have."""
 
 import base64
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ MOST_BYTES = 4 * 2**20
 async def try_own_tests(
     workspace: Workspace, contract: Contract, due: tuple[Requirement, ...], commit: str, interpreter: Interpreter
 ) -> tuple[dict[str, int], list[Evidence]]:
-    """For each requirement how many of the head's own tests are red on the base and green here; and the evidence."""
+    """For each requirement: how many of the head's own tests fail on the base and pass here; and the evidence."""
     found: dict[str, int] = {}
     evidence: list[Evidence] = []
     for requirement in due:
@@ -75,7 +75,7 @@ def _unnamed(contract: Contract) -> Contract:
 
 @dataclass(frozen=True, slots=True)
 class BothSides:
-    """Base and head with the head's own tests over both; tests that came with the contract are on neither."""
+    """Base and head, with the head's own tests laid over both, and without tests that came with the contract."""
 
     workspace: Workspace
     contract: Contract
@@ -84,11 +84,12 @@ class BothSides:
     brought: Mapping[str, str]
 
     def room(self, commit: str) -> AbstractAsyncContextManager[tuple[Bench, Graft]]:
+        """A clean room of one of the two commits, with these tests in it."""
         return clean_room(self.workspace, self.contract, commit, self.interpreter, over=self.brought)
 
 
 async def run_on_both_sides(sides: BothSides, requirement: Requirement, check: TestsCheck) -> list[Evidence]:
-    """Red three times on the base with the head's tests laid over it; green twice on the head."""
+    """Evidence of the head's own tests: run three times on the base and twice on the head."""
     contract, carried = sides.contract, sides.contract.carried
     files = tuple(one for one in check.files if not any(is_below(path, one) for path in carried))
     alone = check.model_copy(update={"files": files}) if files else check

@@ -1,6 +1,6 @@
-"""From facts and objections to a verdict on one requirement. Pure: nothing is run, read or asked here.
+"""Judges one requirement: from facts and objections to a grade and its reasons. Pure: nothing is run, read or asked.
 
-No claim comes in: there is no parameter for one. Objections and failing facts can only lower what comes out.
+There is no parameter for claims. Objections and failing facts can only lower the grade.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ _Graded: TypeAlias = tuple[Grade, tuple[str, ...], _Lacking]  # grade, reasons, 
 
 @dataclass(frozen=True, slots=True)
 class CheckedObjection:
-    """An objection after the engine looked at it."""
+    """An objection after the engine ran its case, if it has one."""
 
     finding: Finding
     refutes: bool = False  # its case was run on the head and failed
@@ -46,7 +46,7 @@ class CheckedObjection:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """All that the engine found out about one requirement and one commit."""
+    """Everything that the engine found out about one requirement at one commit."""
 
     base: Sequence[Evidence] = ()
     head: Sequence[Evidence] = ()
@@ -85,7 +85,7 @@ class _Count:
 
 
 def judge(requirement: Requirement, facts: Facts) -> Judged:
-    """The grade, why, what the implementer may know, and what only a person can give."""
+    """The verdict on one requirement: grade, reasons, gaps for the implementer, and what only a person can add."""
     counts = [(check, _count(requirement, check, facts)) for check in requirement.checks]
     grade, why, lacks = _as_if_agreed(requirement, *_graded(requirement, counts, facts))
     disputed = [one for one in facts.objected if not one.closed]
@@ -126,7 +126,7 @@ def _disputed(finding: Finding) -> str:
 
 
 def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] = ()) -> Judged:
-    """A requirement that is made of others is as good as the worst of them, and of its own checks if it has any."""
+    """A requirement that is made of others: as good as the worst of them, and of its own checks if it has any."""
     if not parts:
         return whole
     every = [*parts, *([] if whole.why[:1] == (reasons.NO_CHECK,) else [whole])]
@@ -145,9 +145,9 @@ def judge_by_parts(whole: Judged, parts: Sequence[Judged], caps: Sequence[str] =
 
 
 def apply_suites(judged: Judged, suites: Sequence[Judged], unseen: Sequence[str] = ()) -> Judged:
-    """The base's own tests refute every requirement when they fail, and lift none.
+    """The requirement's verdict after the existing tests: they refute it when they fail, and never raise it.
 
-    `unseen`: changed code that nothing was seen to run, while tests of the base that may reach it could not be run.
+    `unseen`: changed code that no check ran, while existing tests that might reach it could not be run.
     """
     failed = [one for one in suites if one.grade is Grade.REFUTED]
     lost = [one for one in suites if one.grade is Grade.UNJUDGED]
@@ -279,13 +279,13 @@ def _whole(count: _Count, base: Sequence[Evidence]) -> None:
 
 
 def is_superseded(case: str, named: str) -> bool:
-    """A test, all its parameters or parts, a group of tests, or all of a file."""
+    """Does `named` (a test, a group of tests or a file) cover this test id?"""
     parts = ("[", "::", " > ", "/") if "::" in named else ("::",)
     return case == named or any(case.startswith(f"{named}{one}") for one in parts)
 
 
 def is_own_case(requirement: Requirement, check: Check, case: str) -> bool:
-    """Is the case the requirement's own? Other tests that the same command runs are guards and nothing more."""
+    """Is the case the requirement's own? Other tests that the same command runs are regression tests."""
     if requirement.keep:
         return isinstance(check, CommandCheck)
     if isinstance(check, TestsCheck) and check.files and case != WHOLE:

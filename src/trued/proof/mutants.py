@@ -33,7 +33,9 @@ PLAIN_HEADERS = frozenset(_EVERY_ANSWER_HAS.split())
 
 
 def passing_mutant(cases: Sequence[Shown]) -> str:
-    """Which hollow program passes all cases of one entry point, or "": then they tell it from something that works."""
+    """Which mutant passes all cases of one entry point, or "" where none does: then the cases tell it from working
+    code.
+    """
     left, echoed = list[Case](), False
     for one in cases:
         if isinstance(one, BrowserCheck):

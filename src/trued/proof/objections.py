@@ -1,4 +1,4 @@
-"""Which objections the engine runs, and how many of them: it answers about entry points and requirements, no more."""
+"""Which objections of agents the engine runs: those about declared entry points, and only so many of each role."""
 
 from collections.abc import Sequence
 
@@ -15,13 +15,13 @@ A_RUN = 40  # cases of one role in a whole run
 
 
 def without_case(finding: Finding, why: str) -> Finding:
-    """The objection without its case: it is nothing that the engine ran, and disputes all the same."""
+    """The objection without its case, and why the case was not run. It disputes the requirement all the same."""
     where = f"{finding.where}; " if finding.where else ""
     return finding.model_copy(update={"case": None, "where": f"{where}not run: {why}"})
 
 
 class ObjectionLimits:
-    """How many cases of each role are run in this round and in the whole run. What was run before may be run again."""
+    """How many cases of each role are run in a round and in a run. A case that was run before may be run again."""
 
     def __init__(self, before: set[tuple[str, str]]) -> None:
         """`before`: role and case of what was run in this run; it grows."""
@@ -29,7 +29,7 @@ class ObjectionLimits:
         self.doors: dict[tuple[str, str, str], set[str]] = {}
 
     def allowed(self, finding: Finding, role: str) -> Finding:
-        """The objection as it is, or without its case where there were too many."""
+        """The objection as it is, or without its case where the role has had too many."""
         if finding.case is None:
             return finding
         name = check_hash(ExamplesCheck(cases=(finding.case,)))
@@ -57,7 +57,7 @@ class ObjectionLimits:
 async def split_runnable(
     workspace: Workspace, contract: Contract, objections: Sequence[Finding]
 ) -> tuple[list[Finding], list[tuple[Finding, str]]]:
-    """Those whose case may be run, and the others with the reason."""
+    """Objections whose case may be run, and the others, each with the reason."""
     words = "\n".join((*(one.text for one in contract.requirements), *contract.interface))
     known: KnownNames | None = None
     may, others = list[Finding](), list[tuple[Finding, str]]()
@@ -77,8 +77,11 @@ async def split_runnable(
 
 
 def why_not_runnable(case: Case, contract: Contract, known: KnownNames) -> str:
-    """Why the engine does not run it, or "". A case is about an entry point that interface, user's words or base name,
-    and brings no code of its own: a head's back door is asked nothing."""
+    """Why the engine does not run this case, or "".
+
+    A case must be about an entry point that the interface, the user's words or the base name, and bring no code of its
+    own: a back door of the head is never called.
+    """
     if why := why_not_the_projects(case, known):
         return why
     if any(declares(line, case) for line in contract.interface) or not unnamed_entry(case, contract.interface, known):

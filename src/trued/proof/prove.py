@@ -1,4 +1,4 @@
-"""Proves a commit against a sealed contract: every check twice, in one clean room, judged by nobody's word."""
+"""Proves a commit against a sealed contract: runs every check twice in a clean room, and judges what they showed."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -136,11 +136,12 @@ async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "
 
 
 def recorded_versions(contract: Contract) -> dict[str, str]:
-    """All that was installed when red was taken, by name, and the version of Python itself."""
+    """All packages that were installed when red was taken, by name, and the version of Python."""
     return next((dict(one.versions) for one in contract.base_facts if one.turn == 1 and "python" in one.versions), {})
 
 
 async def interpreter_of(workspace: Workspace, contract: Contract) -> Interpreter:
+    """The interpreter with which the contract's red was taken. Raises CannotJudge where there is none like it."""
     interpreter = await find_interpreter()
     if contract.interpreter not in ("", interpreter.identity):
         packages, recorded = contract.environment.packages, recorded_versions(contract)

@@ -1,4 +1,4 @@
-"""A quick verdict: every check once. It can refute; what it shows is `tested` at most, and nobody's word lifts it."""
+"""Quick verdicts: every check runs once. They can refute; nothing is graded above `tested`, by no approval."""
 
 from collections.abc import Sequence
 
@@ -14,12 +14,12 @@ QUICK_NOTE = (
 
 
 def count_twice(facts: Sequence[Evidence]) -> list[Evidence]:
-    """For the judge, who asks for two turns: the one that there was stands for both. Only below the ceiling."""
+    """The facts of the one run, once for each of the two runs that the judge asks for. Only for quick verdicts."""
     return [one for _ in range(GREEN_TURNS // QUICK_TURNS) for one in facts]
 
 
 def cap_grade(judged: Judged) -> Judged:
-    """Never above the ceiling, and never finished but for a person's word: one who hurries is not asked for it."""
+    """The verdict at `tested` or below; it waits for no approval."""
     update: dict[str, object] = {"holds": False, "lacks": ""}
     if judged.grade.rank > QUICK_CEILING.rank:
         update |= {"grade": QUICK_CEILING, "why": (f"quick: run once, not twice ({judged.why[0]})", *judged.why[1:])}

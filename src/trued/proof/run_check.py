@@ -1,4 +1,4 @@
-"""The kinds of checks, each in a file of its own: `take(check, bench, wanted)` runs one of them once."""
+"""Runs one check once, whatever its kind, and records the result as evidence."""
 
 import secrets
 import time
@@ -31,7 +31,7 @@ PASSING = ("environment", "start")  # what may be gone at the next try
 
 
 async def run_check(check: Check, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run one check once. Where the environment itself broke it is tried again, and nothing else ever is."""
+    """Run one check once. It is run again only where the environment itself broke; a check that failed never is."""
     fact = unjudged_fact(bench.broken, "prepare", wanted)
     bench = replace(bench, second=wanted.second, variables=_clocked(check, bench.variables))
     for _ in range(TRIES if not bench.broken else 0):
@@ -80,7 +80,7 @@ def distinct_checks(requirements: tuple[Requirement, ...]) -> dict[str, Check]:
 
 @dataclass(frozen=True, slots=True)
 class SharedRun:
-    """One execution, and the checks that it serves."""
+    """One execution, and the checks whose cases it runs."""
 
     check: Check
     serves: Mapping[str, Check]  # by hash
@@ -122,6 +122,7 @@ class EvidenceRecorder:
         self.contract, self.interpreter, self.commit, self.tree = contract, interpreter, commit, tree
 
     def record(self, requirement: str, check: Check, fact: Fact, *, turn: int, tainted: bool = False) -> Evidence:
+        """The evidence of one run. `tainted`: something held out had run before in the same room."""
         return Evidence(
             id=secrets.token_hex(6),
             requirement=requirement,

@@ -1,4 +1,4 @@
-"""The pictures of a verdict, before and after, each with all that says what it shows. Pure."""
+"""The pictures of a verdict, before and after, with what each one shows. Pure."""
 
 from collections.abc import Iterable
 

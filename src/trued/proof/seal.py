@@ -1,4 +1,4 @@
-"""Seals a contract before any work starts: freezes what judges, and takes red on the base three times."""
+"""Seals a contract before any work starts: freezes the files that judge, and runs every check on the base."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -40,7 +40,7 @@ PREPARED = "the preparation has the network, and may run the head's code: what i
 
 @dataclass(frozen=True, slots=True)
 class SealTerms:
-    """What only the caller knows of a contract: who can read it, and who wrote what of it."""
+    """What only the caller knows about a contract: who can read it, and who wrote which part of it."""
 
     held_out: bool
     why: str = ""
@@ -66,9 +66,9 @@ async def seal(
 
 
 def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
-    """Less these guards: the base itself does not pass them, they could not be run there, or all are superseded.
+    """The contract without these guards: the base does not pass them, they could not be run, or all are superseded.
 
-    Tests that could not be run are said first, and keep their place: what only they reach is shown by nobody.
+    Tests that could not be run are listed first among the notes and stay recorded: what only they reach is not shown.
     """
     lame = [name for name in guards if _could_not_run(contract, name)]
     said = [
@@ -263,7 +263,7 @@ async def _facts(
 
 
 async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
-    """All cases once; those that failed, twice more: red by chance is no red."""
+    """Run all cases once, and those that failed twice more: a failure by chance is not red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
     suspects = tuple(one.id for one in facts[0].tried if _suspect(one))
     while suspects and len(facts) < RED_TURNS:

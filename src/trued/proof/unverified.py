@@ -42,7 +42,7 @@ _VAGUE = re.compile(rf"\b({'|'.join(map(re.escape, VAGUE_WORDS))})\b", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What the engine looked at beside the verdict."""
+    """What the engine saw beside the results of checks."""
 
     added: Mapping[str, Sequence[tuple[int, str]]] = field(default_factory=dict)  # path → lines that the head wrote
     ran: frozenset[str] = frozenset()  # the project's files that were seen to take part
@@ -51,7 +51,7 @@ class Observed:
 def list_warnings(
     contract: Contract, due: Sequence[Requirement], judged: Sequence[Judged], seen: Observed
 ) -> list[str]:
-    """One sentence each, the gravest first."""
+    """One sentence for each thing that the checks do not cover, the gravest first."""
     said = [f"{one.id}: {one.why[0]}" for one in judged if one.grade is Grade.UNJUDGED and one.why]
     said += [f"no check covers: {one.text}" for one in due if not one.checks]
     said += [sentence for one in due for sentence in _unquoted(one)]

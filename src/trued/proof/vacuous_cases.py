@@ -1,6 +1,6 @@
-"""Cases that prove nothing, whoever wrote them in earnest: a program that does nothing useful would pass them. Pure.
+"""Rules against cases that prove nothing: a program that does nothing useful would pass them. Pure.
 
-These rules bind agents' cases; the user's own count as written.
+The rules apply to agents' cases; the user's own count as written.
 """
 
 import re
@@ -31,14 +31,14 @@ def why_refused(shown: Shown, text: str, interface: Sequence[str], known: KnownN
 
 
 def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
-    """Why it shows nothing of a requirement with this text, or ""."""
+    """Why the case shows nothing of a requirement with this text, or ""."""
     if not shown.quotes.strip() or joined_words(shown.quotes) not in joined_words(text):
         return "it quotes no words of the requirement"
     return _says_nothing(shown, known)
 
 
 def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
-    """Why it starts something that nobody will build, or ""."""
+    """Why the case starts something that nobody will build, or ""."""
     if why := why_not_the_projects(shown, known):
         return why
     declared = any(declares(line, shown) for line in interface)
@@ -61,6 +61,7 @@ def _says_nothing(shown: Shown, known: KnownNames) -> str:
 
 
 def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
+    """Why the case starts something outside the project, or ""."""
     if isinstance(shown, RunCase):
         return why_outside_project(shown.run, known)
     if not isinstance(shown, CallCase):
@@ -73,7 +74,7 @@ def why_not_the_projects(shown: Shown, known: KnownNames) -> str:
 
 
 def entry_point(shown: Shown) -> str:
-    """What of the project a case starts."""
+    """The function, command, route or page of the project that the case starts."""
     if isinstance(shown, CallCase):
         return shown.call
     if isinstance(shown, BrowserCheck):
@@ -113,7 +114,7 @@ def _route_fits(route: str, path: str) -> bool:
 
 
 def unnamed_entry(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
-    """What of the entry point neither the user's words nor the base name, or ""."""
+    """Which part of the entry point neither the user's words nor the base name, or ""."""
     if isinstance(shown, CallCase):
         name = shown.call.rpartition(":")[2]
         last = name.rpartition(".")[2]
@@ -151,13 +152,13 @@ def _defined(call: str, base: Mapping[str, str]) -> bool:
 
 
 def why_vacuous(cases: Sequence[Shown], interface: Sequence[str] = ()) -> str:
-    """Why some program that does nothing useful passes all of these, or "": some entry point tells it apart."""
+    """Why some program that does nothing useful passes all these cases, or "" where one entry point tells it apart."""
     found = set(passing_mutants(cases, interface))
     return "" if "" in found else next((why for why in (CONSTANT, ECHO, STUB) if why in found), STUB)
 
 
 def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> list[str]:
-    """For each case the hollow program that passes all cases of its entry point, or "" where none does."""
+    """For each case the mutant that passes all cases of its entry point, or "" where none does."""
     doors = [declared_entry(one, interface) for one in cases]
     why = {
         name: passing_mutant([one for one, at in zip(cases, doors, strict=True) if at == name]) for name in set(doors)
@@ -166,11 +167,11 @@ def passing_mutants(cases: Sequence[Shown], interface: Sequence[str] = ()) -> li
 
 
 def declared_entry(shown: Shown, interface: Sequence[str]) -> str:
-    """The entry point as the interface names it: the line that says most of it."""
+    """The entry point of a case as the interface declares it: by the line that names most of it."""
     lines = [line for line in interface if declares(line, shown)]
     return max(lines, key=lambda line: len(PLACE.sub("", line)), default=entry_point(shown))
 
 
 def joined_words(text: str) -> str:
-    """Words as they are, whatever lines they were broken into."""
+    """The text with every run of white space as one blank."""
     return " ".join(text.split())

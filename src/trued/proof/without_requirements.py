@@ -1,4 +1,4 @@
-"""A change of which nobody asked anything: its own tests, tried on both sides, are the most that can be said of it."""
+"""`verify` without requirements: the change's own tests, tried on both sides, are all that can be judged."""
 
 import base64
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ NOTHING_ASKED = "no requirements were given, and neither commit holds any (name 
 async def judge_without_requirements(
     workspace: Workspace, contract: Contract, verdict: Verdict, suites: Iterable[Check]
 ) -> Verdict:
-    """The verdict with one row more: tests that the head added or changed, red on the base and green here."""
+    """The verdict with one more row: tests of the head's that fail on the base and pass on the head."""
     commit = verdict.commit
     before, here = await workspace.blobs(contract.base), await workspace.blobs(commit)
     changed = [path for path in here if before.get(path) != here[path] and is_test(path)]

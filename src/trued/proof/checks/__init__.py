@@ -1,1 +1,1 @@
-"""The kinds of checks, each in a file of its own: `take` runs one of them once."""
+"""The kinds of checks, one module each: tests, examples (calls, command lines, HTTP), commands, pages."""

@@ -1,4 +1,6 @@
-"""A page in a real Chromium, in a sandbox from which it reaches the contract's server and nothing else."""
+"""Browser checks: opens a page of the contract's server in a real Chromium, inside the sandbox, and compares what it
+shows.
+"""
 
 import base64
 import contextlib
@@ -50,7 +52,7 @@ NO_SERVER = "a page needs a server, and the contract has none"
 
 @dataclass(frozen=True, slots=True)
 class PageState:
-    """What was on it when it had come to rest."""
+    """What was on a page when it had finished loading."""
 
     status: int
     url: str  # path and query
@@ -63,7 +65,7 @@ class PageState:
 
 
 async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Open the page once, on a fresh server, and count each expectation by itself."""
+    """Open the page once, on a fresh server, and return the result of each expectation."""
     ids = [name for name, _, _ in expectations(check) if wanted.ids is None or name in wanted.ids]
     if why := NO_SERVER if bench.serve is None else page_flaw(check):
         tried = [Tried(id=one, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why)) for one in ids]
@@ -101,7 +103,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
 
 
 def page_flaw(check: BrowserCheck) -> str:
-    """Why the page cannot be looked at at all, or ""."""
+    """Why the page cannot be opened at all (no path, no expectation, bad characters), or ""."""
     words = [one for _, kind, one in expectations(check) if kind != "console"]
     if not 0 < check.within_s < float("inf"):
         return "within_s must be a number of seconds above zero"
@@ -166,7 +168,7 @@ def _pictures(check: BrowserCheck, record: dict[str, Any], kept: dict[str, str])
 
 
 def find_chromium() -> tuple[str, str]:
-    """The browser's program, and what is lacking."""
+    """The Chromium to use, and why there is none (with what to install), or ""."""
     if importlib.util.find_spec("playwright") is None:
         return "", f"playwright is not installed: {ADVICE}"
     program = _program(os.environ.get("PATH", os.defpath))
@@ -182,6 +184,7 @@ def _program(path: str) -> str:
 
 
 def chromium_folders(program: str) -> tuple[str, ...]:
+    """The folders that a sandbox must show so that Chromium and its driver can start."""
     real = Path(program).resolve()
     return () if real.is_relative_to("/usr") else (str(real.parent),)
 
@@ -190,7 +193,7 @@ def chromium_folders(program: str) -> tuple[str, ...]:
 
 
 def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
-    """Each expectation: its id, its kind, its words."""
+    """Every expectation of the check: its id, its kind (sees, hides, url, tree, console) and its words."""
     every = [*((f'sees "{one}"', "sees", one) for one in check.sees)]
     every += [(f'hides "{one}"', "hides", one) for one in check.hides]
     every += [(f"url {check.url}", "url", check.url)] if check.url is not None else []
@@ -200,7 +203,10 @@ def expectations(check: BrowserCheck) -> list[tuple[str, str, str]]:
 
 
 def judge_page(check: BrowserCheck, record: dict[str, Any], port: int) -> Iterator[Tried]:
-    """Every expectation, as it was met or not."""
+    """The result of every expectation, from the browser script's record.
+
+    `port`: the contract's server; a page that leads elsewhere meets nothing.
+    """
     page = _page(record, port)
     if page is None:
         outcome, kind, detail = _unopened(check, record)

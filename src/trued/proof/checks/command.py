@@ -1,4 +1,4 @@
-"""A command of the user's own: its exit code, in the sandbox, with its files frozen."""
+"""Command checks: a command of the user's own, judged by its exit code, in the sandbox, with its files frozen."""
 
 import shlex
 import shutil
@@ -17,7 +17,11 @@ NOT_FOUND = 127  # how a shell says that there is no such program
 
 
 async def run_command(check: CommandCheck, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run it as the head has it. What passed on the base must also pass with all that drives it as it was there."""
+    """Run the command once, with the head's files.
+
+    A command that passed on the base must also pass with everything that drives it (build files, scripts, settings) as
+    the base has it; otherwise the result is a failure.
+    """
     fact = await _once(check, bench)
     drives, settings = await changed_drivers(bench, check.command) if bench.commit != bench.base else (set(), set())
     if wanted.red or fact.tried[0].outcome is not Outcomes.PASSED or not drives:

@@ -1,4 +1,4 @@
-"""Command lines: a program of the project or of the machine, what it is fed, and what it must say."""
+"""Examples that start a program: its arguments and input, and the exit code and output that it must give."""
 
 import json
 import re
@@ -19,6 +19,7 @@ LONGEST_WORD, LONGEST_LINE = 100_000, 1_000_000  # of a command line; Linux take
 
 
 def line_flaw(case: RunCase) -> str:
+    """Why the case cannot be run as it is written, or ""."""
     if not case.run or not case.run[0]:
         return "the command line is empty"
     if why := value_flaw(case.stdout_json):
@@ -48,10 +49,12 @@ def _names_flaw(names: Iterable[str]) -> str:
 
 
 def is_encodable(text: str) -> bool:
+    """Can the text be written as UTF-8? Half of a surrogate pair cannot."""
     return not re.search("[\ud800-\udfff]", text)
 
 
 async def run_command_line(name: str, case: RunCase, bench: Bench) -> tuple[Tried, Ran | None]:
+    """Run the case once. Returns its result, and the finished process, or None where it could not be started."""
     try:
         ran = await _executed(case, bench)
     except (ValueError, OSError) as error:
@@ -86,7 +89,7 @@ def _outcome(case: RunCase, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]
 
 
 def difference(case: RunCase, exit_code: int | None, stdout: bytes) -> str:
-    """What of a program's end is not as the case says, or ""."""
+    """Which part of a program's end differs from what the case expects: "exit", "stdout" or ""."""
     if exit_code != case.exit:
         return "exit"
     if case.stdout is not None and stdout != case.stdout.encode():

@@ -1,4 +1,6 @@
-"""Data only: calls, command lines and exchanges, each in a process of its own; what they answer is compared here."""
+"""Examples: calls, command lines and HTTP exchanges, each run in a process of its own; answers are compared in the
+engine.
+"""
 
 import json
 from dataclasses import dataclass, field
@@ -21,6 +23,7 @@ _Named = list[tuple[str, Case]]
 
 
 def case_id(place: int) -> str:
+    """The id of the case at this place of its check: `case 1` for the first."""
     return f"case {place + 1}"
 
 
@@ -34,7 +37,7 @@ class _Taken:
 
 
 async def run_examples(check: ExamplesCheck, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the cases once in this room, one after the other."""
+    """Run the selected cases once in this room, one after the other."""
     every = [(case_id(place), case) for place, case in enumerate(check.cases)]
     chosen = [one for one in every if wanted.ids is None or one[0] in wanted.ids]
     alone = [one for one in chosen if not isinstance(one[1], HttpCase)]

@@ -1,4 +1,4 @@
-"""Calls: a function in a process of its own, in Python or in Node; what it answers is compared here."""
+"""Examples that call a function of the project, in Python or Node, and compare what it returns or raises."""
 
 import builtins
 import json
@@ -37,7 +37,7 @@ _PYTHONS_OWN = ("$tuple", "$frozenset")
 
 @dataclass(frozen=True, slots=True)
 class CallResult:
-    """One call that was made, or could not be."""
+    """The result of one call, the process that made it, and the project's files that took part."""
 
     tried: Tried
     ran: Ran | None = None
@@ -48,6 +48,7 @@ class CallResult:
 
 
 def call_flaw(case: CallCase) -> str:
+    """Why the case cannot be called as it is written, or ""."""
     if not is_node(case.call) and not _TARGET.fullmatch(case.call):
         return f"`{case.call}` does not name a function as module:function"
     given = {"args": case.args, "kwargs": case.kwargs, "returns": case.returns, "args_after": case.args_after}
@@ -105,7 +106,7 @@ def _for_node(value: Any) -> Any:
 
 
 async def call_function(name: str, case: CallCase, bench: Bench) -> CallResult:
-    """An execution for each call: nothing that it can reach has ever held another one's arguments."""
+    """Call the function once, in a process of its own, and compare the answer here."""
     token = nonce()
     order: dict[str, Any] = {
         "call": case.call,

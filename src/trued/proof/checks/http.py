@@ -1,4 +1,4 @@
-"""Exchanges with the server of the contract: spoken here, in the engine's process, and compared here as data."""
+"""HTTP exchanges with the contract's server: the engine's own process sends requests and compares answers."""
 
 import asyncio
 import contextlib
@@ -34,7 +34,7 @@ _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """What the server said to one request."""
+    """What the server answered to one request."""
 
     status: int
     headers: tuple[tuple[str, str], ...]
@@ -42,11 +42,11 @@ class HttpAnswer:
 
 
 class NoAnswer(Exception):
-    """The connection ended, or what came over it is no answer."""
+    """The connection ended, or what came over it is not an HTTP answer."""
 
 
 def request_flaw(case: HttpCase) -> str:
-    """Why the exchange cannot be tried at all, or ""."""
+    """Why the exchange cannot be sent as it is written, or ""."""
     asked = case.http
     if not _METHOD.fullmatch(asked.method):
         return f"{asked.method[:50]!a} is no method"
@@ -69,7 +69,7 @@ def request_flaw(case: HttpCase) -> str:
 
 @asynccontextmanager
 async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
-    """A fresh one, as the contract says; `within_s` is all the time that it may have."""
+    """A fresh server, started as the contract says, for as long as the block lasts. `within_s`: its whole lifetime."""
     serve = bench.serve
     assert serve is not None  # noqa: S101  (whoever asks has looked)
     with scratch_folder(bench.room, {}) as folder:
@@ -81,7 +81,9 @@ async def start_server(bench: Bench, within_s: float) -> AsyncIterator[Serving]:
 
 
 async def wait_until_up(serving: Serving, ready: Ready) -> str:
-    """ "" when the server is up, else why not: "gone", "time" or the status that it insists on."""
+    """Wait until the server answers as `ready` says. Returns "", or why it is not up: "gone", "time", or the wrong
+    answer that it gives.
+    """
     until, insisting = time.monotonic() + ready.within_s, 0.0
     asked = HttpRequest(path=ready.path)
     why = "time"
@@ -99,7 +101,7 @@ async def wait_until_up(serving: Serving, ready: Ready) -> str:
 
 
 def why_not_up(why: str, bench: Bench, ran: Ran) -> tuple[Outcomes, str, str]:
-    """Is it the project that has no server, or the environment?"""
+    """What a server that is not up shows: does the project have no server, or does the environment lack something?"""
     assert bench.serve is not None  # noqa: S101
     argv = bench.serve.command
     program, error = argv[0], keepable_text(ran.stderr[-3000:].decode("utf-8", "replace"))
@@ -130,7 +132,7 @@ def _down(why: str, serve: Serve, ran: Ran, error: str) -> str:
 
 
 async def send_request(serving: Serving, request: HttpRequest, within_s: float) -> HttpAnswer:
-    """The answer to one request, or NoAnswer, or TimeoutError. Redirects are answers."""
+    """Send one request and return the answer; redirects are answers. Raises NoAnswer or TimeoutError."""
     connection = serving.connect()
     connection.settimeout(within_s)
     try:
@@ -186,6 +188,7 @@ def _speak(connection: socket.socket, request: HttpRequest, port: int) -> HttpAn
 
 
 async def try_exchange(name: str, case: HttpCase, serving: Serving) -> Tried:
+    """Send the case's request and compare the answer with what the case expects."""
     began = time.monotonic()
     try:
         outcome, kind, detail = compare_answer(case, await send_request(serving, case.http, case.within_s))
@@ -197,6 +200,7 @@ async def try_exchange(name: str, case: HttpCase, serving: Serving) -> Tried:
 
 
 def compare_answer(case: HttpCase, answer: HttpAnswer) -> tuple[Outcomes, str, str]:
+    """Outcome, kind of failure and detail: the answer held against the case."""
     seen = f"status {answer.status}, body {answer.body[:400]!r}"
     if case.status is not None and answer.status != case.status:
         if answer.status == http.HTTPStatus.NOT_FOUND:

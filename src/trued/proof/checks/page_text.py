@@ -1,4 +1,4 @@
-"""What was expected of a page and what was there instead, in one sentence that a person can act on. Pure."""
+"""Sentences about a page for people: what was expected, and what was there instead. Pure."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,12 @@ ALIKE = 0.35  # below it two texts have nothing to do with each other
 
 
 def collapse_spaces(text: str) -> str:
+    """The text with every run of white space as one blank."""
     return re.sub(r"[\s\u00a0\u200b]+", " ", text).strip()
 
 
 def quote(text: str) -> str:
+    """The text in quotation marks, on one line, cut to a readable length."""
     short = collapse_spaces(text)
     return f'"{short[:LONGEST]}{"…" if len(short) > LONGEST else ""}"'
 
@@ -24,6 +26,7 @@ def expected_to_see(wanted: str, place: str, lines: Sequence[str]) -> str:
 
 
 def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
+    """`expected not to see "Error" on /cart; it shows "Error: no stock"`."""
     words = collapse_spaces(unwanted)
     whole = next((line for line in lines if words in line), unwanted)
     there = f"it shows {quote(_around(words, whole))}" if words != whole else "it is there"
@@ -31,24 +34,27 @@ def expected_not_to_see(unwanted: str, place: str, lines: Sequence[str]) -> str:
 
 
 def expected_url(wanted: str, place: str, url: str) -> str:
+    """`expected /old to lead to /new; it leads to /`."""
     return (
         f"expected {place} to lead to {collapse_spaces(wanted)[:LONGEST]}; it leads to {collapse_spaces(url)[:LONGEST]}"
     )
 
 
 def expected_in_tree(wanted: str, place: str, tree: Sequence[str]) -> str:
+    """`expected button "Buy" in the accessibility tree of /cart; …`, with the nearest line that is there."""
     near = nearest_text(wanted, tree)
     there = f"the nearest in it is {near[:LONGEST]}" if near else "nothing in it is like that"
     return f"expected {collapse_spaces(wanted)[:LONGEST]} in the accessibility tree of {place}; {there}"
 
 
 def expected_no_errors(place: str, errors: Sequence[str]) -> str:
+    """`expected no errors on /cart; it reports "TypeError …" and 2 more`."""
     more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
     return f"expected no errors on {place}; it reports {quote(errors[0])}{more}"
 
 
 def nearest_text(wanted: str, lines: Iterable[str]) -> str:
-    """Of these texts the one that most likely stands where the wanted one should, or ""."""
+    """The one of these texts that most likely stands where the wanted one should, or ""."""
     folded = collapse_spaces(wanted).casefold()
     words = frozenset(_words(folded))
     best, found = ALIKE, ""

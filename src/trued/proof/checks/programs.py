@@ -1,4 +1,4 @@
-"""What a command line starts: an interpreter under its usual name, a program of the machine, or the project's own."""
+"""Which program a command line starts: an interpreter, a program of the machine, or a file of the project."""
 
 import re
 import shutil
@@ -13,11 +13,12 @@ _RUNS_SCRIPTS = ("sh", "bash", "dash", "perl", "ruby", *_NODE)
 
 
 def is_python(program: str) -> bool:
+    """Is the word a usual name of the Python interpreter: `python`, `python3`, `python3.11`?"""
     return _PYTHON.fullmatch(program) is not None
 
 
 def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
-    """The same words, with interpreters by their real names: no head can put another in their place."""
+    """The same words, with interpreters replaced by their absolute paths: a head cannot put another in their place."""
     program, *rest = argv
     if is_python(program):
         return [bench.python, *rest]
@@ -27,7 +28,7 @@ def resolve_command(argv: Sequence[str], bench: Bench) -> list[str]:
 
 
 def is_not_installed(program: str, bench: Bench) -> bool:
-    """A program of the machine that the machine does not have."""
+    """Is it a program of the machine (not of the project) that the machine does not have?"""
     if "/" in program or is_python(program):
         return False
     if program in _NODE:
@@ -36,7 +37,7 @@ def is_not_installed(program: str, bench: Bench) -> bool:
 
 
 def missing_target(argv: Sequence[str], bench: Bench, error: str) -> str:
-    """What the command line is to start and the project does not have, or ""."""
+    """The module, script or program that the command line starts and the project does not have, or ""."""
     program = argv[0]
     if "/" in program:
         return "" if program.startswith("/") or (bench.room / program).exists() else program
@@ -58,5 +59,5 @@ def _resolves(bench: Bench, name: str) -> bool:
 
 
 def missing_module(error: str, bench: Bench) -> str:
-    """The third-party module or package that is missing by this text, or ""."""
+    """The third-party module or package that is missing according to this error text, or ""."""
     return bench.foreign(error) or node.missing_package(error)

@@ -1,4 +1,4 @@
-"""Counted tests: every id is known, named and reported; the exit code is believed by nobody."""
+"""Tests checks: finds the runner that a command starts, and runs it so that every test id is counted."""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,7 +28,10 @@ SUPPORTED = "python -m pytest, python -m unittest, node --test, go test, vitest,
 
 
 async def run_tests(check: TestsCheck, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the check once in this room, by the runner that its command comes to."""
+    """Run the check once in this room, by the runner that its command starts.
+
+    A command that starts no known runner, or names a file that the base does not have, is a broken check.
+    """
     asked = recognise_runner(check.command, await base_scripts(bench))
     if asked is None and not check.report:
         why = f"`{check.command}` is not a runner whose results can be counted; supported: {SUPPORTED}"
@@ -55,11 +58,12 @@ async def _run(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseS
 
 
 async def base_scripts(bench: Bench) -> dict[str, str]:
-    """Of the base: what `npm test` means is agreed upon before the work begins."""
+    """The scripts of the base's package.json: what `npm test` means is fixed before the work begins."""
     return package_scripts(await bench.workspace.read(bench.base, "package.json"))
 
 
 def package_scripts(text: bytes | None) -> dict[str, str]:
+    """The scripts of a package.json; none where it cannot be read."""
     try:
         scripts = json.loads(text or b"{}").get("scripts", {})
     except (ValueError, AttributeError):

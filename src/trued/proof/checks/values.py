@@ -37,12 +37,13 @@ _BAGS = {"$set": "s", "$frozenset": "z"}
 
 @dataclass(frozen=True, slots=True)
 class UnfitAnswer:
-    """An answer that could not be written down, and is no value that anybody can expect."""
+    """An answer that could not be rendered (a cycle, endless, too large): it equals no expected value."""
 
     why: str
 
     @property
     def said(self) -> str:
+        """Why it was not compared, as a sentence part."""
         return _UNFIT.get(self.why, "a value that could not be written down: not compared")
 
 
@@ -54,11 +55,11 @@ _UNFIT = {
 
 
 class UnsoundRendering(ValueError):
-    """What came is no rendering as the engine's own script writes it."""
+    """What came over the channel is not a rendering as the engine's own script writes it."""
 
 
 def matches(expected: Any, node: Any) -> bool:
-    """Does the rendered answer `node` say what `expected` says? As deep as `expected` is, and no deeper."""
+    """Does the rendered answer `node` equal the value `expected`, by the rules above?"""
     if isinstance(node, UnfitAnswer):
         return False
     if expected is None:
@@ -76,13 +77,13 @@ def matches(expected: Any, node: Any) -> bool:
 
 
 def show_value(node: Any, most: int = 300) -> str:
-    """An answer for people."""
+    """A rendered answer as text for people, cut after `most` characters."""
     text = node.said if isinstance(node, UnfitAnswer) else _shown(node)
     return text if len(text) <= most else f"{text[:most]}…"
 
 
 def render_json(data: Any) -> Any:
-    """Parsed JSON as a rendered answer."""
+    """Parsed JSON as a rendered answer, so that it can be compared by `matches`."""
     if isinstance(data, bool) or data is None or isinstance(data, str):
         return data
     if isinstance(data, int):
@@ -226,7 +227,7 @@ def _digits(node: list[Any]) -> str:
 
 
 def value_flaw(expected: Any, depth: int = 0) -> str:
-    """What is wrong with a value that is written down, or "". After that, comparing it cannot fail."""
+    """What is wrong with a value that a case expects, or "". A value without a flaw can always be compared."""
     if isinstance(expected, int) and expected.bit_length() > LONGEST_NUMBER * 3.3:
         return f"it holds a number of more than {LONGEST_NUMBER} digits"
     if expected is None or isinstance(expected, bool | str | int | float):
@@ -264,7 +265,7 @@ def _tag_flaw(tag: str, inner: Any) -> str:
 
 
 def size_flaw(*expected: Any) -> str:
-    """Is all that a case holds (without another flaw) more than can be compared?"""
+    """Why all that a case holds is more than can be compared, or ""."""
     size = sum(len(json.dumps(one, separators=(",", ":"), default=str)) for one in expected)
     return f"it holds more than {MOST_WISHED >> 20} MiB of data" if size > MOST_WISHED else ""
 

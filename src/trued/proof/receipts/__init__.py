@@ -1,1 +1,1 @@
-"""A verdict that can be taken away, and checked by anybody."""
+"""Receipts: a verdict as a file that others can check, and the contract bundled with it."""

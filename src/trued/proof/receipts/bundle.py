@@ -1,4 +1,4 @@
-"""A contract to take away: with it and a clone anybody can take red and green again. Pure."""
+"""A contract as files to hand out: with it and a clone anybody can prove a commit again. Pure."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ _FACTS = TypeAdapter(tuple[Evidence, ...])
 
 @dataclass(frozen=True, slots=True)
 class Bundle:
-    """What judged: the contract, what the base showed, and the files that both rest on."""
+    """The contract, what the base showed, and the files that both rest on."""
 
     contract: Contract
     asked: tuple[str, bytes] | None = None  # the user's requirements file: its name and its bytes
@@ -28,11 +28,12 @@ class Bundle:
 
     @property
     def sha256(self) -> str:
+        """The contract's hash."""
         return contract_hash(self.contract)
 
 
 def bundle_files(bundle: Bundle) -> dict[str, bytes]:
-    """The bundle as files: each but the manifest is named there with its hash; `contract.json` has the contract's."""
+    """The bundle as files by name. The manifest lists every other file with its hash."""
     contract = canonical_contract(bundle.contract).encode("utf-8", "surrogatepass")
     facts = _FACTS.dump_json(bundle.contract.base_facts)
     content = {"contract.json": contract, "facts.json": facts}
@@ -65,12 +66,12 @@ def _sha256(data: bytes) -> str:
 
 
 def listed_files(manifest: bytes) -> tuple[str, ...]:
-    """The files that a manifest names, if it is one, byte for byte."""
+    """The files that a manifest lists. Raises BadInput where it is not a manifest."""
     return tuple(_read(manifest)["files"])
 
 
 def open_bundle(content: Mapping[str, bytes]) -> Bundle:
-    """The bundle, if every file of it is what its manifest says."""
+    """The bundle in these files. Raises BadInput where a file is not what its manifest says."""
     manifest = _read(content.get(MANIFEST, b""))
     for name, digest in manifest["files"].items():
         if name not in content:
@@ -127,7 +128,7 @@ def _frozen(contract: Contract, named: Mapping[str, str], content: Mapping[str, 
 
 
 def git_blob_names(data: bytes) -> tuple[str, str]:
-    """The names that git gives this content, in repositories of either kind."""
+    """The names that git gives this content, in repositories of either hash."""
     whole = b"blob %d\0%s" % (len(data), data)
     return hashlib.sha1(whole, usedforsecurity=False).hexdigest(), _sha256(whole)
 

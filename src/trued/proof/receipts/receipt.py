@@ -1,4 +1,4 @@
-"""A verdict to take away: a statement in one canonical encoding, so that every changed byte shows. Pure."""
+"""Receipts as files: a statement in one canonical encoding, so that every changed byte shows. Pure."""
 
 import base64
 import binascii
@@ -27,7 +27,7 @@ class Signer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """A receipt whose digest holds. Whether its signature does is another question."""
+    """A receipt whose digest is right. Its signature has to be checked apart."""
 
     statement: Statement
     payload: bytes
@@ -39,7 +39,7 @@ class Receipt:
 
 
 def encode_receipt(stated: Statement, signer: Signer | None = None) -> bytes:
-    """The file: a DSSE envelope with a digest over all the rest of it."""
+    """The file's bytes: a DSSE envelope, with a digest over everything else in it."""
     public = base64.b64encode(signer.public).decode() if signer else ""
     note = SIGNED if signer else UNSIGNED
     account = stated.predicate.trued.model_copy(update={"note": note, "signer": public})
@@ -50,11 +50,12 @@ def encode_receipt(stated: Statement, signer: Signer | None = None) -> bytes:
 
 
 def signed_message(payload: bytes) -> bytes:
-    """What is signed: DSSE's encoding of payload and type."""
+    """The bytes that are signed: DSSE's encoding of payload and type."""
     return b"DSSEv1 %d %s %d %s" % (len(PAYLOAD), PAYLOAD.encode(), len(payload), payload)
 
 
 def key_id(public: bytes) -> str:
+    """The name of a public key: its SHA-256."""
     return hashlib.sha256(public).hexdigest()
 
 
@@ -71,7 +72,7 @@ def _enveloped(one: Receipt) -> bytes:
 
 
 def parse_receipt(data: bytes) -> Receipt:
-    """The receipt, if these are exactly the bytes that it is written in."""
+    """The receipt in these bytes. Raises BadInput where they are not exactly as a receipt is written."""
     if len(data) > LARGEST:
         raise _refused("it is too large for a receipt")
     envelope = _json(data.removesuffix(b"\n"), "it is no receipt")

@@ -1,4 +1,4 @@
-"""The optional key of receipts: ed25519, in files of the kind that OpenSSL reads; needs the extra `trued[sign]`."""
+"""The optional key that signs receipts: ed25519, in files that OpenSSL reads. Needs the extra `trued[sign]`."""
 
 import os
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ INSTALL = "pip install 'trued[sign]'"
 
 @dataclass(frozen=True, slots=True)
 class SigningKey:
-    """A private key; `public` is its other half as SubjectPublicKeyInfo in DER."""
+    """A private key; `public` is its public half as SubjectPublicKeyInfo in DER."""
 
     private: "Ed25519PrivateKey"
 
@@ -31,12 +31,12 @@ class SigningKey:
 
 
 def key_path(home: Path) -> Path:
-    """Under private state: no agent's sandbox shows it."""
+    """Where this machine's key lies: in private state, which no agent's sandbox shows."""
     return home / "keys" / "receipts.pem"
 
 
 def create_key(home: Path) -> SigningKey:
-    """A new key for this machine. One that is there is never overwritten: receipts stand on it."""
+    """Make a key for this machine. Raises where there is one: receipts depend on it."""
     _needed()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
     from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
@@ -79,14 +79,14 @@ def own_key(home: Path) -> SigningKey | None:
 
 
 def pem(public: bytes) -> str:
-    """A public key as it is handed out."""
+    """A public key in the form in which it is handed out."""
     from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
     return _public(public).public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode()
 
 
 def read_public(path: Path) -> bytes:
-    """A public key from a file that somebody handed out."""
+    """Read a public key from a file that somebody handed out."""
     _needed()
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
     from cryptography.hazmat.primitives.serialization import load_pem_public_key
@@ -101,7 +101,7 @@ def read_public(path: Path) -> bytes:
 
 
 def signature_flaw(receipt: Receipt, wanted: bytes | None = None) -> str:
-    """What is wrong with the signature, or "". `wanted`: the key that it must be from."""
+    """What is wrong with a receipt's signature, or "". `wanted`: the key that must have signed it."""
     if not receipt.signature:
         return "it is not signed, and a key was asked for" if wanted else ""
     if wanted is not None and wanted != receipt.signer:

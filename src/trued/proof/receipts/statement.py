@@ -1,4 +1,4 @@
-"""What a receipt says: an in-toto statement about one commit, its contract, and on whose word it rests. Pure."""
+"""The content of a receipt: an in-toto statement about one commit, its contract, and who stands behind it. Pure."""
 
 import hashlib
 import json
@@ -36,7 +36,7 @@ class Descriptor(_Shape):
 
 
 class CheckSummary(_Shape):
-    """What one execution of one check came to: the same wherever and whenever it is taken."""
+    """What one execution of one check showed: the same wherever and whenever it is run."""
 
     check: str
     kind: str
@@ -62,7 +62,7 @@ class RequirementSummary(_Shape):
 
 
 class EvidenceRecord(_Shape):
-    """One piece of evidence by its name in the journal and the hash of all that it says."""
+    """One piece of evidence by its id in the journal and the hash of its content."""
 
     id: str
     sha256: str
@@ -70,7 +70,7 @@ class EvidenceRecord(_Shape):
 
 
 class Circumstances(_Shape):
-    """What differs from time to time and from place to place."""
+    """What differs between two proofs of the same commit: times, interpreters, sandbox levels."""
 
     engine: str
     began: str
@@ -83,7 +83,7 @@ class Circumstances(_Shape):
 
 
 class Account(_Shape):
-    """The extension: what a reader wants to know beyond passed and failed."""
+    """The extension to in-toto's test result: grades, reasons, approvals and circumstances."""
 
     format: Literal[1] = 1
     note: str
@@ -116,6 +116,8 @@ class Predicate(_Shape):
 
 
 class Statement(_Shape):
+    """The whole statement: a commit, and what is claimed about it."""
+
     type_: Literal["https://in-toto.io/Statement/v1"] = Field(default=STATEMENT, alias="_type")
     subject: tuple[Descriptor, ...] = Field(min_length=1)
     predicate_type: Literal["https://in-toto.io/attestation/test-result/v0.1"] = PREDICATE
@@ -123,13 +125,16 @@ class Statement(_Shape):
 
     @property
     def commit(self) -> str:
+        """The commit that it is about."""
         return self.subject[0].digest.get("gitCommit", "")
 
     @property
     def contract(self) -> str:
+        """The hash of the contract that it was judged by."""
         return self.predicate.configuration[0].digest.get("sha256", "")
 
     def data(self) -> dict[str, Any]:
+        """The statement as JSON data."""
         return self.model_dump(mode="json", by_alias=True)
 
 
@@ -138,7 +143,7 @@ class Statement(_Shape):
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
-    """What a verdict does not say of itself."""
+    """What a verdict does not contain: the bar, approvals, the engine's own files and its version."""
 
     accept: Grade = Grade.ATTESTED
     approvals: tuple[Approval, ...] = ()
@@ -147,7 +152,7 @@ class Surroundings:
 
 
 def statement(contract: Contract, verdict: Verdict, beyond: Surroundings = Surroundings()) -> Statement:  # noqa: B008 (frozen)
-    """The verdict, its contract and on whose word it rests; unsigned."""
+    """The unsigned statement about a verdict and its contract."""
     lines = tuple(_line(contract, verdict, one, beyond.approvals) for one in verdict.requirements)
     account = Account(
         note=UNSIGNED,
@@ -190,7 +195,7 @@ def _stated(subject: Descriptor, contract: Contract, account: Account) -> Statem
 
 
 def tally(account: Account) -> tuple[Result, tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]]:
-    """Passed at the full bar, passed only because the user lowered it, and all the rest."""
+    """The overall result, and which requirements passed at the full bar, passed at a lowered one, or failed."""
     full, lowered = max(account.accept.rank, Grade.ATTESTED.rank), account.accept.rank
     passed = tuple(one.id for one in account.requirements if one.grade.rank >= full)
     warned = tuple(one.id for one in account.requirements if lowered <= one.grade.rank < full)
@@ -282,12 +287,12 @@ def _moment(seconds: float) -> str:
 
 
 def canonical_bytes(data: Any) -> bytes:
-    """The same data is the same bytes: sorted names, no blanks, UTF-8."""
+    """JSON in one form: equal data gives equal bytes."""
     return json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def encodable_data(data: Any) -> Any:
-    """Halves of characters, which no encoding has, are spelled out."""
+    """The same data with characters that no encoding has spelled out."""
     if isinstance(data, str):
         return data.encode("utf-8", "backslashreplace").decode()
     if isinstance(data, Mapping):
@@ -299,7 +304,7 @@ def encodable_data(data: Any) -> Any:
 
 
 def claim_differences(before: Statement, after: Statement) -> tuple[str, ...]:
-    """Where two statements differ in what they claim: times, seeds, level and signer are no claim."""
+    """Where two statements differ in what they claim; times, seeds, sandbox level and signer are no claims."""
     one, other = _claims(before), _claims(after)
     if before.predicate.trued.taken.interpreters != after.predicate.trued.taken.interpreters:
         one["predicate"]["trued"].pop("undecided")  # it names the interpreter

@@ -1,1 +1,1 @@
-"""The room in which evidence is taken: a clean checkout, what is frozen in it, and the environment around it."""
+"""The clean room: a fresh checkout with frozen files, an interpreter and the services that checks need."""

@@ -1,4 +1,4 @@
-"""Where one check is run once, and what comes of it: the one small shape that all kinds of checks share."""
+"""Bench: a clean room that is ready to run a check in. Fact: what one run of one check showed."""
 
 import hashlib
 import json
@@ -31,7 +31,7 @@ _NO_MODULE = re.compile(r"No module named '?([A-Za-z_][\w.]*)'?")
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """A clean room with everything in place: frozen files grafted, interpreter chosen."""
+    """A clean room with everything in place: files frozen, interpreter chosen, variables set."""
 
     workspace: Workspace
     base: str
@@ -68,6 +68,9 @@ class Bench:
         variables: Mapping[str, str] | None = None,
         network: Network = "none",
     ) -> Ran:
+        """Run a command in this room, confined, and return how it ended; services are started first where it may use
+        them.
+        """
         command = self.command(argv, within_s=within_s, variables=variables)
         command = replace(command, stdin=stdin, channel=channel, network=network)
         if self.services and network == "loopback":
@@ -75,7 +78,7 @@ class Bench:
         return await self.workspace.execute(command)
 
     def command(self, argv: Sequence[str], *, within_s: float, variables: Mapping[str, str] | None = None) -> Command:
-        """Something to run in this room, in these surroundings."""
+        """A command for this room: with its folder, variables and what the sandbox must show."""
         return Command(
             argv=tuple(argv),
             folder=self.room,
@@ -94,7 +97,7 @@ class Bench:
         )
 
     def script(self, name: str) -> tuple[str, ...]:
-        """A script of ours in the project's interpreter."""
+        """The start of a command line that runs one of the engine's own scripts in the project's interpreter."""
         start = (self.interpreter.path, "-I", "-B")
         if self.measuring is None:
             return (*start, str(INSIDE / name))
@@ -102,16 +105,16 @@ class Bench:
 
     @property
     def python(self) -> str:
-        """What `python` means in a command line of the user's; nothing that counts is run by it."""
+        """What `python` means in a command line of the user's. Nothing that is counted runs with it."""
         return f"{self.prepared}/bin/python" if self.prepared else self.interpreter.path
 
     def inside(self, paths: Iterable[str]) -> frozenset[str]:
-        """Of these files those that lie in the room, by their names in the commit."""
+        """Those of these files that lie in the room, by their paths in the commit."""
         room = f"{self.room}/"
         return frozenset(one.removeprefix(room) for one in paths if one.startswith(room))
 
     def foreign(self, text: str) -> str:
-        """The third-party module that is missing by this text, or ""."""
+        """The third-party module that is missing according to this text, or ""."""
         for name in reversed(_NO_MODULE.findall(text)):
             top = name.split(".")[0]
             if top not in self.modules and top not in self.interpreter.standard:
@@ -152,24 +155,24 @@ WHOLE = "*"  # the id that stands for a check whose cases could not even be told
 
 
 def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:
-    """A check that could not be run at all."""
+    """The fact of a check that could not be run at all: one result for all its cases."""
     return Fact((Tried(id=WHOLE, outcome=outcome, kind=kind, detail=why),), command, void=why)
 
 
 def unjudged_fact(why: str, kind: str, wanted: CaseSelection) -> Fact:
-    """The environment failed: neither pass nor fail of anything."""
+    """The fact of a run in which the environment failed: no case passed or failed."""
     ids = wanted.ids or (WHOLE,)
     return Fact(tuple(Tried(id=one, outcome=Outcomes.UNJUDGED, kind=kind, detail=why) for one in ids), "", void=why)
 
 
 def check_hash(check: Check) -> str:
-    """Facts are kept by tree and check: the same check has the same name wherever it stands."""
+    """The name of a check: the hash of its content, wherever it stands."""
     data = json.dumps(check.model_dump(mode="json"), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(data.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def cap_output(*streams: bytes) -> str:
-    """Output for people: controls stripped, and of a long one its beginning and its end."""
+    """Output for people: control characters stripped; of a long one the beginning and the end."""
     text = "\n".join(strip_controls(stream.decode("utf-8", "replace")) for stream in streams if stream)
     if len(text) <= HEAD_CHARACTERS + TAIL_CHARACTERS:
         return text
@@ -178,20 +181,22 @@ def cap_output(*streams: bytes) -> str:
 
 
 def strip_controls(text: str) -> str:
+    """The text without control sequences and invisible characters, with plain line ends."""
     return _CONTROLS.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def keepable_text(text: str) -> str:
-    """Whatever a head says, as text that can be kept."""
+    """Text that a head wrote, made safe to store: encodable, without controls, at most 2,000 characters."""
     return strip_controls(text[:4000].encode("utf-8", "replace").decode())[:2000]
 
 
 def nonce() -> str:
+    """A random name that nobody can guess."""
     return secrets.token_hex(16)
 
 
 def channel_records(answers: bytes, token: str) -> tuple[list[dict[str, Any]], bool]:
-    """What was said over the channel with the right nonce, and whether anything else was."""
+    """The records that came over the channel with the right nonce, and whether anything else was written to it."""
     found: list[dict[str, Any]] = []
     stray = False
     for line in answers.split(b"\n"):

@@ -1,4 +1,4 @@
-"""What tests that drive a page find in their room: a Chromium, a way to drive it, and a place for what is kept."""
+"""What tests that drive a page need in their room: a Chromium, Playwright, and a folder for pictures."""
 
 import importlib.util
 import sys
@@ -18,6 +18,8 @@ NAMED = ("CHROME_PATH", "CHROMIUM_PATH", "CHROME_BIN", "PUPPETEER_EXECUTABLE_PAT
 
 @dataclass(frozen=True, slots=True)
 class BrowserStage:
+    """The browser of one run of one check, and what was supplied for it."""
+
     chromium: str
     folder: str  # of a short name: Chromium's sockets have one of at most 107 bytes
     readable: tuple[str, ...] = ()
@@ -26,16 +28,18 @@ class BrowserStage:
 
     @property
     def kept(self) -> Path:
+        """The folder for pictures and recordings."""
         return Path(self.folder) / "kept"
 
     @property
     def variables(self) -> dict[str, str]:
+        """Variables by which tools of all runners find the browser."""
         return {"TMPDIR": self.folder, **dict.fromkeys(NAMED, self.chromium)}
 
 
 @contextmanager
 def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str, str]) -> Iterator[BrowserStage]:
-    """For one run of one check."""
+    """A stage for one run of one check; its folder is removed afterwards."""
     versions = {"playwright": f"{version('playwright')} (supplied by the engine)"} if supplied else {}
     with TemporaryDirectory(prefix="trued-e2e-") as folder:
         made = BrowserStage(chromium, folder, (*readable, *supplied.values()), supplied, versions)
@@ -44,7 +48,7 @@ def set_up_stage(chromium: str, readable: tuple[str, ...], supplied: Mapping[str
 
 
 def playwright_packages(interpreter: Interpreter, site: tuple[str, ...]) -> tuple[dict[str, str], str]:
-    """Our playwright for an interpreter that has none, and why it cannot be used."""
+    """The engine's own Playwright for an interpreter that has none (name → path), and why it cannot be used, or ""."""
     if "playwright" in interpreter.versions or any((Path(one) / "playwright").is_dir() for one in site):
         return {}, ""
     if interpreter.version[:2] != sys.version_info[:2]:

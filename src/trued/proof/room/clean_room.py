@@ -1,4 +1,4 @@
-"""A fresh checkout with the frozen files of the base grafted over it, ready to run checks in."""
+"""Clean rooms: a fresh checkout with the base's frozen files over it, and everything that reads or writes in it."""
 
 import base64
 import contextlib
@@ -37,7 +37,7 @@ MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its s
 
 @dataclass(frozen=True, slots=True)
 class Graft:
-    """How a head's tests differ from the base's. Said, never held against it."""
+    """How a head's tests and test settings differ from the base's: listed in the report, never held against it."""
 
     restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
     removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
@@ -222,6 +222,7 @@ def _real_folder(room: Path, parts: Iterable[str]) -> Path:
 
 
 def remove_path(place: Path) -> None:
+    """Remove a file, link or folder; nothing happens where there is none."""
     if place.is_dir() and not place.is_symlink():
         shutil.rmtree(place)
     else:
@@ -229,6 +230,7 @@ def remove_path(place: Path) -> None:
 
 
 def copy_into(original: Path, room: Path, path: str) -> None:
+    """Copy one file into the room without following links that a head left there."""
     pure = PurePosixPath(path)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
     remove_path(place)
@@ -243,6 +245,7 @@ def _lay(room: Path, path: str, carried: Mapping[str, str]) -> None:
 
 
 def unlink_in(room: Path, path: str) -> None:
+    """Remove one file of the room without following links that a head left there."""
     folder = room
     for part in PurePosixPath(path).parts[:-1]:
         folder = folder / part
@@ -254,7 +257,7 @@ def unlink_in(room: Path, path: str) -> None:
 
 @contextmanager
 def scratch_folder(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Path]:
-    """A folder of a random name in the room, gone afterwards."""
+    """A folder with a random name and these files in the room, for as long as the block lasts."""
     folder = room / f".{nonce()[:12]}"
     folder.mkdir()
     try:
@@ -269,7 +272,7 @@ def scratch_folder(room: Path, files: Mapping[str, str | bytes]) -> Iterator[Pat
 
 @contextmanager
 def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
-    """One file of the engine's in the room, gone afterwards."""
+    """One file of the engine's own in the room, for as long as the block lasts. Raises FileExistsError."""
     pure = PurePosixPath(name)
     place = _real_folder(room, pure.parts[:-1]) / pure.name
     with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644), "w") as file:
@@ -283,7 +286,7 @@ def plant_file(room: Path, name: str, content: str) -> Iterator[Path]:
 
 @contextmanager
 def replace_files(room: Path, contents: Mapping[str, str]) -> Iterator[None]:
-    """Files of the room with other words in them, and put back afterwards."""
+    """Files of the room with other content, for as long as the block lasts."""
     originals = {room / path: (room / path).read_bytes() for path in contents}
     try:
         for path, content in contents.items():
@@ -307,7 +310,9 @@ def _guarded(contract: Contract, over: Iterable[str]) -> frozenset[str]:
 
 
 def footprint(room: Path) -> frozenset[tuple[str, int, int]]:
-    """Which files there are, and when each was last touched by anybody: a clock that no program can set back."""
+    """Every file of the room with its inode and change time, which no program can set back: equal footprints mean that
+    nothing was written.
+    """
     found = set()
     for folder, _, names in os.walk(room):
         for name in names:
@@ -332,12 +337,12 @@ def file_digest(place: Path) -> str:
 
 
 def changed_frozen_files(bench: Bench) -> list[str]:
-    """Frozen code that the run itself changed."""
+    """Frozen code that a run changed."""
     return [path for path in sorted(bench.guarded) if file_digest(bench.room / path) != bench.frozen.get(path)]
 
 
 async def restore_frozen_files(bench: Bench) -> None:
-    """Before a check: frozen files as they were, and no test configuration that an earlier check left behind."""
+    """Before a check: put frozen files back, and remove test configuration that an earlier check left behind."""
     for path in _configuration(bench.room) - bench.settled:
         unlink_in(bench.room, path)
     changed = [path for path, before in bench.frozen.items() if file_digest(bench.room / path) != before]
@@ -351,8 +356,10 @@ async def restore_frozen_files(bench: Bench) -> None:
 
 @contextmanager
 def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection[str]) -> Iterator[Bench]:
-    """The bench with the held-out files of one check in its room, for as long as that check runs. Afterwards they are
-    gone, and what was there before is there again: so nothing else that is run in the room finds them."""
+    """The bench with the held-out files of one check in its room, for as long as that check runs.
+
+    Afterwards they are gone and what was there before is back, so that nothing else run in the room finds them.
+    """
     if not files:
         yield bench
         return
@@ -410,7 +417,7 @@ def _missing_folders(room: Path, files: Iterable[str]) -> list[Path]:
 
 
 def held_out_files_left(bench: Bench) -> list[str]:
-    """Held-out files that lie in the room though no check that names them is run."""
+    """Held-out files that lie in the room although no check that names them is running."""
     held = {path: _as_digest(content) for path, content in bench.withheld.items()}
     return [path for path, name in held.items() if file_digest(bench.room / path) == name != bench.frozen.get(path)]
 

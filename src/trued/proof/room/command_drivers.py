@@ -1,7 +1,7 @@
-"""Which files decide what a command means: build files, scripts, their settings, and all that they run in turn.
+"""Which files decide what a command does: build files, scripts, settings, and everything that these run in turn.
 
-Whoever may change these can make a command say anything. So a command that passed on the base must pass twice on a
-head that changed them: as the head has it, and with these files as the base has them.
+Whoever may change them can make a command print anything. So a command that passed on the base must pass twice on a
+head that changed them: with the head's files, and with the base's.
 """
 
 import ast
@@ -43,7 +43,7 @@ def _shadows(path: str, base: "Drivers") -> bool:
 
 @dataclass(slots=True)
 class Drivers:
-    """What drives a command on one commit: what it runs, and what may be settings or may be what it looks at."""
+    """What drives a command on one commit: files that it runs, and files that may be its settings."""
 
     runs: set[str] = field(default_factory=set)
     settings: set[str] = field(default_factory=set)
@@ -51,7 +51,7 @@ class Drivers:
     words: set[str] = field(default_factory=set)  # of all these texts: programs that are started are among them
 
     def is_settings(self, path: str) -> bool:
-        """Is the file called like something that is named there: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`?"""
+        """Is the file named like a program that is started: `ruff.toml`, `.eslintrc.json`, `.golangci.yml`?"""
         pure = PurePosixPath(path)
         if len(pure.parts) > 2 or pure.suffix in NO_SETTINGS:
             return False
@@ -60,7 +60,7 @@ class Drivers:
 
 
 async def find_drivers(workspace: Workspace, commit: str, command: str) -> Drivers:
-    """By the words of the command and of the files that it names, on this commit."""
+    """The drivers of a command on this commit, by its own words and those of the files that it names."""
     blobs = await workspace.blobs(commit)
     found, waiting, seen = Drivers(), [("", command)], set[str]()
     while waiting and len(seen) < MOST_FILES:
@@ -158,7 +158,7 @@ def _modules(text: str, *, whole: bool = False) -> set[str]:
 
 
 async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], frozenset[str]]:
-    """What the head changed, removed or added of what drives the command on the base or here: all, and settings."""
+    """Drivers that the head changed, removed or added: all of them, and those that may only be settings."""
     base = await find_drivers(bench.workspace, bench.base, command)
     here = await find_drivers(bench.workspace, bench.commit, command) if bench.commit else base
     known, now = await bench.workspace.blobs(bench.base), await bench.workspace.blobs(bench.commit or bench.base)
@@ -174,7 +174,7 @@ async def changed_drivers(bench: Bench, command: str) -> tuple[frozenset[str], f
 
 @asynccontextmanager
 async def as_on_base(bench: Bench, paths: Collection[str]) -> AsyncIterator[None]:
-    """These files as the base has them, and afterwards as they were: whatever the head has in their place."""
+    """These files as the base has them, for as long as the block lasts."""
     known = await bench.workspace.blobs(bench.base)
     aside = bench.room.parent / f"drivers-{nonce()[:12]}"
     aside.mkdir(mode=0o700)

@@ -1,4 +1,4 @@
-"""How a run is measured: which files are the product's, and where the figures go."""
+"""How coverage is measured in a run: which files count, and where the figures go."""
 
 import json
 from collections.abc import Mapping
@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class CoverageOrder:
+    """What the coverage script is told."""
+
     report: str
     files: tuple[str, ...]
     supplied: Mapping[str, str] = field(default_factory=dict)  # our own coverage.py, where the interpreter has none
 
     def settings(self, room: str) -> str:
+        """The order as JSON, for a room at this path."""
         made = {"report": self.report, "files": list(self.files), "supplied": dict(self.supplied), "room": room}
         return json.dumps(made)

@@ -1,4 +1,4 @@
-"""What a commit declares to need: read as text from its manifests and locks, and run by nobody. Pure."""
+"""The dependencies that a commit declares, read as text from its manifests and lock files. Nothing is run. Pure."""
 
 import configparser
 import json
@@ -37,7 +37,7 @@ BROUGHT_BY = {
 
 @dataclass(frozen=True, slots=True)
 class Declarations:
-    """Requirements by name, and the versions that a lock fixes."""
+    """Requirements by name, and the versions that a lock file fixes."""
 
     requirements: tuple[str, ...] = ()
     locked: tuple[str, ...] = ()  # name==version
@@ -45,15 +45,17 @@ class Declarations:
 
     @property
     def names(self) -> frozenset[str]:
+        """The normalised names of the required packages."""
         return frozenset(canonicalize_name(one.name) for one in map(parse_requirement, self.requirements) if one)
 
 
 def is_dependency_manifest(path: str) -> bool:
+    """Is it a file that declares Python dependencies?"""
     return path in MANIFESTS or path in LOCKS or bool(_LISTS.fullmatch(path))
 
 
 def read_declarations(files: Mapping[str, str]) -> Declarations:
-    """From the texts of a commit's manifests, by path."""
+    """What these manifests (path → text) declare."""
     found: list[str] = []
     for path, text in sorted(files.items()):
         found += [one for one in _read(path, text) if parse_requirement(one)]
@@ -62,7 +64,7 @@ def read_declarations(files: Mapping[str, str]) -> Declarations:
 
 
 def parse_requirement(text: str) -> Requirement | None:
-    """A requirement that a registry can meet; paths and addresses are none."""
+    """A requirement that a registry can meet; None for paths, addresses and what cannot be read."""
     try:
         found = Requirement(text)
     except InvalidRequirement:
@@ -73,7 +75,7 @@ def parse_requirement(text: str) -> Requirement | None:
 def missing_requirements(
     requirements: Iterable[str], installed: Mapping[str, str], python: tuple[int, ...]
 ) -> tuple[str, ...]:
-    """Those that this interpreter would need and does not have."""
+    """Those that this interpreter needs and does not have in a fitting version."""
     surroundings = {
         **{name: str(value) for name, value in default_environment().items()},
         "python_version": ".".join(map(str, python[:2])),

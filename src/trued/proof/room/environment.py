@@ -51,7 +51,7 @@ MOST_BYTES = 1 << 20  # of one manifest
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """All that goes into an environment beside its Python."""
+    """Everything that goes into an environment beside its Python."""
 
     requirements: tuple[str, ...]
     locked: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentChoice:
-    """The interpreter to use, and what is to be said about it."""
+    """The interpreter to use, and notes about it."""
 
     interpreter: Interpreter
     said: tuple[str, ...] = ()
@@ -69,13 +69,13 @@ class EnvironmentChoice:
 
 
 async def caller_interpreter(packages: tuple[str, ...] = ()) -> Interpreter | None:
-    """The caller's own interpreter, unless it lacks a package that the contract names."""
+    """The caller's own interpreter, or None where it lacks a package that the contract names."""
     caller = await find_interpreter()
     return None if missing_requirements(packages, caller.versions, caller.version) else caller
 
 
 def lacks_packages(facts: Iterable[Evidence]) -> bool:
-    """Do checks on the base fail as they do where something is not installed? Only then it is worth a build."""
+    """Do checks on the base fail as they do where a package is not installed? Only then a build is worthwhile."""
     tried = [one for fact in facts for one in fact.tried]
     return any(one.kind.startswith("module ") or (one.id == WHOLE and one.outcome in _FAILING) for one in tried) or any(
         _UNINSTALLED.search(one.detail) for one in tried if one.outcome in _FAILING
@@ -85,7 +85,7 @@ def lacks_packages(facts: Iterable[Evidence]) -> bool:
 async def has_recorded_versions(
     workspace: Workspace, base: str, packages: tuple[str, ...], caller: Interpreter, recorded: Mapping[str, str]
 ) -> bool:
-    """Has the caller what the base declares in the versions in which it was used before?"""
+    """Does the caller have what the base declares, in the versions that were recorded?"""
     wanted = (await declarations_of(workspace, base)).requirements
     return not _otherwise((*wanted, *packages), caller, recorded)
 
@@ -93,9 +93,10 @@ async def has_recorded_versions(
 async def choose_environment(
     workspace: Workspace, base: str, packages: tuple[str, ...] = (), recorded: Mapping[str, str] | None = None
 ) -> EnvironmentChoice:
-    """For checks on both sides: from the base's manifests and the contract's packages, never from the head.
+    """The interpreter for checks on both sides, built from the base's manifests and the contract's packages if needed;
+    never from the head's.
 
-    `recorded`: what was installed when red was taken before (name → version, and `python`); it is built again.
+    `recorded`: what was installed when red was taken (name → version, and `python`); it is built again.
     """
     caller = await find_interpreter()
     wanted = await declarations_of(workspace, base)
@@ -121,7 +122,7 @@ async def choose_environment(
 
 
 async def declarations_of(workspace: Workspace, commit: str) -> Declarations:
-    """What a commit declares, by its own manifests."""
+    """What a commit declares in its own manifests."""
     paths = [path for path in await workspace.blobs(commit) if is_dependency_manifest(path)]
     texts = {
         path: (await workspace.read(commit, path) or b"")[:MOST_BYTES].decode("utf-8", "replace") for path in paths
@@ -179,17 +180,18 @@ def _is_tool(requirement: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class DeclaredChanges:
-    """How a head's declarations differ from the base's. The base's environment is used all the same."""
+    """How a head's declared dependencies differ from the base's. Checks use the base's environment all the same."""
 
     added: frozenset[str] = frozenset()  # names of packages
     said: tuple[str, ...] = ()
 
     def awaits(self, module: str) -> bool:
-        """Is the module one that a newly declared package would bring?"""
+        """Would a newly declared package bring this module?"""
         return any(provides_module(name, module) for name in self.added)
 
 
 async def declared_changes(workspace: Workspace, base: str, head: str) -> DeclaredChanges:
+    """Compare what base and head declare."""
     touched = [path for path in await workspace.changed(base, head) if is_dependency_manifest(path)]
     if not touched:
         return DeclaredChanges()
@@ -278,6 +280,7 @@ def _real_uv() -> tuple[str, ...]:
 
 
 def recent_failure(folder: Path) -> str:
+    """Why building this environment failed a short while ago, or ""."""
     note = folder.with_suffix(f".{FAILED}")
     try:
         return note.read_text(errors="replace") if time.time() - note.stat().st_mtime < TRY_AGAIN_S else ""
@@ -286,6 +289,7 @@ def recent_failure(folder: Path) -> str:
 
 
 def make_read_only(folder: Path) -> None:
+    """Take the right to write from every file below the folder."""
     for top, _, names in os.walk(folder):
         for name in names:
             path = Path(top, name)
@@ -294,12 +298,13 @@ def make_read_only(folder: Path) -> None:
 
 
 def remove_folder(folder: Path) -> None:
+    """Remove the folder with all that it holds."""
     shutil.rmtree(folder, ignore_errors=True)
 
 
 @asynccontextmanager
 async def exclusive_build(folder: Path) -> AsyncIterator[None]:
-    """Two verifications that need the same environment build it once."""
+    """Hold the lock on an environment: two verifications that need the same one build it once."""
     try:
         folder.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         file = folder.with_suffix(".lock").open("a")

@@ -1,4 +1,4 @@
-"""Which files decide how tests are judged: they come from the base, whatever the head did to them."""
+"""Which files decide how tests are judged: these come from the base, whatever the head did to them."""
 
 import configparser
 import re
@@ -51,7 +51,7 @@ _TESTING = re.compile(rb"^\s*(async\s+)?def test|^class Test|unittest", re.MULTI
 
 
 def is_configuration(path: str) -> bool:
-    """Of tests alone: nothing of the product can need the head's."""
+    """Is it configuration of tests alone, which nothing of the product can need?"""
     name = PurePosixPath(path).name
     if name in CONFIGURATION or is_customizing(path):
         return True
@@ -59,21 +59,24 @@ def is_configuration(path: str) -> bool:
 
 
 def is_customizing(path: str) -> bool:
+    """Is it a module that every Python loads at its start, if it finds one?"""
     return any(part.split(".")[0] in CUSTOMIZING for part in PurePosixPath(path).parts)
 
 
 def is_test(path: str) -> bool:
-    """Test modules by name, and all that belongs to them."""
+    """Is it a test module by its name, or does it lie among tests?"""
     return is_named_like_a_test(path) or is_among_tests(path)
 
 
 def is_named_like_a_test(path: str) -> bool:
+    """Would a test runner take the file for a test, by its name?"""
     name = PurePosixPath(path).name
     python = fnmatchcase(name, "test_*.py") or fnmatchcase(name, "*_test.py")
     return python or name.endswith("_test.go") or is_named_like_a_script_test(path)
 
 
 def is_named_like_a_script_test(path: str) -> bool:
+    """Is it a JavaScript or TypeScript file that is named like a test?"""
     pure = PurePosixPath(path)
     if not is_script(path) or "node_modules" in pure.parts:
         return False
@@ -81,11 +84,12 @@ def is_named_like_a_script_test(path: str) -> bool:
 
 
 def is_script(path: str) -> bool:
+    """Is it JavaScript or TypeScript?"""
     return path.endswith(SCRIPTS)
 
 
 def is_among_tests(path: str) -> bool:
-    """All that is in a folder `tests` and its like, or in the project's own folder `test`; scripts in any `test`."""
+    """Does it lie in a folder `tests` or the like, or in the project's own folder `test`; a script in any `test`?"""
     parts = PurePosixPath(path).parts
     if "node_modules" in parts:
         return False
@@ -95,7 +99,7 @@ def is_among_tests(path: str) -> bool:
 
 
 def has_tests(path: str, content: bytes) -> bool:
-    """For runners that name no ids: a product's module may be called `t_test.py`, too."""
+    """Is the file a test by name and by content? A module of the product may be called `t_test.py`, too."""
     if not is_named_like_a_test(path):
         return False
     if path.endswith(".go"):
@@ -104,17 +108,18 @@ def has_tests(path: str, content: bytes) -> bool:
 
 
 def is_compiled(path: str) -> bool:
-    """Compiled code can say something else than its source, and is never what was reviewed."""
+    """Is it compiled code, which can do something other than its source and is never what was reviewed?"""
     return path.endswith((".pyc", ".pyo")) or "__pycache__" in PurePosixPath(path).parts
 
 
 def is_below(path: str, named: str) -> bool:
+    """Is the path the named file, or does it lie in the named folder?"""
     clean = named.removeprefix("./").rstrip("/")
     return path == clean or path.startswith(f"{clean}/") or clean in ("", ".")
 
 
 def files_to_freeze(requirements: Iterable[Requirement], blobs: Mapping[str, str]) -> dict[str, str]:
-    """Path → blob on base; "" for a file that a check names and that base does not have."""
+    """Path → blob on the base of every file that judges; "" for one that a check names and the base does not have."""
     checks = [one for each in requirements for one in each.checks if isinstance(one, TestsCheck | CommandCheck)]
     if not checks:
         return {}
@@ -140,7 +145,7 @@ def _shared(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
 
 
 def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The files that held what was counted on the base, whatever they are called, and what lies in their folders."""
+    """The files that held the tests counted on the base, whatever they are called, and what lies in their folders."""
     files = {one.split("::")[0] for one in ids} & blobs.keys()
     folders = {str(PurePosixPath(one).parent) for one in files if is_script(one)}
     own = {one for one in folders if PurePosixPath(one).name in _FOLDERS}
@@ -149,7 +154,7 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
 
 
 def pytest_plugins(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
-    """The project's own modules that base's configuration makes plugins of pytest: they judge, like a conftest."""
+    """The project's own modules that the base's configuration loads as pytest plugins: they judge, like a conftest."""
     names = {name for path, text in configuration.items() for name in _plugged(path, text)}
     found: dict[str, str] = {}
     for name in names:
@@ -167,7 +172,7 @@ def _plugged(path: str, text: str) -> list[str]:
 
 
 def own_drivers(command: str, room: Path, judging: Collection[str]) -> list[str]:
-    """Files that drive the command and are none of the base's: whoever wrote them could make it say anything."""
+    """Files in the room that drive the command and are not the base's."""
     names = {name for family in DRIVERS.values() for name in family}
     names |= {word.removeprefix("./") for words in started_commands(command) for word in words if len(word) < 200}
     present = {name: "" for name in names if not name.startswith("/") and (room / name).is_file()}

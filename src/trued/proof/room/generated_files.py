@@ -1,4 +1,4 @@
-"""Files with a version that only a build writes: a bare checkout lacks them, and could not be imported without them."""
+"""Version files that only a build writes: a bare checkout lacks them, and cannot be imported without them."""
 
 import re
 import tomllib
@@ -20,7 +20,7 @@ _WRITTEN = re.compile(r"""["']?(?:version_file|write_to)["']?\s*[=:]\s*["']([^"'
 
 
 def files_of_builds(pyproject: str, setup: str) -> dict[str, str]:
-    """Path → content, by the base's own build files."""
+    """Path → placeholder of each file that a build would write, by the base's own build files."""
     named = [*_named(pyproject), *_WRITTEN.findall(setup)]
     return {path: VERSION if path.endswith(".py") else "0.0.0\n" for path in named if _inside(path)}
 

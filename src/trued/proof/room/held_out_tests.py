@@ -9,7 +9,7 @@ from trued.proof.room.frozen_files import is_below
 
 
 def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
-    """What came from each folder that a `from` names. A file that checks of other folders name is theirs."""
+    """The files that came from each folder that a `from` names, without those that checks of other folders name."""
     checks = [one for each in contract.requirements for one in each.checks if isinstance(one, TestsCheck) and one.from_]
     found: dict[str, frozenset[str]] = {}
     for name in {one.from_ for one in checks}:
@@ -22,7 +22,7 @@ def files_by_folder(contract: Contract) -> dict[str, frozenset[str]]:
 
 
 def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[str, frozenset[str]]) -> frozenset[str]:
-    """The carried files that are there while this check is run: by its `files`, or all that its `from` brought."""
+    """The carried files that lie in the room while this check runs: by its `files`, or all that its `from` brought."""
     if not isinstance(check, TestsCheck | CommandCheck):
         return frozenset()
     if check.files:
@@ -32,13 +32,13 @@ def files_named_by(check: Check, carried: Collection[str], by_folder: Mapping[st
 
 
 def hidden_files(contract: Contract, check: Check) -> frozenset[str]:
-    """… and of these the ones that nobody can read on the base."""
+    """Those of a check's carried files that nobody can read on the base."""
     named = files_named_by(check, contract.carried, files_by_folder(contract)) if contract.carried else frozenset[str]()
     return frozenset(path for path in named if not _on_base(contract, path))
 
 
 def hidden_tests(contract: Contract) -> dict[str, bytes]:
-    """All test files of the contract that nobody can read on the base, by their place in the project."""
+    """Path → content of all test files of the contract that nobody can read on the base."""
     files = {path: base64.b64decode(content) for path, content in contract.carried.items()}
     return {path: content for path, content in files.items() if not _on_base(contract, path)}
 

@@ -1,4 +1,4 @@
-"""New files that would be imported in place of what the frozen tests mean: a `decimal.py` beside them. Pure."""
+"""New files that would be imported in place of what frozen tests mean: a `decimal.py` beside them. Pure."""
 
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -9,7 +9,7 @@ _TOP = re.compile(r"\s*([A-Za-z_]\w*)")
 
 
 def imported_modules(texts: Iterable[str]) -> frozenset[str]:
-    """Top-level modules that these tests import, by their words."""
+    """Top-level modules that these test files import."""
     found: set[str] = set()
     for text in texts:
         for one, several in _IMPORTED.findall(text):
@@ -21,8 +21,9 @@ def imported_modules(texts: Iterable[str]) -> frozenset[str]:
 def shadowing_files(
     added: Iterable[str], folders: Collection[str], tests: Mapping[str, str], others: Collection[str]
 ) -> list[str]:
-    """Of the files that a head adds, those that stand where `others` (the standard library, installed packages) are
-    looked for after, and whose name a frozen test imports. New modules of the project's own have new names."""
+    """Those of the added files that would be imported in place of `others` (standard library, installed packages) which
+    a frozen test imports.
+    """
     wanted = imported_modules(tests.values()) & frozenset(others)
     return [path for path in added if _name(path, folders) in wanted] if wanted else []
 

@@ -1,4 +1,4 @@
-"""The interpreter of evidence: resolved once, outside every checkout, and recorded."""
+"""The Python that runs checks: found once, outside every checkout, and recorded in the evidence."""
 
 import asyncio
 import hashlib
@@ -42,7 +42,7 @@ print(json.dumps({
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python that the user chose, with what is installed in it."""
+    """A Python of the user's choice, and what is installed in it."""
 
     path: str
     real: str
@@ -59,12 +59,12 @@ class Interpreter:
 
     @property
     def identity(self) -> str:
-        """Which one it is, with what is installed in it: red and green are taken with the same."""
+        """Which one it is, with a hash of its packages: red and green must be taken with the same."""
         installed = json.dumps(dict(self.versions), sort_keys=True)
         return f"{self.path} → {self.said}, packages {hashlib.sha256(installed.encode()).hexdigest()[:16]}"
 
     def is_like(self, identity: str) -> bool:
-        """Is it that one, or one that the engine built with the same Python and the same packages?"""
+        """Is it that one, or one that the engine built with the same Python and packages?"""
         made = " → " in identity and ", environment " in identity and self.origin.startswith("environment ")
         version = f"(Python {'.'.join(map(str, self.version))},"
         packages = self.identity.rpartition(", packages ")[2]
@@ -72,22 +72,24 @@ class Interpreter:
 
     @property
     def said(self) -> str:
+        """Its path, version and origin, as evidence records them."""
         origin = f", {self.origin}" if self.origin else ""
         return f"{self.real} (Python {'.'.join(map(str, self.version))}{origin})"
 
 
 async def find_interpreter(environment: Mapping[str, str] | None = None) -> Interpreter:
-    """The active virtual environment's Python, else the first on the path, else our own."""
+    """The active virtual environment's Python, else the first on the path, else the engine's own."""
     where = os.environ if environment is None else environment
     return await asyncio.to_thread(_probe, chosen_python(where))
 
 
 async def interpreter_at(python: str) -> Interpreter:
-    """This one."""
+    """The interpreter at this path. Raises CannotJudge where it cannot be used."""
     return await asyncio.to_thread(_probe, python)
 
 
 def chosen_python(environment: Mapping[str, str]) -> str:
+    """The path of the Python that these variables choose."""
     if active := environment.get("VIRTUAL_ENV"):
         python = Path(active) / "bin" / "python"
         if python.exists():

@@ -1,4 +1,4 @@
-"""The Node of evidence: found once, on the path of whoever started the engine, never in a checkout; and recorded."""
+"""The Node that runs checks: found once, on the path of whoever started the engine, never in a checkout."""
 
 import os
 import re
@@ -16,25 +16,28 @@ _PACKAGE = re.compile(r"(@[\w.~-]+/)?[\w.~-]+")
 
 @dataclass(frozen=True, slots=True)
 class NodeProgram:
+    """A Node, its version, and the folders that it needs to start."""
+
     path: str
     version: str  # v20.11.1
     readable: tuple[str, ...]  # where it lives, if that is not the system's own
 
     @property
     def strips_types(self) -> bool:
+        """Can it run TypeScript by leaving out the types?"""
         major, minor = (int(part) for part in self.version.lstrip("v").split(".")[:2])
         (first, since), (second, later) = STRIPS_TYPES
         return (major, minor) >= (second, later) or (major == first and minor >= since)
 
 
 def find_node() -> NodeProgram | None:
-    """The first on the path, or None."""
+    """The first Node on the path, or None."""
     path = shutil.which("node", path=os.environ.get("PATH", os.defpath))
     return _probed(path) if path else None
 
 
 def node_folders() -> tuple[str, ...]:
-    """What must be readable so that a Node outside the system's folders can start; nothing is started to find out."""
+    """Folders that a sandbox must show so that a Node outside the system's folders can start."""
     path = shutil.which("node", path=os.environ.get("PATH", os.defpath))
     if path is None or Path(path).resolve().is_relative_to("/usr"):
         return ()
@@ -59,7 +62,9 @@ def _probed(path: str) -> NodeProgram | None:
 
 
 def missing_package(text: str) -> str:
-    """The package that is missing by this text, or "": what begins with a dot or a slash is the project's own."""
+    """The package that is missing according to this text, or ""; a name with a dot or slash in front is the project's
+    own.
+    """
     for name in reversed(_MISSING.findall(text)):
         match = _PACKAGE.match(name)
         if match and not name.startswith((".", "/")) and not name.startswith(("node:", "file:")):

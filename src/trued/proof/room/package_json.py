@@ -1,4 +1,4 @@
-"""package.json as both sides have it: what decides about tests is the base's, the rest is the head's. Pure."""
+"""package.json of base and head in one: scripts and test settings are the base's, the rest is the head's. Pure."""
 
 import json
 from typing import Any
@@ -19,12 +19,16 @@ MOST_BYTES = 4 * 2**20
 
 
 def is_package_json(path: str) -> bool:
+    """Is it a package.json of the project's own?"""
     parts = path.split("/")
     return parts[-1] == NAME and "node_modules" not in parts
 
 
 def merge_manifests(base: bytes | None, head: bytes) -> bytes | None:
-    """What is laid over the head's, or None where that is alike already. Without a base's, its scripts may stay."""
+    """What is laid over the head's package.json, or None where it may stay as it is.
+
+    `base` is None where the base has none: then the head's scripts may stay.
+    """
     ours, theirs = _read(base), _read(head)
     if theirs is None or (base is not None and ours is None):
         return None

@@ -1,4 +1,4 @@
-"""The sealed preparation of one tree: run once, with the registries, in an environment that belongs to it alone."""
+"""The `prepare` commands of a contract: run once for a tree, with the network, in an environment of its own."""
 
 import os
 import shutil
@@ -17,7 +17,7 @@ GIT = ("git", "-c", "core.hooksPath=/dev/null", "-c", "user.name=trued", "-c", "
 
 
 async def prepare_room(bench: Bench, commands: tuple[str, ...]) -> Bench:
-    """The bench with what the commands installed, or with the reason why no check can be run on it."""
+    """The bench with what the commands installed, or with the reason why no check can be run in it."""
     environment = bench.room.parent / FOLDER
     make_virtualenv(environment, bench.interpreter, over=True)
     site = site_packages(environment, bench.interpreter)

@@ -1,4 +1,4 @@
-"""Services that a project needs to be checked: started in the sandbox of each check that may use the loopback."""
+"""Services that a project's checks need, such as a database: started in the sandbox of each check that may use them."""
 
 import json
 import os
@@ -17,7 +17,7 @@ ATTENDED = Path(__file__).parents[1] / "probes" / "attended.py"
 
 
 async def run_with_services(workspace: Workspace, command: Command, services: Sequence[Serve]) -> Ran:
-    """Run it with its services. One that does not come up is the environment's failure, and nobody else can say so."""
+    """Run the command with its services. Raises CannotJudge where one of them does not come up."""
     reading, telling = os.pipe()
     try:
         ran = await workspace.execute(with_services(command, services, telling))
@@ -34,7 +34,7 @@ async def run_with_services(workspace: Workspace, command: Command, services: Se
 
 
 def with_services(command: Command, services: Sequence[Serve], telling: int) -> Command:
-    """The same command, begun by a script that starts the services first; whoever begins it closes `telling`."""
+    """The same command, started by a script that starts the services first. The caller closes the pipe `telling`."""
     ports = _ports(len(services))
     told = [
         {

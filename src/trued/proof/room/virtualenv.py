@@ -1,4 +1,4 @@
-"""Virtual environments that the engine makes itself, and the way to the registries that the user has set."""
+"""Virtual environments that the engine makes itself, and the package registries that the user has set."""
 
 import configparser
 import os
@@ -21,11 +21,12 @@ _PIP = '#!/bin/sh\nexec "$(dirname "$0")/python" -m pip "$@"\n'
 
 
 def site_packages(environment: Path, interpreter: Interpreter) -> Path:
+    """Where the environment's packages lie."""
     return environment / "lib" / f"python{interpreter.version[0]}.{interpreter.version[1]}" / "site-packages"
 
 
 def make_virtualenv(environment: Path, interpreter: Interpreter, *, over: bool) -> None:
-    """An empty virtual environment with a pip; `over` the packages of the interpreter, or apart from them."""
+    """Make an empty virtual environment with pip. `over`: it also finds the interpreter's own packages."""
     programs, site = environment / "bin", site_packages(environment, interpreter)
     programs.mkdir(parents=True)
     site.mkdir(parents=True)
@@ -53,7 +54,7 @@ def _bring_pip(site: Path, base: Path) -> None:
 
 
 def disarm(site: Path) -> None:
-    """Nothing that an installation left is run by the mere start of an interpreter."""
+    """Remove what an installation left to be run at the start of every interpreter."""
     for one in site.glob("*"):
         starting = one.suffix == ".pth" and one.name != TRUSTED
         if starting or one.name.split(".")[0] in CUSTOMIZING:
@@ -61,7 +62,7 @@ def disarm(site: Path) -> None:
 
 
 def registries(environ: Mapping[str, str], files: Iterable[Path] | None = None) -> dict[str, str]:
-    """Settings of package clients, from variables and pip's own files; what holds a secret is left out."""
+    """Settings of package clients, from variables and pip's own files; values that hold a secret are left out."""
     found: dict[str, str] = {}
     for file in _pip_files(environ) if files is None else files:
         found |= _pip_settings(file)

@@ -1,1 +1,1 @@
-"""Runners whose results are counted: one file each, and one shape of counting for all of them."""
+"""Test runners whose results are counted per test id, one module each."""

@@ -1,4 +1,4 @@
-"""Tests that drive a page: the room is given a real Chromium, and pictures and recordings of each test are kept."""
+"""Tests that drive a page: they get a real Chromium, and pictures and recordings of each test are kept."""
 
 import os
 import stat
@@ -20,7 +20,7 @@ ALL_BYTES = 32 * 2**20
 
 
 def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fact | None:
-    """Nothing is judged without a browser; the sentence says what to install."""
+    """The fact of a run without a browser, with what to install; None where there is one."""
     _, lack = browser.find_chromium()
     if lack:
         return unjudged_fact(lack, "program chromium", wanted)
@@ -30,7 +30,7 @@ def missing_browser(bench: Bench, wanted: CaseSelection, *, python: bool) -> Fac
 
 @asynccontextmanager
 async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
-    """The same room, with a browser in it. No server is started."""
+    """The same room with a browser in it. No server is started."""
     chromium, _ = browser.find_chromium()
     supplied, _ = playwright_packages(bench.interpreter, bench.site) if python else ({}, "")
     with set_up_stage(chromium, browser.chromium_folders(chromium), supplied) as made:
@@ -39,7 +39,7 @@ async def with_browser(bench: Bench, *, python: bool) -> AsyncIterator[Bench]:
 
 
 async def with_pictures(bench: Bench, fact: Fact, said: Iterable[dict[str, Any]]) -> Fact:
-    """What is left of each test, in the words of the plugin and by the engine's own hash."""
+    """The fact with the pictures and recordings that each test left, stored by the engine's own hash."""
     if bench.stage is None:
         return fact
     taken = [one for one in said if isinstance(one.get("test"), str) and "shot" in one]

@@ -1,4 +1,4 @@
-"""A command of the contract, understood: which runner it starts, with which arguments. Pure."""
+"""Reads a command of the contract: which test runner it starts, and with which arguments. Pure."""
 
 import json
 import re
@@ -56,7 +56,7 @@ _PYTEST_VALUES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class RunnerCall:
-    """One runner, called."""
+    """One test runner and how the command calls it."""
 
     runner: str  # pytest, unittest, node, go, vitest, jest, mocha
     arguments: tuple[str, ...] = ()
@@ -66,7 +66,10 @@ class RunnerCall:
 
 
 def recognise_runner(command: str, scripts: Mapping[str, str] | None = None) -> RunnerCall | None:
-    """The runner that this command comes to, if it comes to one. `scripts` are those of the base's package.json."""
+    """The test runner that this command starts, directly, by a wrapper or by a script; None where it starts none.
+
+    `scripts` are those of the base's package.json.
+    """
     return _recognised(command, scripts or {}, DEEPEST)
 
 
@@ -81,7 +84,7 @@ def _recognised(command: str, scripts: Mapping[str, str], deep: int) -> RunnerCa
 
 
 def scripts_started(command: str, manifest: bytes | None) -> list[str]:
-    """The texts of the scripts of package.json that a command starts."""
+    """The texts of the package.json scripts that a command starts."""
     try:
         scripts = json.loads(manifest or b"{}").get("scripts", {})
     except (ValueError, AttributeError, RecursionError):

@@ -1,4 +1,4 @@
-"""The one shape of counting: what a runner said, told apart by id, and whether any of it is worth something."""
+"""Counts the results of one test run by id, and decides whether they can be believed. Shared by all runners."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class TestOutcome:
-    """How one id ended."""
+    """How one test ended."""
 
     outcome: str
     phase: str = "call"
@@ -37,7 +37,7 @@ class TestOutcome:
 
 @dataclass(frozen=True, slots=True)
 class CountedRun:
-    """One run, told apart."""
+    """The results of one run, by test id."""
 
     outcomes: Mapping[str, TestOutcome]  # by id
     collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, words
@@ -53,7 +53,7 @@ class CountedRun:
 
     @classmethod
     def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
-        """From what was said over the channel. Ids that begin with `canary` are the engine's own."""
+        """The results in these records. Ids that begin with `canary` are the engine's own tests."""
         told = list(records)
         said = [one for one in told if _sound(one)]
         outcomes = worst_outcomes((str(one["id"]), _seen(one)) for one in said if "id" in one)
@@ -77,7 +77,7 @@ class CountedRun:
         )
 
     def how(self, name: str) -> str:
-        """How an id ended: one whose file could not be collected failed with it; "" where nothing is known of it."""
+        """How a test ended; one whose file could not be imported failed with it; "" where nothing is known."""
         if name in self.outcomes:
             return self.outcomes[name].outcome
         return "failed" if name.split("::")[0] in self.collected else ""
@@ -122,7 +122,7 @@ def _seen(record: dict[str, Any]) -> TestOutcome:
 
 
 def worst_outcomes(seen: Iterable[tuple[str, TestOutcome]]) -> dict[str, TestOutcome]:
-    """One test is reported in several phases, and sometimes several times: it passed if its body did and all agree."""
+    """The worst outcome of each test: it is reported in several phases, and passed only if its body did and all agree."""
     found: dict[str, TestOutcome] = {}
     for name, one in seen:
         if one.outcome == "passed" and one.phase != "call":
@@ -135,7 +135,7 @@ def worst_outcomes(seen: Iterable[tuple[str, TestOutcome]]) -> dict[str, TestOut
 
 @dataclass(frozen=True, slots=True)
 class RunnerFacts:
-    """How one runner is spoken of."""
+    """What counting must know about a runner."""
 
     runner: str
     command: str
@@ -146,13 +146,17 @@ class RunnerFacts:
 
 
 def nothing_collected(wanted: CaseSelection) -> str:
+    """The sentence for a run that found no test."""
     if wanted.ids is None:
         return "no test was collected on the base: name their files in `files`"
     return "no test was collected"
 
 
 def counted_fact(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFacts, *, stray: str = "") -> Fact:
-    """What this run showed. Of a worthless one only what failed is kept; what is missing is the judge's to see."""
+    """What this run showed. Of a run that cannot be believed only failures are kept.
+
+    `stray`: why nothing that came over the channel can be believed.
+    """
     tried = [_tried(name, one, words) for name, one in counted.outcomes.items()]
     tried += [_uncollected(words, name, *one) for name, one in counted.collected.items()]
     why = stray or why_worthless(bench, ran, counted, words)
@@ -226,7 +230,7 @@ def _tried(name: str, one: TestOutcome, words: RunnerFacts) -> Tried:
 
 
 def missing_plugin(text: str) -> str:
-    """The plugin without which a test was not even begun, or ""."""
+    """The pytest plugin without which a test could not start, or ""."""
     return "pytest-asyncio" if "async def functions are not natively supported" in text else ""
 
 

@@ -1,4 +1,4 @@
-"""Go's own tests, by the events that `go test -json` tells, each with the file that holds it."""
+"""Go tests, counted from the events of `go test -json`, each with the file that holds it."""
 
 import json
 import random
@@ -71,7 +71,7 @@ class _Model:
 
 
 async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the check once in this room."""
+    """Run the check once in this room and return what every test id showed."""
     program = shutil.which("go", path=bench.plain.get("PATH", SYSTEM_PATH))
     if program is None:
         return void_fact("there is no go on the path", Outcomes.UNJUDGED, "program go", check.command)
@@ -99,7 +99,7 @@ async def run_go_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wante
 
 
 def missing_go_package(text: str) -> str:
-    """A package of somebody else's: its first part names a host."""
+    """The third-party package that is missing according to this text, or "": its first part names a host."""
     return next((one for one in _MISSING.findall(text) if "." in one.split("/")[0]), "")
 
 
@@ -164,7 +164,7 @@ class _Call:
 
 
 class GoTestFiles:
-    """Which file of the base holds which test: Go tells packages only."""
+    """Which file of the base holds which test: Go reports packages only."""
 
     def __init__(self, room: Path, known: Iterable[str]) -> None:
         self.room = room
@@ -180,6 +180,7 @@ class GoTestFiles:
         return match.group(1) if match else ""
 
     def text(self, path: str) -> str:
+        """The content of a test file."""
         try:
             return (self.room / path).read_bytes().decode("utf-8", "replace")
         except OSError:
@@ -209,6 +210,7 @@ class GoTestFiles:
         return sum(test in _TEST.findall(self.text(one)) for one in beside)
 
     def file(self, package: str, test: str) -> str:
+        """The file that holds this test of this package."""
         folder = self.folder(package.removesuffix("_test"))
         name = test.split("/")[0]
         for path in self.files:

@@ -1,4 +1,4 @@
-"""JUnit's XML as any runner may write it, and any head may forge it: read without entities, within bounds. Pure."""
+"""Reads JUnit XML, which any runner may write and any head may forge: without entities, within bounds. Pure."""
 
 import math
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ _IDLE = ("notrun", "skipped", "disabled", "suppressed", "pending")
 
 
 class BadReport(Exception):
-    """This is no report: why."""
+    """The file is not a report; its text says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class _Reader:
 
 
 def read_report(data: bytes) -> list[ReportedTest]:
-    """The tests of a report. What is not well formed, or declares anything, is no report."""
+    """The tests of a report. Raises BadReport where it is not well formed or declares entities."""
     if len(data) > MOST_BYTES:
         raise BadReport("it is too large")
     reader = _Reader()
@@ -117,7 +117,7 @@ def _seconds(text: str) -> float:
 
 
 def id_in_file(one: ReportedTest, file: str) -> str:
-    """The test's id inside its file: group and name, without saying the file again."""
+    """The test's id inside its file: group and name, without the file."""
     parts = [one.name] if one.group in ("", file, one.name) or one.name.startswith(one.group) else [one.group, one.name]
     return " > ".join(_inner(parts, file))
 

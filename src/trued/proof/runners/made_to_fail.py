@@ -1,4 +1,4 @@
-"""Tests made to fail: the text of a test file with an error at the beginning of its tests' bodies. Pure."""
+"""Copies of test files whose tests must fail: an error is put at the beginning of each test's body. Pure."""
 
 import re
 from collections import Counter
@@ -18,14 +18,14 @@ _IMPORTS = re.compile(r"^\s*(import|export)\b", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class FailingFile:
-    """A file whose tests of these names must fail."""
+    """The text of a test file in which tests of these titles must fail."""
 
     content: str
     titles: tuple[str, ...]
 
 
 def unittest_failures(number: float) -> dict[str, list[object]]:
-    """Ways to fail in unittest, each with what it must fail on. `number` lies between 0 and 1."""
+    """Assertions of unittest, each with arguments on which it must fail. `number` lies between 0 and 1."""
     return {
         "assertEqual": [number, 2],
         "assertNotEqual": [number, number],
@@ -48,7 +48,7 @@ def unittest_failures(number: float) -> dict[str, list[object]]:
 
 
 def failing_javascript(content: str) -> FailingFile:
-    """For every runner whose tests are written as `test("title", () => { … })`."""
+    """For runners whose tests are written as `test("title", () => { … })`."""
     titles: list[str] = []
 
     def with_error(match: re.Match[str]) -> str:
@@ -65,6 +65,7 @@ def failing_javascript(content: str) -> FailingFile:
 
 
 def failing_go(content: str) -> FailingFile:
+    """For Go's own tests."""
     titles: list[str] = []
 
     def with_error(match: re.Match[str]) -> str:
@@ -88,7 +89,7 @@ def is_es_module(path: str, content: str, kind: str) -> bool:
 
 
 def is_set_aside(content: str, title: str) -> bool:
-    """Does the file itself say that this test is not to be run?"""
+    """Does the file itself mark this test to be skipped?"""
     name = re.escape(title)
     by_name = rf"\.(?:skip|todo)\s*\(\s*(['\"`]){name}\1"
     by_option = rf"(['\"`]){name}\1\s*,\s*\{{[^{{}}]*\b(?:skip|todo)\b"

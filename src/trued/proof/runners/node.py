@@ -1,4 +1,4 @@
-"""Node's own test runner: one process a file, and every test of every file told by id."""
+"""Node's own test runner: one process a file, and every test reported by id."""
 
 import json
 import random
@@ -81,7 +81,7 @@ CANARIES = 1 + 2 * len(_WAYS)
 
 
 async def run_node_tests(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the check once in this room."""
+    """Run the check once in this room and return what every test id showed."""
     found = node.find_node()
     if found is None:
         return void_fact("there is no Node on the path", Outcomes.UNJUDGED, "program node", check.command)
@@ -132,7 +132,7 @@ async def _files(
 
 
 def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ...] = ()) -> list[str]:
-    """The files that `node --test` would run, by its own rules: named ones, folders, patterns, or all there are."""
+    """The files that `node --test` would run by its own rules: named files, folders, patterns, or all there are."""
     paths = [path for path in known if is_node_script(path, typed) and "node_modules" not in PurePosixPath(path).parts]
     if not named:
         return sorted(path for path in paths if _is_named(path) or "test" in PurePosixPath(path).parts[:-1])
@@ -146,6 +146,7 @@ def node_test_files(known: Iterable[str], named: list[str], typed: tuple[str, ..
 
 
 def is_node_script(path: str, typed: tuple[str, ...] = TYPED) -> bool:
+    """Is it a script that Node runs? `typed`: endings of TypeScript, where it can."""
     return path.endswith((*SCRIPTS, *typed))
 
 
@@ -223,6 +224,7 @@ def _canary(bench: Bench, model: str) -> Iterator[_Canary]:
 
 
 def with_node_canary(content: str, path: str, name: str, kind: str) -> str:
+    """The text of a test file with tests beside its own that must fail."""
     module = is_es_module(path, content, kind)
     if not _USES.search(content) and _EXITS.search(content):  # a script that ends itself must not end before ours did
         content = f"{_EXITS.sub(f'{name}x(', content)}\n{_LATER.format(n=name)}\n"

@@ -1,4 +1,4 @@
-"""pytest, with a plugin of ours that names every id and how it ended."""
+"""pytest, run with the engine's plugin, which reports every test id and how it ended."""
 
 import random
 import re
@@ -79,7 +79,7 @@ _PLUGINS = {
 
 
 async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the check once in this room."""
+    """Run the check once in this room and return what every test id showed."""
     if bench.interpreter.lacks:
         return void_fact(bench.interpreter.lacks, Outcomes.UNJUDGED, "module pytest", check.command)
     path, text = await _configuration(bench, asked.arguments)
@@ -101,7 +101,7 @@ async def run_pytest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted:
 
 
 def missing_for_pytest(bench: Bench, output: str) -> str:
-    """The module or plugin without which pytest cannot even begin."""
+    """The module or plugin without which pytest cannot start, according to its output, or ""."""
     if lack := bench.foreign(output):
         return lack
     for name in _OPTION.findall(output):
@@ -131,6 +131,7 @@ def _canary(bench: Bench) -> Iterator[_Canary]:
 
 
 def random_name() -> str:
+    """A name for a test that nobody can know beforehand."""
     return "test_" + "".join(random.SystemRandom().choices(string.ascii_lowercase, k=14))
 
 

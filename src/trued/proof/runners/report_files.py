@@ -1,4 +1,4 @@
-"""Runners that leave a report: vitest, jest and mocha as they are known, and any command that writes JUnit's XML."""
+"""Runners that write a report: vitest, jest, mocha, and any command that writes JUnit XML."""
 
 import json
 import os
@@ -95,7 +95,10 @@ class _Room:
 
 
 async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the check once in this room. `asked`: a runner whose options are known; else `check.report` says where."""
+    """Run the check once in this room and return what every test id showed.
+
+    `asked`: a runner whose options are known; None where `check.report` says where the report will lie.
+    """
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
     # Of a runner that is known, the tests that must fail have a run of their own: they stand in nobody's way.
@@ -129,6 +132,7 @@ def _stray(room: _Room, ran: Ran, counted: CountedRun, *, planted_one: bool) -> 
 
 
 def missing_for_scripts(text: str) -> str:
+    """The package that is missing according to this text, or ""."""
     found = _UNRESOLVED.findall(text)
     return node.missing_package(text) or (found[-1] if found else "")
 
@@ -236,7 +240,7 @@ def _canaries(room: _Room, chosen: list[str]) -> Iterator[dict[str, str]]:
 
 
 def canary_path(path: str, name: str) -> str:
-    """A file of this random name that the same patterns find: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
+    """A path with this random name that the same patterns find: `test-*.js`, `*_test.js`, `*.spec.tsx`."""
     pure = PurePosixPath(path)
     stem, dot, ending = pure.name.partition(".")
     first, last = match.groups("") if (match := _NAMED.fullmatch(stem)) else ("", "")
@@ -244,6 +248,7 @@ def canary_path(path: str, name: str) -> str:
 
 
 def with_runner_canary(content: str, runner: str, name: str, path: str) -> str:
+    """The text of a test file with tests beside its own that must fail, in the runner's own words."""
     vitest = runner == "vitest" or "'vitest'" in content or '"vitest"' in content
     known = {"test": f"{name}t", "expect": f"{name}e"} if vitest else {}
     given = {"test": "(g.test ?? g.it)", "expect": "g.expect", **known}

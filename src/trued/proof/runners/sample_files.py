@@ -1,4 +1,4 @@
-"""Which of a project's own test files are tried with an error in them, and with tests of ours beside theirs."""
+"""Chooses the test files that are also run as copies that must fail."""
 
 import random
 from collections.abc import Iterable
@@ -7,7 +7,7 @@ MOST = 16  # files that were red: beyond, chance decides, anew in every turn
 
 
 def files_to_copy(files: Iterable[str], red: Iterable[str]) -> list[str]:
-    """Every one that was red on the base: what a head does to one file shows in no other. And one of the others."""
+    """Every file with a test that was red on the base, since a head may forge one file alone; and one of the others."""
     chance = random.SystemRandom()
     known = sorted(set(files))
     forged_first = set(red)

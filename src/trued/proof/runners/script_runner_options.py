@@ -1,4 +1,4 @@
-"""How vitest, jest and mocha are called: with the command's own options, and the engine's reports. Pure."""
+"""Command lines of vitest, jest and mocha: the command's own options, and where the report goes. Pure."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ _CHOOSING: Mapping[str, frozenset[str]] = {
 def runner_arguments(
     runner: str, arguments: Sequence[str], report: str, only: Sequence[str], *, second: bool
 ) -> list[str]:
-    """For one run; with `only`, of these files, whatever else the command would run."""
+    """The arguments for one run. `only`: run these files alone. `second`: in another order."""
     given = [one for one in _kept(runner, arguments) if not _BAIL.fullmatch(one) and (one, runner) != ("-b", "mocha")]
     rest = [*_options(runner, given), *only] if only else given
     match runner:

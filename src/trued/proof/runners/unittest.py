@@ -1,4 +1,4 @@
-"""unittest, with a result of ours that names every id and how it ended."""
+"""unittest, run with the engine's own result class, which reports every test id and how it ended."""
 
 import random
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ class _Call:
 
 
 async def run_unittest(check: TestsCheck, asked: RunnerCall, bench: Bench, wanted: CaseSelection) -> Fact:
-    """Run the check once in this room."""
+    """Run the check once in this room and return what every test id showed."""
     call = _read(asked.arguments)
     if call is None:
         return void_fact(

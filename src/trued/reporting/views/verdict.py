@@ -1,4 +1,4 @@
-"""A verification for people and programs: what `verify --json` prints, and what all other forms of it are made from."""
+"""A verification for people and programs: what `verify --json` prints, and what all its other forms are made from."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -37,7 +37,7 @@ _CASE = re.compile(r"(case \d+|\S+::.*?|page \S+, .*?): (.+)", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """All that is known when a verification is over."""
+    """A finished verification: contract, verdict, outcome, and how to repeat it."""
 
     contract: Contract
     verdict: Verdict
@@ -47,22 +47,27 @@ class Verification:
 
     @property
     def code(self) -> int:
+        """The exit code."""
         return exit_code(self.outcome)
 
     @property
     def lowered(self) -> bool:
+        """Did the user accept less than the full bar?"""
         return self.accept.rank < Grade.ATTESTED.rank
 
     @property
     def met(self) -> int:
+        """How many requirements are met."""
         return sum(one.grade.rank >= self.accept.rank for one in self.verdict.requirements)
 
     @property
     def seconds(self) -> float:
+        """How long all checks ran, on both commits."""
         return sum(one.seconds for one in (*self.contract.base_facts, *self.verdict.evidence))
 
     @property
     def isolation(self) -> tuple[str, ...]:
+        """The sandbox levels in which checks ran."""
         facts = (*self.contract.base_facts, *self.verdict.evidence)
         return tuple(sorted({one.isolation for one in facts if one.isolation != "not run"}))
 
@@ -99,10 +104,11 @@ class Verification:
 
     @property
     def bar(self) -> str:
+        """A sentence about a lowered bar, or ""."""
         return f"the bar was lowered: {self.accept} counts as met" if self.lowered else ""
 
     def checks(self, judged: Judged) -> list["CheckedSides"]:
-        """What each check of a requirement showed, base against head."""
+        """What each check of a requirement showed on base and head."""
         from trued.proof.room.bench import check_hash  # loaded for a verdict, not for the help
 
         taken = set(judged.evidence)
@@ -112,7 +118,7 @@ class Verification:
         return [_checked([one for one in facts if one.check == name], listed.get(name)) for name in names]
 
     def rests_on(self, judged: Judged) -> str:
-        """On whose word."""
+        """Who wrote the checks of a requirement."""
         return judged.rests_on or ("" if not self.checks(judged) else YOURS if not self.contract.authors else "")
 
 
@@ -135,7 +141,7 @@ def _worst(one: Verification) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CheckedSides:
-    """One check: how many of its cases passed on each side, and which do not on the head."""
+    """One check: how many of its cases passed on each side, and which fail on the head."""
 
     kind: str
     command: str
@@ -219,12 +225,12 @@ def _together(names: Sequence[str]) -> str:
 
 
 def short_source(source: str) -> str:
-    """File and line as others may read them: a path of this machine by its last part."""
+    """File and line as others may read them: an absolute path by its last part."""
     return PurePosixPath(source).name if source.startswith("/") else source
 
 
 def verification_data(one: Verification) -> dict[str, Any]:
-    """Grade and requirements with their evidence, then what else a reader may ask for."""
+    """The verification as JSON data: grade and requirements with their evidence first."""
     found = ledger(one.verdict, one.contract, over=True)
     for row, judged in zip(found["requirements"], one.verdict.requirements, strict=False):
         row["rests_on"] = one.rests_on(judged)

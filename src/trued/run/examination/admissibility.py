@@ -1,4 +1,4 @@
-"""Weighs what an examiner proposes: what counts, what is refused and why, what of the words is left unshown. Pure."""
+"""Rules for an examiner's cases: which count, which are refused and why, and which words no case shows. Pure."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ BACKGROUND = "text-"  # sentences by themselves; scopes and criteria of a plan a
 
 
 def is_open(one: Requirement) -> bool:
-    """No check of the user's shows it, and the base's own means do not, either."""
+    """Does the requirement have no check of the user's, and none by the base's own tools?"""
     return not one.checks and not recognised(one.text)
 
 
@@ -34,7 +34,7 @@ class Fault(Value):
 
 
 class WeighedCases(Value):
-    """What is left of an examiner's proposals by the rules."""
+    """What the rules leave of an examiner's proposals."""
 
     kept: tuple[Proposed, ...] = ()
     origins: tuple[Proposed, ...] = ()  # the same, as they were proposed
@@ -58,7 +58,7 @@ class _Item:
 
 
 class CaseRules:
-    """The rules, with all that they need to know of one run."""
+    """The rules, with everything that they need to know about one run."""
 
     def __init__(self, asked: Requirements, words: str, base: Mapping[str, str]) -> None:
         self.asked, self.words = asked, words
@@ -337,9 +337,9 @@ def describe_shown(shown: Shown) -> str:
 
 
 def leftover_requirements(one: Requirement, rests: Sequence[str], taken: set[str]) -> Iterator[Requirement]:
-    """Words that no case shows stand as requirements of their own: unproven, until a person looks at them.
+    """Words that no case shows, as requirements of their own: unproven until a person looks at them.
 
-    `taken`: the names that others have; those of the new ones are added.
+    `taken`: names that are in use; the new ones are added to it.
     """
     for rest in rests:
         name, number = f"{one.id}-rest", 2

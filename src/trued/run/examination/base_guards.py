@@ -1,4 +1,4 @@
-"""Guards that every run has: the base's own tests, and what the user's words ask of the base's own tools."""
+"""Regression checks that every run has: the base's own tests, and what the user's words ask of the base's tools."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
@@ -33,9 +33,9 @@ _Blobs: TypeAlias = Mapping[str, str]
 
 
 async def with_base_guards(workspace: Workspace, asked: Requirements) -> tuple[Requirements, list[str]]:
-    """With the base's own tests beside the requirements, and the checks that can refute and never prove, by hash.
+    """The requirements with the base's own tests beside them, and the hashes of checks that can refute and never prove.
 
-    The tests are no requirement: they have no grade, and refute every requirement when they fail.
+    The tests are not a requirement: they have no grade, and refute every requirement when they fail.
     """
     tools, unguarded = await _tools(workspace, workspace.base)
     there = await workspace.blobs(workspace.base)
@@ -102,7 +102,7 @@ def _recognised(one: Requirement, tools: Mapping[str, tuple[Check, ...]]) -> Req
 
 
 async def suites_of(workspace: Workspace, commit: str) -> tuple[Check, ...]:
-    """The test suites of a commit that can be counted."""
+    """The test suites of a commit whose results can be counted."""
     return (await _tools(workspace, commit))[0].get("tests", ())
 
 

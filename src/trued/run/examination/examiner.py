@@ -1,4 +1,4 @@
-"""Has cases written for requirements that have none, before anybody works, and another examiner answer them blind."""
+"""Asks an examiner for cases where a requirement has none, and a second one to answer them blind."""
 
 import os
 import shlex
@@ -46,7 +46,7 @@ class ExaminerRequirement(Value):
 
 @dataclass(frozen=True)
 class Examination:
-    """What an examiner made of a contract: checks with their authors, and all that has to be said of them."""
+    """The result: requirements with the new checks, who wrote them, and notes."""
 
     asked: Requirements
     authors: Mapping[str, Author] = field(default_factory=dict)
@@ -60,22 +60,25 @@ class Examination:
         return [(one.clone, f"{one.steps.path}{one.role.name}") for one in self.sessions]
 
     async def close(self) -> None:
+        """End the examiners' sessions."""
         for one in self.sessions:
             await one.close()
 
 
 async def examine(steps: Steps, asked: Requirements) -> Examination:
-    """The requirements with an examiner's cases where they have none; as they are, and said, where nobody is one."""
+    """The requirements with an examiner's cases where they have none. Where no agent plays the examiner they stay as
+    they are, with a note.
+    """
     if not any(is_open(one) and not one.parts for one in asked.requirements):
         return Examination(asked)
     agents, context = steps.context.settings.agents, steps.context
     if EXAMINER not in context.roles or not (agents.get(EXAMINER) or agents.get("*")):
         return Examination(asked, undecided=("no agent plays the examiner: nobody wrote cases for what has none",))
-    return await ExaminerConversation(steps.apart(), asked).done()
+    return await ExaminerConversation(steps.apart(), asked).run()
 
 
 class ExaminerConversation:
-    """One examiner's conversation about one contract, at the base, and on a line that moves nobody else's head."""
+    """One examiner's conversation about one contract, at the base; it moves nobody else's head."""
 
     def __init__(
         self, steps: Steps, asked: Requirements, *, before: Examined | None = None, always_second: bool = False
@@ -89,18 +92,20 @@ class ExaminerConversation:
         self.alike: list[tuple[Proposed, int]] = []  # which of their cases it answered as their author did
         self.said: list[str] = []
 
-    async def done(self) -> Examination:
-        return await self.concluded(await self.written())
+    async def run(self) -> Examination:
+        """Ask for cases, put them to the second examiner, and return the result."""
+        return await self.conclude(await self.ask_for_cases())
 
-    async def concluded(self, weighed: WeighedCases) -> Examination:
+    async def conclude(self, weighed: WeighedCases) -> Examination:
+        """The result for these cases, after the second examiner has answered them, if there is one."""
         if self.second and weighed.kept:
-            weighed = await self.answered(weighed)
+            weighed = await self.put_to_second_examiner(weighed)
         elif weighed.kept:
             self.said.append("no second examiner answered the cases blind: none is named, and no other vendor plays")
-        return self.assembled(weighed)
+        return self.assemble(weighed)
 
-    async def written(self, *gaps: Finding) -> WeighedCases:
-        """The examiner's cases; it is told once what is wrong with them."""
+    async def ask_for_cases(self, *gaps: Finding) -> WeighedCases:
+        """The examiner's cases by the rules. It is told once what is wrong with them."""
         weighed = await self._asked_for(*gaps)
         if self.replies and weighed.faults:
             weighed = await self._asked_for(
@@ -117,9 +122,10 @@ class ExaminerConversation:
             self.said.append(f"the examiner ({self.first.agent}) gave no answer that can be used")
         else:
             self.replies.append(reply)
-        return await self.weighed(doubts)
+        return await self.weigh(doubts)
 
-    async def weighed(self, doubts: Sequence[Doubt]) -> WeighedCases:
+    async def weigh(self, doubts: Sequence[Doubt]) -> WeighedCases:
+        """All replies so far by the rules, less what the second examiner doubts; a durable step."""
         data = [one.model_dump(mode="json") for one in (*self.replies, *doubts)]
 
         async def step() -> str:
@@ -130,20 +136,24 @@ class ExaminerConversation:
 
     # -- the second examiner -------------------------------------------------------------------------------------------
 
-    async def answered(self, weighed: WeighedCases) -> WeighedCases:
-        """Alike: it stands. Otherwise: withdrawn and said; new ones are written for that clause, and answered, too.
-        Not sure: it stands on its author's word alone, unless the others show as much without it."""
+    async def put_to_second_examiner(self, weighed: WeighedCases) -> WeighedCases:
+        """The cases after the second examiner answered them.
+
+        Answered alike, a case stays. Answered otherwise, it is withdrawn with a note, and new ones are written for its
+        clause and answered, too. Not sure: it stays on its author's word alone, unless the others show as much without
+        it.
+        """
         doubts = await self._doubts(weighed)
         otherwise = [one for one in doubts if one.what == "otherwise" and one.why != STATUS]
         if not otherwise:
-            return await self.weighed(doubts) if doubts else weighed
+            return await self.weigh(doubts) if doubts else weighed
         quotes = dict.fromkeys(cases_of(one.of)[one.number].quotes for one in otherwise)
         gaps = [
             Finding(what=f"another reading of the words gives another result: write other cases for “{quote}”")
             for quote in quotes
         ]
         again = await self._asked_for(*gaps, doubts=doubts)
-        return await self.weighed((*doubts, *await self._doubts(again)))
+        return await self.weigh((*doubts, *await self._doubts(again)))
 
     async def _doubts(self, weighed: WeighedCases) -> list[Doubt]:
         """The second examiner's, about all that it was not asked before."""
@@ -174,11 +184,13 @@ class ExaminerConversation:
     # -- what comes of it ----------------------------------------------------------------------------------------------
 
     async def close(self) -> None:
+        """End the sessions of both examiners."""
         await self.first.close()
         if self.second:
             await self.second.close()
 
-    def assembled(self, weighed: WeighedCases) -> Examination:
+    def assemble(self, weighed: WeighedCases) -> Examination:
+        """The requirements with these cases as checks, and their authors."""
         authors: dict[str, Author] = {}
         asides = {one.requirement for one in weighed.background}
         made: list[Requirement] = []
@@ -283,7 +295,7 @@ def _of_another_vendor(context: RunContext, examiner: str) -> str:
 
 
 async def base_texts(workspace: Workspace) -> dict[str, str]:
-    """The base's own words: what it names, an entry point of an agent's case may be called."""
+    """The base's text files: an agent's case may call what they name."""
     texts: dict[str, str] = {}
     left = MOST_BYTES
     async with workspace.room(workspace.base) as room:

@@ -1,4 +1,4 @@
-"""Held out means unreadable, and that is tried, not believed: with a canary wherever an examiner was."""
+"""Tries whether agents can read what is held out, with a canary file wherever an examiner was."""
 
 import secrets
 from collections.abc import Iterable, Iterator

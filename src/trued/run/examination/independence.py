@@ -1,4 +1,4 @@
-"""Whose word stands behind an agent's cases: that of another vendor than everybody's who writes code."""
+"""Whether an agent's cases are independent: of another vendor than every agent that writes code."""
 
 from collections.abc import Iterable, Set
 
@@ -10,25 +10,25 @@ EXAMINERS = ("examiner", "second-examiner")
 
 
 def implementers(context: RunContext) -> set[str]:
-    """The vendors of all who plan and build."""
+    """The vendors of all agents that plan and build."""
     others = {*EXAMINERS, *context.repairing_roles, *context.reviewing_roles}
     return {context.capabilities(agent).vendor for role, agent in context.settings.agents.items() if role not in others}
 
 
 def authors_of(brought: Iterable[Requirement], role: str) -> dict[str, Author]:
-    """Checks that an agent of this role named are not the user's own; they are visible, so that no vendor helps."""
+    """The author of each check that an agent of this role named: it is not the user's own, and visible."""
     checks = [check for one in brought for check in one.checks if not isinstance(check, ManualCheck)] if role else []
     return {check_hash(check): Author(role=role) for check in checks}
 
 
 def is_independent(context: RunContext, author: Author, others: Set[str]) -> bool:
-    """One of those who wrote or answered the cases is of another vendor; whose vendor nobody knows is no other."""
+    """Is one of the agents that wrote or answered the cases of another vendor? An unknown vendor does not count."""
     vendors = {context.capabilities(agent).vendor for agent in (author.agent, *author.agreed)} - {""}
     return bool(others) and "" not in others and bool(vendors - others)
 
 
 def weaken_authors(context: RunContext, contract: Contract, mended: Set[str]) -> Contract:
-    """The contract when agents of these vendors have written code, too. Nobody becomes independent by it."""
+    """The contract after agents of these vendors wrote code, too: some authors are not independent any more."""
     others = implementers(context) | mended
     fallen = {
         name: one.model_copy(update={"independent": False})

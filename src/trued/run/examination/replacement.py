@@ -1,4 +1,4 @@
-"""Cases that are disclosed or disputed while the work goes on: replaced by new ones, red on base, or kept."""
+"""Replaces cases that were disclosed or disputed while the work goes on: by new ones that fail on the base."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class FailingCase:
 
 
 def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
-    """Held-out cases of agents that failed, in their order. The user's own are never disclosed."""
+    """Held-out cases of agents that failed, in order. The user's own are never disclosed."""
     checks = {check_hash(check): check for one in contract.requirements for check in one.checks}
     found: dict[tuple[str, int], FailingCase] = {}
     for fact in verdict.evidence:
@@ -43,25 +43,27 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
 
 
 async def replace_case(steps: Steps, contract: Contract, gone: FailingCase) -> Contract:
-    """The contract with another case in the place of a disclosed one; without it, where nobody writes one."""
-    examining = _examining(steps, contract, gone.requirement, without=gone.case)
+    """The contract with another case in place of a disclosed one; without it where nobody writes one."""
+    conversation = _conversation(steps, contract, gone.requirement, without=gone.case)
     words = f"a case for “{gone.case.quotes}” was disclosed: write another one that shows the same words"
-    weighed = await examining.written(Finding(what=words, requirement=gone.requirement))
-    return await _amended(steps, contract, gone.requirement, await examining.concluded(weighed))
+    weighed = await conversation.ask_for_cases(Finding(what=words, requirement=gone.requirement))
+    return await _amended(steps, contract, gone.requirement, await conversation.conclude(weighed))
 
 
 async def answer_dispute(steps: Steps, contract: Contract, requirement: str) -> Contract | None:
-    """Another examiner answers the requirement's cases blind. None: alike, and all of them stand."""
-    examining = _examining(steps, contract, requirement, always_second=True)
-    weighed = await examining.weighed(())
-    settled = await examining.answered(weighed) if weighed.kept and examining.second else weighed
+    """Has another examiner answer the requirement's cases blind. Returns the new contract, or None where all are
+    answered alike.
+    """
+    conversation = _conversation(steps, contract, requirement, always_second=True)
+    weighed = await conversation.weigh(())
+    settled = await conversation.put_to_second_examiner(weighed) if weighed.kept and conversation.second else weighed
     if settled.kept == weighed.kept:
-        await examining.close()
+        await conversation.close()
         return None
-    return await _amended(steps, contract, requirement, examining.assembled(settled))
+    return await _amended(steps, contract, requirement, conversation.assemble(settled))
 
 
-def _examining(
+def _conversation(
     steps: Steps, contract: Contract, requirement: str, *, without: Case | None = None, always_second: bool = False
 ) -> ExaminerConversation:
     one = _of(contract, requirement)
@@ -130,9 +132,10 @@ def _of(contract: Contract, requirement: str) -> Requirement:
 
 
 def failing_signature(found: Sequence[FailingCase]) -> tuple[tuple[str, int], ...]:
-    """The failing set, by what it can be known again."""
+    """Which cases fail, as a value that can be compared between rounds."""
     return tuple((one.check, one.number) for one in found)
 
 
 def written_by_agents(contract: Contract, one: Requirement) -> bool:
+    """Did an agent write any check of this requirement?"""
     return any(check_hash(check) in contract.authors for check in one.checks)

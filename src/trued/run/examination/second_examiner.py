@@ -1,4 +1,4 @@
-"""The second examiner: answers what comes of each input, and is held against the first. Pure."""
+"""The second examiner: answers the inputs of cases blind, and is compared with their author. Pure."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from trued.run.examination.replies import Asked, Blind, Proposed
 
 
 def questions(proposed: Sequence[Proposed]) -> list[Asked]:
-    """The inputs of all cases, numbered; no result, no argument for one, no code."""
+    """The inputs of all cases, numbered, without results."""
     listed = [(one.requirement, shown) for one in proposed for shown in cases_of(one)]
     return [
         Asked(number=number, requirement=requirement, clause=shown.quotes, input=_input(shown))
@@ -32,7 +32,7 @@ Heard: TypeAlias = Literal["alike", "otherwise", "unsure"]
 
 
 def compare_answers(proposed: Sequence[Proposed], answers: Iterable[Blind]) -> list[list[tuple[Heard, str]]]:
-    """For each case of each proposal: was it answered as its author did, otherwise, or not at all, and why?"""
+    """For each case of each proposal: was it answered alike, otherwise, or not with certainty; and why."""
     given = {one.number: one for one in answers}
     found, number = list[list[tuple[Heard, str]]](), 0
     for one in proposed:
@@ -55,16 +55,17 @@ def _heard(shown: Case | BrowserCheck, answer: Blind | None) -> tuple[Heard, str
 
 
 def cases_of(proposed: Proposed) -> tuple[Case | BrowserCheck, ...]:
+    """The cases of a proposal, or its page."""
     return (*proposed.cases, *([proposed.page] if proposed.page else []))
 
 
 def proving_cases(proposed: Proposed) -> list[tuple[int, Case | BrowserCheck]]:
-    """Those that show something by themselves, with their places; the others only prepare them."""
+    """The cases that show something by themselves, with their places; the others only prepare them."""
     return [(place, one) for place, one in enumerate(cases_of(proposed)) if not getattr(one, "setup", False)]
 
 
 def as_setup(case: HttpCase, *, status: bool = True) -> HttpCase:
-    """The exchange as one that only prepares others: it must give its status, if it has one, and shows nothing."""
+    """The exchange as one that only prepares others: its status, if it has one, must come; it shows nothing else."""
     kept = {"status": case.status} if status and case.status is not None else {}
     return HttpCase(http=case.http, within_s=case.within_s, setup=True, **kept)
 
