@@ -122,7 +122,7 @@ def _seen(record: dict[str, Any]) -> TestOutcome:
 
 
 def worst_outcomes(seen: Iterable[tuple[str, TestOutcome]]) -> dict[str, TestOutcome]:
-    """The worst outcome of each test: it is reported in several phases, and passed only if its body did and all agree."""
+    """The worst outcome of each test. A test is reported in several phases: it passed if its body did and all agree."""
     found: dict[str, TestOutcome] = {}
     for name, one in seen:
         if one.outcome == "passed" and one.phase != "call":
