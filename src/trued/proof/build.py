@@ -36,7 +36,7 @@ async def run_build(
     workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Tell = discard_event
 ) -> BuildResult:
     """How the command ended on this commit. What was not built here is tried on the base, in a room of the same kind:
-    only what fails there, too, may be the room's fault. What it said is told to agents: it quotes nothing held out."""
+    only what fails there, too, may be the room's fault. Agents read its output: it quotes nothing held out."""
     found = await _ended(workspace, contract, command, commit)
     if found.tried.outcome is not Outcomes.PASSED and commit != contract.base:
         base = await _ended(workspace, contract, command, contract.base)
@@ -80,7 +80,7 @@ async def _ended(workspace: Workspace, contract: Contract, command: str, commit:
                 one for one in own_drivers(command, bench.room, list(bench.frozen)) if here.get(one) != before.get(one)
             ]
             own += await _scripted(workspace, contract, command, bench) if here != before else []
-            # Work may change how it is built: that is said, and only a command that is kept must bear the base's.
+            # The work may change how it is built: that is noted; only a kept command must pass with the base's files.
             fact = await run_check(CommandCheck(command=command, within_s=WITHIN_S), bench, CaseSelection(red=(ID,)))
     except CannotJudge as error:
         return BuildResult(Tried(id=command, outcome=Outcomes.UNJUDGED, kind=AROUND[0], detail=str(error)))

@@ -10,7 +10,7 @@ RED_TURNS = 3  # once can be chance, twice can be two chances
 GREEN_TURNS = 2
 MARKED = "marked"
 HUSHED = ""  # the id of what failed where held-out cases had run before: for people it is in the evidence
-_OPEN_ENDED = ("exit", "module", "program")  # kinds that go on with a word of the project's
+_OPEN_ENDED = ("exit", "module", "program")  # kinds that end with a name that the project chose
 _FAILING = (Outcomes.FAILED, Outcomes.MISSING)
 ENGINES = ("environment", "start")  # how the engine itself failed: nothing that a head says can look like it
 NOT_OUR_FAILURE = ("time", "memory", *ENGINES)  # on base they show the machine, not the project
@@ -28,7 +28,7 @@ class Base(StrEnum):
 
 
 class Head(StrEnum):
-    """What a case showed on the head commit; the worst of all times stands."""
+    """What a case showed on the head commit; the worst of all runs counts."""
 
     PASSED = "passed"
     FAILED = "failed"
@@ -115,7 +115,7 @@ def on_head(
             bad.append(_hushed(one) if fact.tainted else one)
             worst = Head.UNJUDGED if _unjudged(one, name, lacks) and worst is not Head.FAILED else Head.FAILED
     if turns >= GREEN_TURNS or worst is Head.FAILED:
-        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # what may be told comes first
+        return worst, sorted(bad, key=lambda one: one.id == HUSHED)  # what agents may read comes first
     return Head.FAILED, [_missing(name, "not run twice")]
 
 

@@ -82,7 +82,7 @@ def _rejected(judged: Judged, word: Approval) -> Judged:
 
 
 def _remembered(judged: Judged, word: Approval) -> Judged:
-    """What somebody said of other work is told, and counts for nothing."""
+    """An approval of other work is mentioned, and changes no grade."""
     if judged.grade.rank >= Grade.ATTESTED.rank:
         return judged
     return judged.model_copy(update={"why": (*judged.why[:1], word.stale, *judged.why[1:])})

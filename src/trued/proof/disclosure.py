@@ -15,8 +15,8 @@ from trued.protocols import Tell, Workspace
 from trued.support.redaction import forms
 
 WITHHELD = "what it printed is withheld: it may quote something that is held out"
-SHORTEST = 8  # characters: a shorter value stands in many a text by chance
-LINE = 16  # of a held-out file that stands for it; shorter ones are brackets, calls and single words
+SHORTEST = 8  # characters: shorter values occur in many texts by chance
+LINE = 16  # characters of a held-out file's line; shorter ones are brackets, calls and single words
 MOST_LINES = 20_000  # of held-out files that are looked for
 _IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
 _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
@@ -42,7 +42,7 @@ class Scanner:
         return WITHHELD
 
     async def judged(self, one: Judged) -> Judged:
-        """With gaps that may be told. Its reasons are for people and stay as they are."""
+        """The verdict with gaps that agents may read. Its reasons are for people and stay as they are."""
         gaps = []
         for gap in one.gaps:
             what = await self(gap.what, f"why {one.id} fails")
@@ -56,7 +56,7 @@ class Scanner:
         return any([not await self._readable(value) for value in found])
 
     async def _readable(self, value: str) -> bool:
-        """Does it stand where everybody can read it: in the user's words, on the base, or in the commit itself?"""
+        """Can everybody read it anyway: in the user's words, on the base, or in the commit itself?"""
         if self._open is None:
             words = [*(one.text for one in self.contract.requirements), *self.contract.interface]
             for commit in {self.contract.base: None, self.commit: None}:

@@ -51,7 +51,7 @@ class FactCache:
         if {one.check for one in evidence} != _checks(contract.every):
             return ()
         if not all(self.shown(contract, tree, level, name) for name in artifact_hashes(evidence)):
-            return ()  # without their pictures they would be told, and not shown
+            return ()  # without their pictures they are not complete
         return tuple(_ours(one, owner, contract) for one in evidence for owner in _owners(contract, one.check))
 
     def keep_base(self, contract: Contract, tree: str, level: str, facts: Sequence[Evidence]) -> bool:
@@ -95,7 +95,7 @@ class FactCache:
     def keep_head(
         self, contract: Contract, tree: str, level: str, facts: Iterable[Evidence], order_bound: frozenset[str]
     ) -> None:
-        """Only what failed: that is the worst, and nothing that passes later can mend it."""
+        """Keep only what failed: nothing that passes later outweighs it."""
         before = self.of_head(contract, tree, level)
         known = {one.id for one in before.evidence}
         checks = _checks(contract.every)

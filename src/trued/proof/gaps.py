@@ -162,6 +162,6 @@ def _clause(check: ExamplesCheck | BrowserCheck, name: str) -> str:
 
 
 def _case(check: ExamplesCheck, name: str) -> Case:
-    """By its number; what stands for all of a check stands for its first."""
+    """The case with this id; for the id of the whole check its first case."""
     number = name.removeprefix("case ")
     return check.cases[int(number) - 1 if number.isdigit() else 0]

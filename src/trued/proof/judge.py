@@ -58,8 +58,8 @@ class Facts:
     changed: bool = True  # the diff touches more than the engine's own files
     touched: bool = True  # … and a file that a guard of this requirement runs
     superseded: Sequence[str] = ()  # tests of the base that the user's file changes on purpose
-    proposed: Sequence[str] = ()  # … that agents propose to: not held against others by the base's own suite
-    suite: bool = False  # the requirement is the base's own suite, and nobody's wish
+    proposed: Sequence[str] = ()  # … that agents propose to change: the existing tests do not count them
+    suite: bool = False  # it is the base's own test suite, and not a requirement
     elsewhere: frozenset[str] = frozenset()  # tests that another requirement of this verdict has as its own
     order_bound: frozenset[str] = frozenset()  # guards that fail on the base, too, in the second setting
     own_modules: frozenset[str] = frozenset()
@@ -167,7 +167,7 @@ def _lowered(judged: Judged, grade: Grade, why: Sequence[str], lacks: Lacks) -> 
 
 
 def _rests_on(requirement: Requirement, facts: Facts) -> str:
-    """On whose word the cases stand."""
+    """Who wrote the cases."""
     authors = [
         facts.authors.get(check_hash(check)) for check in requirement.checks if not isinstance(check, ManualCheck)
     ]

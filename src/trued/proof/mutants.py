@@ -52,7 +52,7 @@ def passing_mutant(cases: Sequence[Shown]) -> str:
     return CONSTANT if any(all(_passes(one, _result(other), like=other) for one in left) for other in left) else ""
 
 
-# -- one hollow answer, and the engine's own comparison ----------------------------------------------------------------
+# -- one mutant's answer, and the engine's own comparison --------------------------------------------------------------
 
 
 def _passes(case: Case, values: Iterable[Any], like: Case | None = None) -> bool:
@@ -105,7 +105,7 @@ def _headers(case: HttpCase, like: Case | None) -> Iterator[dict[str, str]]:
             yield {**plain, **like.headers}
 
 
-# -- what a hollow program has to give ---------------------------------------------------------------------------------
+# -- what a mutant has to give ---------------------------------------------------------------------------------------
 
 
 def _result(case: Case) -> list[Any]:

@@ -70,9 +70,9 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     trial = _Trial(contract, every, objections, turns=QUICK_TURNS if hurried else GREEN_TURNS)
     if distinct_checks(every) or trial.runnable:
         trial.declares = await declared_changes(workspace, contract.base, commit)
-        await trial.hold(workspace, commit, await interpreter_of(workspace, contract), tell)
-    kept = await _worst(workspace, contract, commit, trial)
-    evidence = (*await _standing(workspace, known, commit, owned), *kept, *trial.evidence)
+        await trial.run(workspace, commit, await interpreter_of(workspace, contract), tell)
+    kept = await _earlier_failures(workspace, contract, commit, trial)
+    evidence = (*await _earlier_facts(workspace, known, commit, owned), *kept, *trial.evidence)
     texts = await _texts(workspace, commit, changed)
     added = await _added(workspace, contract.base, texts)
     scan = Scanner(workspace, contract, commit, tell)
@@ -121,7 +121,9 @@ def _together(contract: Contract, judged: tuple[Judged, ...]) -> tuple[Judged, .
     )
 
 
-async def _worst(workspace: Workspace, contract: Contract, commit: str, trial: "_Trial") -> tuple[Evidence, ...]:
+async def _earlier_failures(
+    workspace: Workspace, contract: Contract, commit: str, trial: "_Trial"
+) -> tuple[Evidence, ...]:
     """What the same tree showed before, under the same contract: no second roll of the dice."""
     baseline = FactCache(workspace.kept)
     tree, level = await workspace.tree(commit), workspace.confinement().level
@@ -154,7 +156,7 @@ async def interpreter_of(workspace: Workspace, contract: Contract) -> Interprete
     return interpreter
 
 
-async def _standing(
+async def _earlier_facts(
     workspace: Workspace, known: Sequence[Evidence], commit: str, owned: tuple[str, ...]
 ) -> list[Evidence]:
     """Earlier facts about the same work: the engine's own files do not make it another."""
@@ -182,7 +184,7 @@ class _Trial:
         self.self_tested: dict[str, int] = {}
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
-    async def hold(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
+    async def run(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
         carried = self.contract.carried
         known = {*await workspace.blobs(self.contract.base), *carried}
@@ -194,58 +196,60 @@ class _Trial:
             self.unseen = graft.paths
             self.own_modules = await _own_modules(workspace, self.contract, bench)
             for turn in range(1, self.turns + 1):
-                for sitting in [one for one in runs if self._worthwhile(one)]:
-                    wanted = CaseSelection(self._worthwhile(sitting), second=turn > 1, red=self._red(sitting))
-                    fact = await run_check(sitting.check, bench, wanted)
-                    tainted = tainted or any(is_held_out(self.contract, one) for one in sitting.serves.values())
-                    self._recorded(recorder, sitting, fact, turn=turn, tainted=tainted)
+                for shared in [one for one in runs if self._ids_to_run(one)]:
+                    wanted = CaseSelection(self._ids_to_run(shared), second=turn > 1, red=self._red_ids(shared))
+                    fact = await run_check(shared.check, bench, wanted)
+                    tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
+                    self._record(recorder, shared, fact, turn=turn, tainted=tainted)
                     tell(
                         "checked",
-                        check=next(iter(sitting.serves))[:12],
-                        sort=sitting.check.kind,
+                        check=next(iter(shared.serves))[:12],
+                        sort=shared.check.kind,
                         turn=turn,
                         void=fact.void,
                     )
-        await self._objections(workspace, interpreter, recorder, tell)
-        await self._another_order(workspace, interpreter, runs)
-        await self._other_surroundings(workspace, commit, interpreter, runs)
+        await self._run_objections(workspace, interpreter, recorder, tell)
+        await self._retry_guards_on_base(workspace, interpreter, runs)
+        await self._retry_without_changes(workspace, commit, interpreter, runs)
         # Where data decides, the implementer's own tests could add nothing to the grade.
         alone = tuple(
             one for one in self.due if not one.keep and not any(isinstance(each, DATA) for each in one.checks)
         )
         self.self_tested, self.brought = await try_own_tests(workspace, self.contract, alone, commit, interpreter)
 
-    def _place(self, sitting: SharedRun) -> tuple[int, bool]:
+    def _place(self, shared: SharedRun) -> tuple[int, bool]:
         """What is visible comes first: once something held out ran in the room, nothing printed there is told to
         agents. Tests that came with the contract come last: what they say could be kept in the room for the cases."""
-        data = isinstance(sitting.check, DATA)
-        held = any(hidden_files(self.contract, one) for one in sitting.serves.values())
-        return 2 if held else int(is_hidden_data(sitting.check)), data
+        data = isinstance(shared.check, DATA)
+        held = any(hidden_files(self.contract, one) for one in shared.serves.values())
+        return 2 if held else int(is_hidden_data(shared.check)), data
 
-    def _recorded(
-        self, recorder: EvidenceRecorder, sitting: SharedRun, fact: Fact, *, turn: int, tainted: bool
-    ) -> None:
+    def _record(self, recorder: EvidenceRecorder, shared: SharedRun, fact: Fact, *, turn: int, tainted: bool) -> None:
         self.undecided += fact.notes
-        for name, check in sitting.serves.items():
+        for name, check in shared.serves.items():
             owners = [one for one in self.due if name in distinct_checks((one,))]
             self.ran[name] = self.ran.get(name, frozenset()) | fact.ran
             self.evidence += [recorder.record(one.id, check, fact, turn=turn, tainted=tainted) for one in owners]
 
-    async def _another_order(self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[SharedRun]) -> None:
+    async def _retry_guards_on_base(
+        self, workspace: Workspace, interpreter: Interpreter, runs: Sequence[SharedRun]
+    ) -> None:
         """A guard that fails only the second time is tried on base in the same way: it may always have done so."""
-        await self._tried_again(workspace, self.contract.base, interpreter, self._only_second(runs, Base.GUARD))
+        await self._try_again(
+            workspace, self.contract.base, interpreter, self._failing_second_time_only(runs, Base.GUARD)
+        )
 
-    async def _other_surroundings(
+    async def _retry_without_changes(
         self, workspace: Workspace, commit: str, interpreter: Interpreter, runs: Sequence[SharedRun]
     ) -> None:
         """A test that was red and fails only the second time is tried twice in the first surroundings: passing there,
         and failing where only the day is another, it hangs on the date, and is not counted. Whatever else it hangs on
         (what the first time left behind, whose machine it is) is nothing that a test of the user's asks for."""
         tests = [one for one in runs if isinstance(one.check, TestsCheck)]
-        suspects = self._only_second(tests, Base.RED)
-        await self._tried_again(workspace, commit, interpreter, suspects, passing=True)
+        suspects = self._failing_second_time_only(tests, Base.RED)
+        await self._try_again(workspace, commit, interpreter, suspects, passing=True)
 
-    async def _tried_again(
+    async def _try_again(
         self,
         workspace: Workspace,
         commit: str,
@@ -258,45 +262,51 @@ class _Trial:
             return
         carried = self.contract.carried
         async with clean_room(workspace, self.contract, commit, interpreter, withheld=carried) as (bench, _):
-            for sitting, ids in suspects:
-                wanted = [CaseSelection(self._ids(sitting), second=late and not passing) for late in (False, True)]
-                facts = [await run_check(sitting.check, bench, one) for one in wanted]
+            for shared, ids in suspects:
+                wanted = [CaseSelection(self._known_ids(shared), second=late and not passing) for late in (False, True)]
+                facts = [await run_check(shared.check, bench, one) for one in wanted]
                 looked_for = Outcomes.PASSED if passing else Outcomes.FAILED
                 bound = ids & {one.id for one in facts[1].tried if one.outcome is looked_for and not facts[1].void}
-                bound &= await _dated(sitting, bench, CaseSelection(self._ids(sitting))) if passing and bound else bound
+                bound &= (
+                    await _ids_failing_by_date(shared, bench, CaseSelection(self._known_ids(shared)))
+                    if passing and bound
+                    else bound
+                )
                 self.order_bound |= {
-                    full_name(sitting.check.kind, check, name) for check in sitting.serves for name in bound
+                    full_name(shared.check.kind, check, name) for check in shared.serves for name in bound
                 }
 
-    def _only_second(self, runs: Sequence[SharedRun], stood: Base) -> list[tuple[SharedRun, frozenset[str]]]:
+    def _failing_second_time_only(
+        self, runs: Sequence[SharedRun], stood: Base
+    ) -> list[tuple[SharedRun, frozenset[str]]]:
         """Ids that stood so on the base, passed the first time here, and failed the second."""
         found = []
-        for sitting in runs:
-            check = next(iter(sitting.serves))
-            ids = {name for name, state in self._on_base(sitting).items() if state is stood}
+        for shared in runs:
+            check = next(iter(shared.serves))
+            ids = {name for name, state in self._on_base(shared).items() if state is stood}
             turns = [{one.id: one.outcome for one in fact.tried} for fact in self.evidence if fact.check == check]
             first, last = (turns[0], turns[-1]) if turns else ({}, {})
             late = {name for name in ids if (first.get(name), last.get(name)) == (Outcomes.PASSED, Outcomes.FAILED)}
-            found += [(sitting, frozenset(late))] if late else []
+            found += [(shared, frozenset(late))] if late else []
         return found
 
-    def _ids(self, sitting: SharedRun) -> tuple[str, ...] | None:
-        return tuple(self._on_base(sitting)) or None
+    def _known_ids(self, shared: SharedRun) -> tuple[str, ...] | None:
+        return tuple(self._on_base(shared)) or None
 
-    def _worthwhile(self, sitting: SharedRun) -> tuple[str, ...]:
+    def _ids_to_run(self, shared: SharedRun) -> tuple[str, ...]:
         """What is to be run. What did not end the first time is not waited for again: nothing could raise it."""
-        facts = [one for one in self.evidence if one.check in sitting.serves]
+        facts = [one for one in self.evidence if one.check in shared.serves]
         late = {one.id for fact in facts for one in fact.tried if one.kind == "time"}
-        ids = tuple(self._on_base(sitting))
+        ids = tuple(self._on_base(shared))
         return () if WHOLE in late else tuple(one for one in ids if one not in late)
 
-    def _red(self, sitting: SharedRun) -> tuple[str, ...]:
-        return tuple(name for name, stood in self._on_base(sitting).items() if stood is Base.RED)
+    def _red_ids(self, shared: SharedRun) -> tuple[str, ...]:
+        return tuple(name for name, stood in self._on_base(shared).items() if stood is Base.RED)
 
-    def _on_base(self, sitting: SharedRun) -> dict[str, Base]:
-        return on_base([one for one in self.contract.base_facts if one.check in sitting.serves])
+    def _on_base(self, shared: SharedRun) -> dict[str, Base]:
+        return on_base([one for one in self.contract.base_facts if one.check in shared.serves])
 
-    async def _objections(
+    async def _run_objections(
         self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Tell
     ) -> None:
         """An objection that can be run is a check: it closes itself or it refutes.
@@ -320,26 +330,26 @@ class _Trial:
                         await run_check(check, bench, CaseSelection(second=turn > 1))
                         for turn in range(1, self.turns + 1)
                     ]
-                self._answered(finding, check, ran[name], recorder, tell)
+                self._record_objection(finding, check, ran[name], recorder, tell)
 
-    def _answered(
+    def _record_objection(
         self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: EvidenceRecorder, tell: Tell
     ) -> None:
         passed, broken = True, False
         for turn, fact in enumerate(facts, start=1):
             self.evidence.append(recorder.record(finding.requirement or "objection", check, fact, turn=turn))
             passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
-            broken = broken or any(self._beyond(one) for one in fact.tried)
+            broken = broken or any(self._shows_nothing_of_head(one) for one in fact.tried)
         self.objected.append(CheckedObjection(finding, refutes=not passed and not broken, closed=passed))
         tell("objection", what=finding.what, passed=passed)
 
-    def _beyond(self, one: Tried) -> bool:
+    def _shows_nothing_of_head(self, one: Tried) -> bool:
         """It shows nothing of the head: the case is malformed, or the base's environment lacks the same."""
         if one.outcome is not Outcomes.UNJUDGED:
             return one.outcome is Outcomes.BROKEN
         return one.kind in ENGINES or one.kind in {kind for _, kind in lacking(self.contract.base_facts)}
 
-    def _awaited(self, evidence: Sequence[Evidence]) -> frozenset[tuple[str, str]]:
+    def _awaited_modules(self, evidence: Sequence[Evidence]) -> frozenset[tuple[str, str]]:
         """Modules of packages that the head is the first to declare: the base's environment cannot have them."""
         kinds = {one.kind for fact in evidence for one in fact.tried if one.outcome is Outcomes.UNJUDGED}
         modules = {one for one in kinds if one.startswith("module ")}
@@ -358,14 +368,14 @@ class _Trial:
             caps=contract.caps.get(requirement.id, ()),
             changed=bool(changed),
             touched=not ran.isdisjoint(set(changed) - self.unseen),
-            elsewhere=self._elsewhere(requirement),
+            elsewhere=self._tests_of_others(requirement),
             left_out=sorted(one for one in self.unseen if is_test(one)),
             self_tested=self.self_tested.get(requirement.id, 0),
             superseded=[name for one in contract.requirements for name in one.supersedes],
             proposed=[name for one in contract.requirements for name in one.proposed],
             suite=requirement in contract.suites,
             own_modules=self.own_modules,
-            awaited=self._awaited(evidence),
+            awaited=self._awaited_modules(evidence),
             order_bound=self.order_bound,
             objected=[one for one in self.objected if one.finding.requirement == requirement.id],
         )
@@ -377,10 +387,10 @@ class _Trial:
             return {}
         ran = frozenset[str]().union(*self.ran.values())
         left = [one for one in changed if one.endswith(CODE) and not is_test(one) and one not in ran]
-        return {one.id: left for one in self.due if left and not any(map(_out_of_sight, one.checks))}
+        return {one.id: left for one in self.due if left and not any(map(_is_out_of_sight, one.checks))}
 
-    def _elsewhere(self, requirement: Requirement) -> frozenset[str]:
-        """Tests that are another requirement's own: what they show is told there, and nowhere else."""
+    def _tests_of_others(self, requirement: Requirement) -> frozenset[str]:
+        """Tests that are another requirement's own: what they show is reported there, and nowhere else."""
         facts = [one for one in self.contract.base_facts if one.kind == "tests"]
         others = [one for one in self.due if one.id != requirement.id]
         return frozenset(
@@ -395,17 +405,17 @@ class _Trial:
         )
 
 
-def _out_of_sight(check: Check) -> bool:
+def _is_out_of_sight(check: Check) -> bool:
     if isinstance(check, ExamplesCheck):
         return any(not isinstance(case, CallCase) for case in check.cases)
     return isinstance(check, BrowserCheck)
 
 
-async def _dated(sitting: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
+async def _ids_failing_by_date(shared: SharedRun, bench: Bench, wanted: CaseSelection) -> frozenset[str]:
     """The ids that fail on another day, where nothing but the day is another."""
     failed: set[str] = set()
     for zone in DAYS:
-        fact = await run_check(sitting.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
+        fact = await run_check(shared.check, replace(bench, variables={**bench.variables, "TZ": zone}), wanted)
         failed |= {one.id for one in fact.tried if one.outcome is Outcomes.FAILED}
     return frozenset(failed)
 

@@ -55,12 +55,12 @@ class SealTerms:
 async def seal(
     workspace: Workspace,
     asked: Requirements,
-    sealing: SealTerms,
+    terms: SealTerms,
     *,
     tell: Tell,
 ) -> Contract:
     """The contract, with what every check showed on the base. No agent may be running."""
-    contract = await _sealed(workspace, asked, sealing, tell)
+    contract = await _seal_with_all_guards(workspace, asked, terms, tell)
     idle = [name for name in contract.guards if not _guards_something(contract, name)]
     return without_guards(contract, idle) if idle else contract
 
@@ -72,13 +72,13 @@ def without_guards(contract: Contract, guards: Sequence[str]) -> Contract:
     """
     lame = [name for name in guards if _could_not_run(contract, name)]
     said = [
-        f"{_named(contract, name)}: {_idle(contract, name)}, so that it guards nothing"
+        f"{_command_of(contract, name)}: {_why_idle(contract, name)}, so that it guards nothing"
         for name in guards
         if name not in lame
     ]
     suites = [check_hash(check) for one in contract.suites for check in one.checks]
-    unguarded = [f"{_named(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name in suites]
-    said += [f"{_named(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name not in suites]
+    unguarded = [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name in suites]
+    said += [f"{_command_of(contract, name)}: {_why_not_run(contract, name)}" for name in lame if name not in suites]
     kept = []
     for one in contract.requirements:
         checks = tuple(check for check in one.checks if check_hash(check) not in guards)
@@ -104,20 +104,20 @@ def _with_parts(one: Requirement, ids: set[str]) -> Requirement:
 
 def _guards_something(contract: Contract, name: str) -> bool:
     meant = [test for one in contract.requirements for test in one.supersedes]
-    return any(not any(is_superseded(case, one) for one in meant) for case in _green(contract, name))
+    return any(not any(is_superseded(case, one) for one in meant) for case in _green_cases(contract, name))
 
 
-def _green(contract: Contract, name: str) -> list[str]:
+def _green_cases(contract: Contract, name: str) -> list[str]:
     stands = on_base([one for one in contract.base_facts if one.check == name])
     return [case for case, stood in stands.items() if stood is Base.GUARD]
 
 
-def _idle(contract: Contract, name: str) -> str:
-    return "all that is green on the base is superseded" if _green(contract, name) else "not green on the base"
+def _why_idle(contract: Contract, name: str) -> str:
+    return "all that is green on the base is superseded" if _green_cases(contract, name) else "not green on the base"
 
 
 def _could_not_run(contract: Contract, name: str) -> bool:
-    """Not one test was told apart on the base: a runner, package or service is missing, or it took too long."""
+    """Could not one test be counted on the base? A runner, package or service is missing, or it took too long."""
     tried = [one for fact in contract.base_facts if fact.check == name for one in fact.tried]
     none = {"nothing collected"}
     return not tried or all(
@@ -131,12 +131,12 @@ def _why_not_run(contract: Contract, name: str) -> str:
     return f"could not be run on the base{f' ({why})' if why else ''}"
 
 
-def _named(contract: Contract, name: str) -> str:
+def _command_of(contract: Contract, name: str) -> str:
     checks = [check for one in contract.every for check in one.checks if check_hash(check) == name]
     return next((check.command for check in checks if isinstance(check, CommandCheck | TestsCheck)), name[:12])
 
 
-async def _sealed(workspace: Workspace, asked: Requirements, sealing: SealTerms, tell: Tell) -> Contract:
+async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms: SealTerms, tell: Tell) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = (*asked.requirements, *asked.suites)
     contract = Contract(
@@ -149,24 +149,24 @@ async def _sealed(workspace: Workspace, asked: Requirements, sealing: SealTerms,
         interface=asked.interface,
         carried=asked.carried,
         frozen=files_to_freeze(requirements, blobs)
-        | await _beside(workspace, requirements, blobs)
+        | await _tests_beside_code(workspace, requirements, blobs)
         | await _plugins(workspace, requirements, blobs),
-        held_out=sealing.held_out,
-        held_out_why=sealing.why,
-        authors=dict(sealing.authors),
-        guards=tuple(sealing.guards),
-        caps=dict(sealing.caps),
-        undecided=(*sealing.undecided, *([PREPARED] if asked.environment.prepare else [])),
+        held_out=terms.held_out,
+        held_out_why=terms.why,
+        authors=dict(terms.authors),
+        guards=tuple(terms.guards),
+        caps=dict(terms.caps),
+        undecided=(*terms.undecided, *([PREPARED] if asked.environment.prepare else [])),
     )
     contract, facts = (
-        await _taken(workspace, contract, tell, sealing) if distinct_checks(requirements) else (contract, ())
+        await _take_red(workspace, contract, tell, terms) if distinct_checks(requirements) else (contract, ())
     )
     ids = [one.id for fact in facts if fact.kind == "tests" for one in fact.tried]
     judging = dict(sorted((contract.frozen | collected_files(ids, blobs)).items()))
     return contract.model_copy(update={"base_facts": facts, "frozen": judging})
 
 
-async def _beside(
+async def _tests_beside_code(
     workspace: Workspace, requirements: tuple[Requirement, ...], blobs: Mapping[str, str]
 ) -> dict[str, str]:
     """Tests beside the code: a command does not tell which files it collects."""
@@ -187,18 +187,18 @@ async def _plugins(
     return pytest_plugins({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
 
 
-async def _taken(
-    workspace: Workspace, contract: Contract, tell: Tell, sealing: SealTerms
+async def _take_red(
+    workspace: Workspace, contract: Contract, tell: Tell, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
     """With the caller's interpreter; if something is missing there, with one that has what the base declares."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
-    known, recorded = sealing.known, sealing.recorded
+    known, recorded = terms.known, terms.recorded
     caller = await caller_interpreter(packages)
     if caller and recorded and not await has_recorded_versions(workspace, contract.base, packages, caller, recorded):
         caller = None
     if caller and not any(one.interpreter != caller.said for one in known):
         contract = contract.model_copy(update={"interpreter": caller.identity})
-        facts = await _kept(workspace, contract, caller, tell, known)
+        facts = await _facts_of_base(workspace, contract, caller, tell, known)
         if not lacks_packages(facts):
             return contract, facts
     found = await choose_environment(workspace, contract.base, packages, recorded)
@@ -209,10 +209,10 @@ async def _taken(
     if facts and caller and found.interpreter.identity == caller.identity:
         return contract, facts
     same = [one for one in known if one.interpreter == found.interpreter.said]
-    return contract, await _kept(workspace, contract, found.interpreter, tell, same)
+    return contract, await _facts_of_base(workspace, contract, found.interpreter, tell, same)
 
 
-async def _kept(
+async def _facts_of_base(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     """Facts of the base that were taken before, by whomever, need not be taken again: nothing of it has changed."""
@@ -223,14 +223,14 @@ async def _kept(
             await workspace.keep(baseline.shown(contract, tree, level, name))
         tell("base known", checks=len({one.check for one in facts}))
         return facts
-    facts = await _facts(workspace, contract, interpreter, tell, taken_before)
+    facts = await _run_on_base(workspace, contract, interpreter, tell, taken_before)
     if baseline.keep_base(contract, tree, level, facts):
         for name in artifact_hashes(facts):
             baseline.show(contract, tree, level, await workspace.recall(name) or b"")
     return facts
 
 
-async def _facts(
+async def _run_on_base(
     workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     recorder = EvidenceRecorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
@@ -247,9 +247,9 @@ async def _facts(
         return tuple(evidence)
     known = {*await workspace.blobs(contract.base), *contract.carried}
     async with clean_room(workspace, contract, contract.base, interpreter, withheld=contract.carried) as (bench, _):
-        for sitting in shared_runs(left, known):
-            facts = await run_three_times(sitting.check, bench)
-            for name, check in sitting.serves.items():
+        for shared in shared_runs(left, known):
+            facts = await run_three_times(shared.check, bench)
+            for name, check in shared.serves.items():
                 owners = [one for one in left if name in distinct_checks((one,))]
                 taken = [
                     recorder.record(one.id, check, fact, turn=turn)
@@ -257,7 +257,7 @@ async def _facts(
                     for one in owners
                 ]
                 evidence += taken
-                cases = _counted(on_base([one for one in taken if one.requirement == owners[0].id]))
+                cases = _count_states(on_base([one for one in taken if one.requirement == owners[0].id]))
                 tell("sealed", check=name[:12], sort=check.kind, serves=[one.id for one in owners], cases=cases)
     return tuple(evidence)
 
@@ -265,28 +265,28 @@ async def _facts(
 async def run_three_times(check: Check, bench: Bench) -> list[Fact]:
     """Run all cases once, and those that failed twice more: a failure by chance is not red."""
     facts = [await run_check(check, bench, CaseSelection(on_base=True))]
-    suspects = tuple(one.id for one in facts[0].tried if _suspect(one))
+    suspects = tuple(one.id for one in facts[0].tried if _is_suspect(one))
     while suspects and len(facts) < RED_TURNS:
         facts.append(await run_check(check, bench, CaseSelection(ids=suspects, on_base=True)))
     for _ in range(SLOW_TURNS):  # a busy machine is only slow: what took too long once in three times is tried again
-        if not (late := tuple(name for name in suspects if _late(name, facts))):
+        if not (late := tuple(name for name in suspects if _is_late(name, facts))):
             break
         facts.append(await run_check(check, bench, CaseSelection(ids=late, on_base=True)))
     return facts
 
 
-def _late(name: str, facts: Sequence[Fact]) -> bool:
+def _is_late(name: str, facts: Sequence[Fact]) -> bool:
     """Failed, but fewer times than it takes, and else took too long."""
     kinds = [one.kind for fact in facts for one in fact.tried if one.id == name]
     slow = sum(kind in NOT_OUR_FAILURE for kind in kinds)
     return bool(slow) and len(kinds) - slow < RED_TURNS
 
 
-def _suspect(one: Tried) -> bool:
+def _is_suspect(one: Tried) -> bool:
     """Failed, or lacks a module that the head may bring along."""
     lacking = one.outcome is Outcomes.UNJUDGED and one.kind.startswith("module ")
     return (one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and one.kind not in NOT_OUR_FAILURE) or lacking
 
 
-def _counted(stands: Mapping[str, Base]) -> dict[str, int]:
+def _count_states(stands: Mapping[str, Base]) -> dict[str, int]:
     return {str(state): list(stands.values()).count(state) for state in dict.fromkeys(stands.values())}

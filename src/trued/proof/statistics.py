@@ -80,7 +80,7 @@ async def _unquoted(found: Figures, scan: Scanner, command: str) -> Figures:
 
 
 def _failing(tried: Iterable[Tried]) -> str:
-    """What the tests that do not pass say of themselves; what else was printed is the canaries' and nobody's."""
+    """What the tests that do not pass say of themselves; other output may be the canaries'."""
     bad = [one for one in tried if one.outcome is not Outcomes.PASSED]
     each = MOST_SAID // max(1, min(len(bad), MOST_TOLD))
     return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])

@@ -38,7 +38,7 @@ def why_weak(shown: Shown, text: str, known: KnownNames) -> str:
 
 
 def why_strange(shown: Shown, interface: Sequence[str], known: KnownNames) -> str:
-    """Why the case starts something that nobody will build, or ""."""
+    """Why the case starts something that is not an entry point of the interface, or ""."""
     if why := why_not_the_projects(shown, known):
         return why
     declared = any(declares(line, shown) for line in interface)
@@ -98,7 +98,7 @@ def declares(line: str, shown: Shown) -> bool:
 
 
 def _line_fits(pattern: Sequence[str], line: Sequence[str]) -> bool:
-    """The literal words up to the first open place stand there, in their order."""
+    """Does the line begin with the pattern's literal words, up to its first open place?"""
     literal: list[str] = []
     for word in pattern:
         if PLACE.search(word):

@@ -59,7 +59,7 @@ class PageState:
     here: bool  # still at the contract's server
     shown: str  # what a person sees, white space as one blank
     meant: str  # the same without the style sheet's upper case
-    lines: tuple[str, ...]  # the same as it stands there
+    lines: tuple[str, ...]  # the same, line by line
     tree: tuple[str, ...]
     errors: tuple[str, ...]
 
@@ -70,7 +70,7 @@ async def run_browser_check(check: BrowserCheck, bench: Bench, wanted: CaseSelec
     if why := NO_SERVER if bench.serve is None else page_flaw(check):
         tried = [Tried(id=one, outcome=Outcomes.BROKEN, kind="malformed", detail=keepable_text(why)) for one in ids]
         return Fact(tuple(tried) or void_fact(why, Outcomes.BROKEN, "malformed").tried, "open a page", void=why)
-    assert bench.serve is not None  # noqa: S101  (said one line above)
+    assert bench.serve is not None  # noqa: S101  (checked one line above)
     program, lack = find_chromium()
     if lack:
         tried = [Tried(id=one, outcome=Outcomes.UNJUDGED, kind="program chromium", detail=lack) for one in ids]

@@ -141,7 +141,7 @@ def _unable(name: str, found: node.NodeProgram | None) -> Tried:
 
 
 def _said_by_the_script(ran: Ran, token: str) -> dict[str, Any]:
-    """Its one record, if it came to its own end and nobody else spoke."""
+    """The script's one record, if it ended by itself and nothing else wrote to the channel."""
     said, stray = channel_records(ran.answers, token)
     if ran.timed_out:
         return {"late": True}
@@ -184,7 +184,7 @@ def _files(answer: dict[str, Any] | None) -> list[str]:
 
 
 def _parsed(text: str) -> dict[str, Any] | None:
-    """One line of JSON in the script's own shape. Anything else was not said by it."""
+    """One line of JSON in the script's own shape. Anything else is not its answer."""
     lines = [one for one in text.split("\n") if one]
     try:
         answer = json.loads(lines[0]) if len(lines) == 1 else None

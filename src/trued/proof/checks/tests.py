@@ -82,7 +82,7 @@ def files_of_check(check: TestsCheck, asked: RunnerCall | None) -> tuple[str, ..
 
 
 async def _before(check: TestsCheck, asked: RunnerCall, bench: Bench) -> Fact | None:
-    """What must have succeeded before the tests can be run: a build. Its failure is nobody's test result."""
+    """Run what must succeed before the tests, such as a build. Returns the fact of its failure, or None."""
     for command in asked.before:
         ran = await bench.execute(
             ("sh", "-c", command),

@@ -99,7 +99,7 @@ class Account(_Shape):
     objections: tuple[Finding, ...]
     remarks: tuple[str, ...]
     undecided: tuple[str, ...]
-    words: tuple[Approval, ...]  # of people: nobody can prove them again
+    words: tuple[Approval, ...]  # approvals by people: they cannot be proven again
     owned: tuple[str, ...]  # files that the engine itself wrote: no part of the work
     taken: Circumstances
 
@@ -138,7 +138,7 @@ class Statement(_Shape):
         return self.model_dump(mode="json", by_alias=True)
 
 
-# -- what is said ------------------------------------------------------------------------------------------------------
+# -- the content -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from trued.protocols import Command, Ran, Workspace
 
 INSIDE = Path(__file__).parents[1] / "probes"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are told at the end of an output
+HEAD_CHARACTERS, TAIL_CHARACTERS = 4_000, 12_000  # failures are printed at the end of an output
 _CONTROLS = re.compile(
     r"\x1b\[[0-?]*[ -/]*[@-~]"  # colours and cursor movements
     r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # titles and links
@@ -151,7 +151,7 @@ class Fact:
     pictures: tuple[Shot, ...] = ()
 
 
-WHOLE = "*"  # the id that stands for a check whose cases could not even be told apart
+WHOLE = "*"  # the id of a whole check whose cases are not known
 
 
 def void_fact(why: str, outcome: Outcomes, kind: str, command: str = "") -> Fact:

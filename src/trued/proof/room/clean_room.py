@@ -39,8 +39,8 @@ MOST_BYTES = 64 * 2**20  # of one frozen file that are compared; beyond it its s
 class Graft:
     """How a head's tests and test settings differ from the base's: listed in the report, never held against it."""
 
-    restored: tuple[str, ...] = ()  # changed or removed by the head; the base's stand
-    removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; taken out
+    restored: tuple[str, ...] = ()  # changed or removed by the head; the base's are used
+    removed: tuple[str, ...] = ()  # added by the head: test configuration, files among tests, compiled code; not used
     added: tuple[str, ...] = ()  # added by the head: named like tests, and perhaps the product's own; not run
     merged: tuple[str, ...] = ()  # scripts and settings of test runners in it are the base's, the rest is the head's
     made_up: tuple[str, ...] = ()  # written by builds only, and put there for both sides
@@ -384,7 +384,7 @@ def lay_held_out_files(bench: Bench, files: Mapping[str, str], named: Collection
 
 
 def _taken_out(room: Path, moved: Mapping[str, Path], made: Iterable[Path]) -> None:
-    """What cannot be taken out again ends the room's use: nobody runs anything beside it."""
+    """Remove held-out files from the room. Raises CannotJudge where that fails: nothing may run beside them."""
     try:
         for path, kept in moved.items():
             place = _place(room, path)

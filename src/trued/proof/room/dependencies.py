@@ -96,7 +96,7 @@ def _met(text: str, versions: Mapping[str, str], surroundings: Mapping[str, str]
         version = versions.get(canonicalize_name(wanted.name))
         return version is not None and wanted.specifier.contains(version, prereleases=True)
     except (UndefinedEnvironmentName, InvalidVersion):
-        return True  # nobody could say what would meet it
+        return True  # it cannot be known what would meet it
 
 
 def provides_module(name: str, module: str) -> bool:

@@ -135,7 +135,7 @@ def files_to_freeze(requirements: Iterable[Requirement], blobs: Mapping[str, str
 
 
 def _shared(command: str, blobs: Mapping[str, str]) -> dict[str, str]:
-    """A name that base does not have is kept for nobody: what a head puts there is taken out."""
+    """Settings shared by builds and test runners. Where the base has no such file, the head's is not used."""
     found: dict[str, str] = {}
     packaged = bool(re.search(r"\b(npm|npx|pnpm|yarn|bunx?)\b", command))
     for runner, names in _SHARED.items():

@@ -49,7 +49,7 @@ class CountedRun:
     ran: tuple[str, ...] = ()
     said: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
-    garbled: bool = False  # something was said that our own plugin would not say
+    garbled: bool = False  # something was reported that the engine's own plugin would not report
 
     @classmethod
     def of(cls, records: Iterable[dict[str, Any]], canary: str) -> "CountedRun":
@@ -202,7 +202,7 @@ def why_worthless(bench: Bench, ran: Ran, counted: CountedRun, words: RunnerFact
 
 
 def _passed(counted: CountedRun, name: str) -> bool:
-    """A copy shows something only of an id that is said to have passed: what was skipped is skipped again."""
+    """Did the test itself pass? Only then its failing copy shows anything: what is skipped is skipped again."""
     return name in counted.outcomes and counted.outcomes[name].outcome == "passed"
 
 

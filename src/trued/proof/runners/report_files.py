@@ -33,7 +33,7 @@ from trued.proof.runners.script_runner_options import runner_arguments
 from trued.protocols import Ran
 
 NOT_FOUND = 127
-# Where Vite would write a configuration that is an ES module before it loads it; packages are nobody's to write.
+# Where Vite would write a configuration that is an ES module before it loads it; packages are read-only.
 _UNWRITABLE = b"node_modules/.vite-temp"
 _UNRESOLVED = re.compile(r"(?:Failed to resolve import|Failed to load url) \"?([^\"'./ ][^\"' ]*)")
 _ONLY = re.compile(r"\b(test|it|specify|describe|suite|context)\.only\b")
@@ -101,7 +101,7 @@ async def run_with_report(check: TestsCheck, asked: RunnerCall | None, bench: Be
     """
     room = _Room(check, asked, bench, wanted, frozenset({*await bench.workspace.blobs(bench.base), *bench.carried}))
     chosen = _models(room)
-    # Of a runner that is known, the tests that must fail have a run of their own: they stand in nobody's way.
+    # Of a runner that is known, the tests that must fail have a run of their own: they disturb no other test.
     with _canaries(room, [] if asked else chosen) as canaries, scratch_folder(bench.room, {}) as folder:
         report = bench.room / check.report if asked is None else folder / "report"
         if why := _cleared(bench.room, report):
@@ -160,7 +160,7 @@ async def _execute(room: _Room, report: Path, only: Sequence[str] = ()) -> Ran:
 
 
 def _cleared(room: Path, report: Path) -> str:
-    """A report that lies there already is nobody's evidence. Why it cannot be taken away, or ""."""
+    """Remove a report that lies there already. Returns why that is not possible, or ""."""
     try:
         if not report.parent.resolve().is_relative_to(room.resolve()) or report == room:
             return f"{report.relative_to(room)} leads out of the checkout"

@@ -154,7 +154,7 @@ class CheckedSides:
     failing: tuple[Tried, ...]
     void: str
     cases: tuple[Case, ...] = ()  # of examples
-    unimported: int = 0  # test files that could not be imported on base: nobody knows how many tests they hold there
+    unimported: int = 0  # test files that could not be imported on base, so that their tests are not counted there
 
     def told(self, tried: Tried, *, brief: bool = False) -> str:
         """One failing case: what was asked, and what came of it. `brief`: of a test's trace only what was asserted."""
@@ -181,7 +181,7 @@ def _checked(facts: Sequence[Evidence], check: Check | None) -> CheckedSides:
     first = facts[0]
     before = {one.id: one for one in _tried(base)}
     after: dict[str, Tried] = {}
-    for one in _tried(head):  # the worst of all times stands
+    for one in _tried(head):  # the worst of all runs counts
         if one.id not in after or after[one.id].outcome is Outcomes.PASSED:
             after[one.id] = one
     failing = tuple(one for one in after.values() if one.outcome is not Outcomes.PASSED)

@@ -38,7 +38,7 @@ class WeighedCases(Value):
 
     kept: tuple[Proposed, ...] = ()
     origins: tuple[Proposed, ...] = ()  # the same, as they were proposed
-    faults: tuple[Fault, ...] = ()  # told to the examiner once, then said
+    faults: tuple[Fault, ...] = ()  # the examiner is asked once to fix them; then they are noted
     interface: tuple[str, ...] = ()
     serve: Serve | None = None
     caps: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
@@ -117,7 +117,7 @@ class CaseRules:
         return "; ".join(quotes) or plain(self.open[name].text)
 
     def _told(self, name: str, items: Sequence[_Item], interface: Sequence[str]) -> tuple[list[_Item], list[Fault]]:
-        """Without what a hollow program passes: exchanges stay if others build on them, all else goes."""
+        """Without cases that a mutant passes; exchanges stay where others build on them."""
         places = [(item, place, one) for item in items for place, one in proving_cases(item.run)]
         why = passing_mutants([one for _, _, one in places], interface)
         hollow = [(item.origin, place) for (item, place, _), said_so in zip(places, why, strict=True) if said_so]

@@ -13,11 +13,11 @@ from trued.proof.runners.command_parser import RunnerCall, recognise_runner
 from trued.protocols import Workspace
 
 LOUDNESS = ("-q", "-qq", "-v", "-vv", "--quiet", "--verbose", "-x", "--exitfirst")  # words that choose no tests
-MOST_READ = 40  # test files that are looked into before it is said that there is no suite
+MOST_READ = 40  # test files that are read before concluding that there is no suite
 COUNTED = ("vitest", "jest", "mocha")  # packages that bring a runner whose results are counted
 TARGETS = {"lint": ("lint",), "types": ("types", "typecheck", "mypy"), "build": ("build",)}
 TEST_TARGETS = ("test", "tests", "check")
-# How a suite of another language is known. None of these can be counted here: that is said, and never passed over.
+# How a suite of another language is known. None of these can be counted here: a note says so.
 FOREIGN = {
     "Cargo.toml": "cargo test",
     "Gemfile": "rspec or rake test",

@@ -37,7 +37,7 @@ def failing_cases(contract: Contract, verdict: Verdict) -> list[FailingCase]:
             if one.outcome in (Outcomes.FAILED, Outcomes.MISSING) and number.isdigit():
                 place = int(number) - 1
                 if getattr(check.cases[place], "setup", False):
-                    continue  # it shows nothing that could be told
+                    continue  # it shows nothing by itself
                 found[fact.check, place] = FailingCase(fact.requirement, fact.check, place, check.cases[place])
     return [found[key] for key in sorted(found)]
 
