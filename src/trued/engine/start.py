@@ -153,7 +153,7 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
     return RunRecord(
         id=name,
         workflow=inputs.settings.workflow,
-        title=title or goal.text.strip().splitlines()[0][:80],
+        title=title or goal.title,
         repository=str(repository.root),
         base=base,
         branch=inputs.branch or f"trued/{name}",
@@ -164,7 +164,7 @@ def new_record(inputs: Inputs, repository: Repository, taken: Collection[str]) -
 def _title(goal: Goal) -> str:
     if is_feature_list(goal.text):
         return f"the features of {PurePath(goal.source.file).name or 'a list'}"
-    return goal.text.strip().splitlines()[0].lstrip("# ")[:80]
+    return goal.title
 
 
 def _goal(given: str, root: Path, takes: Input | None) -> Goal:

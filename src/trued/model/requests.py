@@ -7,6 +7,7 @@ from trued.model.checks import Check
 from trued.model.grades import ExtendedValue, Value
 
 SLUG_LIMIT = 40
+TITLE_LIMIT = 80  # characters: a title stands on one line of a terminal
 
 
 # The docstrings of Source, Ready and Serve are in the schemas of agents' replies: see checks.py before changing one.
@@ -117,6 +118,12 @@ class Goal(Value):
     id: str = "goal"
     text: str
     source: Source = Source()
+
+    @property
+    def title(self) -> str:
+        """The first line with words in it, without heading marks, cut to 80 characters."""
+        lines = [line.lstrip("# ") for line in self.text.strip().splitlines()]
+        return next(filter(str.strip, lines), self.text.strip().partition("\n")[0])[:TITLE_LIMIT]
 
 
 class Plan(ExtendedValue):

@@ -131,13 +131,12 @@ class Run:
             return plan_of(self.ticket)
         if goal.source.file:
             return parse_plan(goal.text, goal.source.file)
-        title = goal.text.strip().splitlines()[0][:80]
         if not planner:
-            return Plan(title=title, tasks=(Task(id="goal", title=title, brief=goal.text),), text=goal.text)
+            return Plan(title=goal.title, tasks=(Task(id="goal", title=goal.title, brief=goal.text),), text=goal.text)
         session, verdict = self.session(planner, ProposedPlan), Verdict.open("plan")
         while True:
             proposed = await session.ask(goal, gaps=verdict.gaps)
-            plan = Plan(title=title, tasks=proposed.tasks, context=goal.text, text=goal.text)
+            plan = Plan(title=goal.title, tasks=proposed.tasks, context=goal.text, text=goal.text)
             listed = "\n".join(f"  {task.id}: {task.title}" for task in plan.tasks)
             answer = await self.people.answer("confirm plan", f"Go on with this plan?\n{listed}")
             if answer is Answer.GO_ON:

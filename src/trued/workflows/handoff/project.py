@@ -51,7 +51,7 @@ class Project(Value):
         prose = () if is_feature_list(goal.text) else tuple(_words(goal))
         features = self.features.features
         return Plan(
-            title=goal.text.strip().splitlines()[0].lstrip("# ")[:TITLE_LIMIT] if prose else "the feature list",
+            title=goal.title if prose else "the feature list",
             tasks=self.tasks,
             unread=prose,
             source=goal.source,

@@ -31,7 +31,6 @@ CRITIQUES = tuple(f"ct-review/{name}.md" for name in CRITICS)
 VERIFICATION = tuple(f"verification/{name}.md" for name in VERIFIERS)
 WORDS = 6_000  # characters of the request in a brief; the rest is in initial-request.md
 ARTIFACT = 200_000  # characters of one artifact
-TITLE = 80
 FILES = 100  # that are named in a brief
 ONLY_ENGINE = "only the engine writes it"
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
@@ -300,7 +299,7 @@ class Desk:
         open_ones = [f"{name}: {one.what} ({one.by})" for name, one in self.critiques.items()]
         notes = {"Critiques of the design that are still open": open_ones}
         self.there |= {PLAN, *self.tasks}
-        return plan_files(self.folder, title_of(self.goal), self.works, self.criteria, notes)
+        return plan_files(self.folder, self.goal.title, self.works, self.criteria, notes)
 
     @property
     def plan(self) -> Plan:
@@ -312,7 +311,7 @@ class Desk:
             one.id: tuple(work.id for work in self.works if one.id in work.criteria) or every for one in self.criteria
         }
         return Plan(
-            title=title_of(self.goal),
+            title=self.goal.title,
             tasks=tuple(work.task for work in self.works),
             unread=tuple(
                 Criterion(text=text, kind="text", source=Source(file=self.goal.source.file, line=line))
@@ -336,11 +335,6 @@ async def set_up(run: Run, goal: Goal) -> Desk:
     await run.branch.write({folder.path(name): text for name, text in files.items()}, "docs: the request")
     await run.record("step", Stepped(step="set-up", result=str(Status.DONE)))
     return desk
-
-
-def title_of(goal: Goal) -> str:
-    lines = (line.strip(" #*->`\t") for line in goal.text.splitlines())
-    return next(filter(None, lines), "the request")[:TITLE]
 
 
 def worst(name: str, reply: Reply) -> str:

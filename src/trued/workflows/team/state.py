@@ -301,7 +301,7 @@ class Crew(Value):
         tasks = [self.feature_task(one.id) for one in features]
         tasks += [self.task(one.id) for feature in features for one in feature.tasks]
         return Plan(
-            title=self.goal.text.strip().splitlines()[0].lstrip("# ")[:TITLE_LIMIT],
+            title=self.goal.title,
             tasks=tuple(tasks),
             criteria=(*parts.criteria, *parts.constraints, *self.criteria),
             unread=parts.sentences,
