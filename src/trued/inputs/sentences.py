@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from trued.model import Criterion, Goal, Source
 from trued.support.markdown import Block, List, Other, Paragraph, Table, parse, split_lines
 
 WIDE_ENDS = "\u3002\uff01\uff1f"  # full stop, exclamation and question mark of Chinese and Japanese: no space follows
@@ -22,6 +23,14 @@ def sentences(text: str) -> list[tuple[str, int]]:
             said = [(f"{before}\n{said[0][0]}", line)]
         found += said
     return found
+
+
+def sentence_criteria(goal: Goal) -> tuple[Criterion, ...]:
+    """Each sentence of a goal as a criterion; of a goal without sentences the whole text is one."""
+    found = sentences(goal.text) or [(goal.text.strip(), goal.source.line)]
+    return tuple(
+        Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line)) for text, line in found
+    )
 
 
 def sentences_of(block: Block, lines: list[str]) -> list[tuple[str, int]]:

@@ -89,6 +89,10 @@ class Branch:
         found = await self._workspace.read(at or self.head, path)
         return None if found is None else found.decode(errors="replace")
 
+    async def texts(self, paths: Iterable[str], at: str = "") -> dict[str, str | None]:
+        """Several files' texts, by path; see `read`."""
+        return {path: await self.read(path, at) for path in paths}
+
     async def changes(self, since: str = "") -> tuple[str, ...]:
         """Files of the work that differ from the base, or from the commit `since`."""
         return without(await self._workspace.changed(since or self.base, self.head), self._steps.owned)

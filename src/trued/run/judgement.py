@@ -20,6 +20,7 @@ from trued.run.examination.replacement import (
     replace_case,
     written_by_agents,
 )
+from trued.run.named_tests import CountedTests, missing_test_files
 from trued.run.session import Session
 from trued.run.steps import Steps
 from trued.support.hashing import digest
@@ -276,6 +277,14 @@ class Judgement:
 
         inputs = digest(head, check.model_dump(mode="json"))
         return Figures.model_validate_json(await steps.once(steps.key("figures"), inputs, step))
+
+    async def count_named_tests(self, check: TestsCheck) -> CountedTests:
+        """Run tests that somebody named, on the newest commit, and tell how they ended."""
+        figures = await self.count_tests(check)
+        if figures.total:
+            return CountedTests(command=check.command, figures=figures)
+        paths = {*await self._context.workspace.blobs(self._steps.state.position.head)}
+        return CountedTests(command=check.command, figures=figures, missing=missing_test_files(check.command, paths))
 
     async def build(self, *commands: str) -> Built | None:
         """Build the newest commit with the project's own commands, in a clean room without network.

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from trued.errors import Ended, Stopped
+from trued.errors import AgentFailed, Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.tickets.plan import plan_of
 from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Value, Verdict
@@ -94,6 +94,16 @@ class Run:
             return ""
 
         await self.steps.once(self.steps.key(step or kind), digest(plain), emit)
+
+    async def fail_unless_resumed(self, why: str) -> None:
+        """End the run because an agent failed for good: raises `AgentFailed`.
+
+        When the failure only comes from the journal, somebody has resumed the run since: it is recorded that the step
+        is tried again, and the caller tries it.
+        """
+        if self.is_live:
+            raise AgentFailed(why)
+        await self.record("tried again", {"why": why})
 
     # -- agents --------------------------------------------------------------------------------------------------------
 

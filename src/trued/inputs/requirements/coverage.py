@@ -8,7 +8,7 @@ from pathlib import PurePosixPath
 
 from trued.errors import BadInput
 from trued.inputs.requirements.guard_phrases import quoted_command
-from trued.inputs.sentences import sentences
+from trued.inputs.sentences import sentence_criteria, sentences
 from trued.model import (
     EXISTING_TESTS,
     BrowserCheck,
@@ -113,13 +113,7 @@ def _whole_plan(plan: Plan) -> Requirement:
 
 def _as_plan(goal: Goal) -> Plan:
     """Plain text as a plan without tasks: each of its sentences is to be covered."""
-    return Plan(
-        source=goal.source,
-        unread=tuple(
-            Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line))
-            for text, line in sentences(goal.text) or [(goal.text.strip(), goal.source.line)]
-        ),
-    )
+    return Plan(source=goal.source, unread=sentence_criteria(goal))
 
 
 def _of_text(goal: Goal) -> Iterator[Requirement]:

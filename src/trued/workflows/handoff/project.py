@@ -1,10 +1,10 @@
 """A project that is built feature by feature: where it stands, and the files that say so."""
 
 from collections.abc import Collection, Iterable, Iterator
-from datetime import UTC, datetime
 
-from trued.inputs.sentences import sentences
-from trued.model import Criterion, Figures, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
+from trued.inputs.sentences import sentence_criteria
+from trued.model import Figures, Finding, Goal, Grade, Plan, Source, Task, Value, Verdict
+from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
 from trued.workflows.handoff.agent_state import AgentState
@@ -48,7 +48,7 @@ class Project(Value):
 
     def plan(self, goal: Goal) -> Plan:
         """Each feature is a task and a requirement; the specification's own sentences stand beside them."""
-        prose = () if is_feature_list(goal.text) else tuple(_words(goal))
+        prose = () if is_feature_list(goal.text) else sentence_criteria(goal)
         features = self.features.features
         return Plan(
             title=goal.title if prose else "the feature list",
@@ -106,7 +106,7 @@ class Project(Value):
             update={
                 "status": "in_progress",
                 "assigned_to": "coder",
-                "started_at": feature.started_at or _stamp(when),
+                "started_at": feature.started_at or utc_timestamp(when),
             }
         )
         state = self.state.model_copy(
@@ -125,7 +125,9 @@ class Project(Value):
         words += [figures.said] if figures and not figures.good and figures.said else []
         notes = trimmed("\n".join(dict.fromkeys(words)))
         return self._with(
-            self.features[feature.id].model_copy(update={**counted, "last_tested": _stamp(when), "agent_notes": notes})
+            self.features[feature.id].model_copy(
+                update={**counted, "last_tested": utc_timestamp(when), "agent_notes": notes}
+            )
         )
 
     def judged(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "Project":
@@ -238,17 +240,8 @@ def message_of(feature: Feature, run: str) -> str:
     return f"{kind}: {title.rstrip(' .,;:')}\n\nFeature: {feature.id}\nRun: {run}"
 
 
-def _words(goal: Goal) -> Iterator[Criterion]:
-    for text, line in sentences(goal.text) or [(goal.text.strip(), goal.source.line)]:
-        yield Criterion(text=text, kind="text", source=Source(file=goal.source.file, line=line))
-
-
 def _to_do(feature: Feature) -> Iterator[str]:
     yield f"build {feature.id}, and nothing else: {feature.description}"
     yield from feature.agent_notes.splitlines()[:5]
     if feature.test_command:
         yield f"verify with: {feature.test_command}"
-
-
-def _stamp(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

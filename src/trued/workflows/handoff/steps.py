@@ -8,10 +8,10 @@ from typing import Any
 
 from trued.errors import AgentFailed, BadInput
 from trued.inputs.project.manifests import is_read
-from trued.inputs.project.test_files import TEST_FILES
 from trued.model import Figures, Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
 from trued.run.agent_call import Answered
 from trued.run.branch import SetUp
+from trued.run.named_tests import CountedTests
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.workflows.handoff import agent_state, feature_list
@@ -51,7 +51,11 @@ class Attempt:
     said: Reply
     left: Answered
     verdict: Verdict
-    figures: Figures | None
+    tests: CountedTests | None  # of the feature's own command
+
+    @property
+    def figures(self) -> Figures | None:
+        return self.tests.figures if self.tests else None
 
     def told(self, name: str) -> tuple[str, ...]:
         return tuple(getattr(self.said, name, ()))
@@ -166,7 +170,7 @@ async def _script(run: Run, project: Project) -> dict[str, str]:
     if before is not None and not untouched(before):
         return {}
     paths = await run.branch.paths()
-    texts = {path: await run.branch.read(path) for path in paths if is_read(path)}
+    texts = await run.branch.texts(filter(is_read, paths))
     script = init_script(paths, texts.get, start=project.start, test=project.test, more=project.set_up)
     return {SCRIPT: script} if script != before else {}
 
@@ -213,18 +217,10 @@ async def noted(run: Run, project: Project, feature: Feature) -> None:
 # -- after an attempt --------------------------------------------------------------------------------------------------
 
 
-async def figures(run: Run, feature: Feature) -> Figures | None:
-    """The feature's own command, run by the engine on the newest commit; None where it names none."""
+async def count_tests(run: Run, feature: Feature) -> CountedTests | None:
+    """The tests of the feature's own command on the newest commit; None if it names none."""
     checks = [one for one in requirement_of(feature).checks if isinstance(one, TestsCheck)]
-    if not checks:
-        return None
-    found = await run.judgement.count_tests(checks[0])
-    if found.total:
-        return found
-    there = {*await run.branch.paths()}
-    named = [word for word in checks[0].command.split() if word.endswith(TEST_FILES) and word not in there]
-    why = f"{', '.join(named)} is not there" if named else found.why or "no test was collected"
-    return found.model_copy(update={"why": why})
+    return await run.judgement.count_named_tests(checks[0]) if checks else None
 
 
 def shown(verdict: Verdict) -> bool:
@@ -240,9 +236,9 @@ async def there(
     person has to judge, and is said to be built, is for that person to look at, not for a coder."""
     own = run.judgement.verdict_on(feature.id, verdict)
     holds = own.holds and (shown(own) or awaited)
-    found = await figures(run, feature) if holds else None
-    gaps = (*own.gaps, *_counted(feature, found))
-    project = project.tested(feature, found, gaps, run.branch.when)
+    tests = await count_tests(run, feature) if holds else None
+    gaps = (*own.gaps, *(tests.gaps if tests else ()))
+    project = project.tested(feature, tests.figures if tests else None, gaps, run.branch.when)
     if not holds or gaps:
         return project, False
     return project.judged(feature, own), True
@@ -250,15 +246,8 @@ async def there(
 
 def gaps_of(run: Run, project: Project, attempt: Attempt) -> tuple[Finding, ...]:
     """All that stands in the way: checks that fail, the feature's own tests, finished features that break."""
-    own = _counted(attempt.feature, attempt.figures)
+    own = attempt.tests.gaps if attempt.tests else ()
     return (*attempt.verdict.gaps, *own, *broken(run, project, attempt.verdict))
-
-
-def _counted(feature: Feature, found: Figures | None) -> tuple[Finding, ...]:
-    if found is None or found.good:
-        return ()
-    what = f"{found.passing} of {found.total} tests pass" if found.total else found.why
-    return (Finding(what=f"`{feature.test_command}`: {what}", where="run by the engine"),)
 
 
 def broken(run: Run, project: Project, verdict: Verdict) -> tuple[Finding, ...]:
@@ -278,7 +267,8 @@ async def bent(run: Run, project: Project, since: str) -> tuple[Finding, ...]:
     for feature in map(project.features.__getitem__, project.finished):
         words = [word.partition("::")[0].removeprefix("./").rstrip("/") for word in feature.test_command.split()]
         if any(path == word or path.startswith(f"{word}/") for path in changed for word in words if word):
-            failing = _counted(feature, await figures(run, feature))
+            tests = await count_tests(run, feature)
+            failing = tests.gaps if tests else ()
             found += [one.model_copy(update={"what": f"{feature.id} was finished: {one.what}"}) for one in failing]
     return tuple(found)
 
@@ -323,7 +313,7 @@ async def _modes(run: Run, project: Project, attempt: Attempt, gaps: Sequence[Fi
     claimed = Claimed.model_validate({name: said[name] for name in CLAIMS if name in said})
     there = frozenset(await run.branch.paths())
     named = {test.partition("::")[0].removeprefix("./") for test in claimed.tests}
-    texts = {path: await run.branch.read(path) for path in sorted(named & there)}
+    texts = await run.branch.texts(sorted(named & there))
     found = attempt.figures or Figures()
     counted = Counted(passes=not gaps, tests_passing=found.passing, tests_total=found.total, files=there)
     if attempt.figures is None:  # nobody counted: then no count is held against anybody

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from trued.errors import AgentFailed
-from trued.inputs.sentences import sentences
-from trued.model import Criterion, Finding, Goal, Plan, Reply, Requirement, Severity, Source, Status, Value
+from trued.inputs.sentences import sentence_criteria
+from trued.model import Finding, Goal, Plan, Reply, Requirement, Severity, Source, Status, Value
 from trued.run.clusters import Errand, Returned
 from trued.run.run import Run
 from trued.run.session import Context, R
@@ -229,14 +228,7 @@ class Desk:
             decision = await self.ends(step, decides(await self.filed(step, found)), names)
             if decision.status is not Status.ERROR:
                 return decision, found
-            await self._spent(f"too few of them answered: {'; '.join(decision.why)}")
-
-    async def _spent(self, why: str) -> None:
-        """What failed for good ends the run: here and now. Where it is only remembered, somebody has resumed the run
-        since, and wants it tried again."""
-        if self.run.is_live:
-            raise AgentFailed(why)
-        await self.run.record("tried again", {"why": why})
+            await self.run.fail_unless_resumed(f"too few of them answered: {'; '.join(decision.why)}")
 
     # -- one agent -----------------------------------------------------------------------------------------------------
 
@@ -249,7 +241,7 @@ class Desk:
         await self._ended(step, one)
         if one.reply is not None and one.good:
             return one.reply
-        await self._spent(_failed(step, one))
+        await self.run.fail_unless_resumed(_failed(step, one))
         return await self.one(step, errand)
 
     async def _ended(self, step: str, one: Returned[R], wrong: Sequence[str] = ()) -> None:
@@ -284,7 +276,9 @@ class Desk:
         await self._ended(step, one, why)
         if again:
             return None
-        await self._spent(f"{step}: the plan cannot be used: {'; '.join(why)}" if one.good else _failed(step, one))
+        await self.run.fail_unless_resumed(
+            f"{step}: the plan cannot be used: {'; '.join(why)}" if one.good else _failed(step, one)
+        )
         return await self.planned(errand)
 
     def _with(self, tasks: Iterable[Work]) -> tuple[Work, ...]:
@@ -304,7 +298,6 @@ class Desk:
     @property
     def plan(self) -> Plan:
         """What is sealed: the request's sentences, the criteria of `feature.md`, and the tasks that serve them."""
-        said = sentences(self.goal.text) or [(self.goal.text.strip(), self.goal.source.line)]
         source = Source(file=self.folder.path(FEATURE))
         every = tuple(work.id for work in self.works)
         serving = {
@@ -313,10 +306,7 @@ class Desk:
         return Plan(
             title=self.goal.title,
             tasks=tuple(work.task for work in self.works),
-            unread=tuple(
-                Criterion(text=text, kind="text", source=Source(file=self.goal.source.file, line=line))
-                for text, line in said
-            ),
+            unread=sentence_criteria(self.goal),
             source=self.goal.source,
             requirements=tuple(
                 Requirement(id=one.id, text=one.text, source=source, covers=serving[one.id]) for one in self.criteria

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from trued.inputs.project.kind import detected, to_read
-from trued.model import Figures, Finding, Plan, Severity, Status, TestsCheck
+from trued.model import Finding, Plan, Severity, Status, TestsCheck
 from trued.proof.checks.tests import package_scripts
 from trued.proof.runners.command_parser import recognise_runner
 from trued.run.clusters import Returned
 from trued.run.judgement import Built
+from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline.decision_tables import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
@@ -88,16 +88,10 @@ async def built(desk: Desk) -> Built | None:
     """The project's build, run by the engine; None where nobody knows how it is built. How the base is built is the
     user's: what the head makes of it does not take its place."""
     run = desk.run
-    own = run.settings.commands.build
-    return await run.judgement.build(
-        *([own] if own else to_build(await _build(run, run.branch.base), await _build(run, run.branch.head)))
-    )
-
-
-async def _build(run: Run, at: str) -> str:
-    paths = await run.branch.paths(at)
-    texts = {path: await run.branch.read(path, at=at) or "" for path in to_read(paths)}
-    return detected(paths, texts.get).build
+    if own := run.settings.commands.build:
+        return await run.judgement.build(own)
+    base, head = await detect_project(run.branch, run.branch.base), await detect_project(run.branch)
+    return await run.judgement.build(*to_build(base.build, head.build))
 
 
 def to_build(base: str, head: str) -> list[str]:
@@ -130,12 +124,13 @@ async def counted(desk: Desk) -> tuple[Finding, ...]:
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
         check = TestsCheck(command=command)
-        figures = await desk.run.judgement.count_tests(check)
+        tests = await desk.run.judgement.count_named_tests(check)
+        figures = tests.figures
         if figures.good or (
             figures.skipped and figures.good_beside(await desk.run.judgement.count_tests(check, desk.run.branch.base))
         ):
             continue
-        found += [Finding(what=f"{one.id}: {_told(command, figures)}", where="run by the engine") for one in works]
+        found += [Finding(what=f"{one.id}: {tests.problem}", where="run by the engine") for one in works]
     desk.run.judgement.set_unverified("tests", unsure)
     return tuple(found)
 
@@ -144,11 +139,6 @@ async def _is_counted(run: Run, command: str) -> bool:
     """Does it come to a runner whose tests the engine can count?"""
     manifest = await run.branch.read("package.json", at=run.branch.base) or ""
     return recognise_runner(command, package_scripts(manifest.encode())) is not None
-
-
-def _told(command: str, found: Figures) -> str:
-    what = f"{found.passing} of {found.total} tests pass" if found.total else found.why or "no test was collected"
-    return f"`{command}`: {what}"
 
 
 async def proven(desk: Desk, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:

@@ -6,10 +6,11 @@ from typing import Any
 
 from trued.model import TeamSettings, Value
 from trued.support.plurals import counted
+from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
 from trued.workflows.team.inbox import Inbox, Kind
 from trued.workflows.team.log import Log
-from trued.workflows.team.quoting import line, listed, quoted, stamp
+from trued.workflows.team.quoting import line, listed, quoted
 from trued.workflows.team.reply_parts import Failure
 
 FOLDER = ".trued/team/"
@@ -48,7 +49,7 @@ class Records(Value):
 
     def planned(self, backlog: Backlog, decisions: Sequence[str], when: float) -> "Records":
         features = "\n".join(map(_broken_down, backlog.features))
-        found = self._logged("breakdown", f"## {stamp(when)}: the goal as features\n\n{features}\n")
+        found = self._logged("breakdown", f"## {utc_timestamp(when)}: the goal as features\n\n{features}\n")
         return found.decided("pm", "the goal", decisions, when).step(
             "planned", when, features=len(backlog.features), tasks=backlog.counts[2]
         )
@@ -59,19 +60,19 @@ class Records(Value):
         for one in decisions if role in ("pm", "techlead") else ():
             number = found.logs.get(_HOME[role], Log()).count + 1
             title = f"ADR-{number:03}: {line(about)}" if role == "techlead" else f"{number}. {line(about)}"
-            found = found._logged(_HOME[role], f"## {title}\n\n- **Time**: {stamp(when)}\n\n{quoted(one)}\n")
+            found = found._logged(_HOME[role], f"## {title}\n\n- **Time**: {utc_timestamp(when)}\n\n{quoted(one)}\n")
         return found
 
     def fixing(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
         """Tasks that the PM made of what a validation found."""
         rows = "\n".join(f"- {line(task)}" for task in tasks)
-        found = self._logged("breakdown", f"## {stamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
+        found = self._logged("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
         return found.decided("pm", about, decisions, when).step("fixes", when, about=about, tasks=len(tasks))
 
     def specified(
         self, feature: BacklogFeature, spec: str, tests: Sequence[str], decisions: Sequence[str], when: float
     ) -> "Records":
-        head = f"## {feature.id}: {line(feature.name)}\n\n- **Time**: {stamp(when)}\n"
+        head = f"## {feature.id}: {line(feature.name)}\n\n- **Time**: {utc_timestamp(when)}\n"
         found = self._logged(
             "specs", "\n".join((head, f"{quoted(spec)}\n", listed("Tests that show it", tuple(tests))))
         )
@@ -79,7 +80,7 @@ class Records(Value):
         return found.step("specified", when, feature=feature.id)
 
     def begun(self, task: str, name: str, attempt: int, limit: int, when: float) -> "Records":
-        words = f"- **{task}**: {line(name)} (attempt {attempt} of {limit}, since {stamp(when)})"
+        words = f"- **{task}**: {line(name)} (attempt {attempt} of {limit}, since {utc_timestamp(when)})"
         return self.model_copy(update={"working": {**self.working, task: words}})
 
     def tested(
@@ -96,21 +97,21 @@ class Records(Value):
         """What QA and the engine's own checks found: nothing, or each failure with how to see it. `ended`: no attempt
         follows. `asked`: what stays unclear."""
         passed = "passed" if not failures else "failed for good" if ended else "failed"
-        head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {stamp(when)}\n"
+        head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures), listed("Unclear", (asked,)))
         text = "\n".join(part for part in parts if part)
         results = {name: one for name, one in self.results.items() if name not in (task, "")}
         results = dict([*results.items(), (task if failures else "", text)][-RESULTS:])
         working = {name: one for name, one in self.working.items() if name != task}
         first = f": {line(_said(failures[0]))}" if failures else ""
-        row = f"- {stamp(when)} **{task}** {attempt[0]}/{attempt[1]} {passed}{first}"
+        row = f"- {utc_timestamp(when)} **{task}** {attempt[0]}/{attempt[1]} {passed}{first}"
         found = self._logged("tests", row).model_copy(update={"results": results, "working": working})
         return found.step("tested", when, task=task, attempt=attempt[0], result=passed)
 
     def completed(
         self, task: str, name: str, attempts: int, when: float, *, summary: str = "", files: Sequence[str] = ()
     ) -> "Records":
-        head = f"## {task}: {line(name)}\n\n- **Time**: {stamp(when)}\n- **Attempts**: {attempts}\n"
+        head = f"## {task}: {line(name)}\n\n- **Time**: {utc_timestamp(when)}\n- **Attempts**: {attempts}\n"
         said = f"{quoted(summary)}\n" if summary.strip() else ""
         return self._logged(
             "completed", "\n".join(part for part in (head, said, listed("Files", tuple(files))) if part)
@@ -127,7 +128,7 @@ class Records(Value):
         not_met: Sequence[str] = (),
     ) -> "Records":
         """UAT of one feature; "" is all of them together."""
-        head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {stamp(when)}\n"
+        head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
         text = "\n".join(part for part in parts if part)
         found = self._logged("accepted" if feature else "integration", text)
@@ -148,7 +149,7 @@ class Records(Value):
     def step(self, step: str, when: float, **data: Any) -> "Records":
         """One line of the history: the same bytes for the same things."""
         number = self.logs.get("history", Log()).count + 1
-        row = {"n": number, "time": stamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
+        row = {"n": number, "time": utc_timestamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
         return self._logged("history", json.dumps(row, ensure_ascii=True))
 
     def inbox(self, role: str) -> Inbox:

@@ -7,8 +7,9 @@ from typing import Literal, TypeAlias
 from trued.errors import BadInput
 from trued.model import Value
 from trued.support.markdown import split_lines
+from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog.items import Line, Priority, escaped, unescaped
-from trued.workflows.team.quoting import Text, quoted, stamp, unquoted
+from trued.workflows.team.quoting import Text, quoted, unquoted
 
 KEPT = 20  # messages that stay in the inbox; those that wait for an answer always do
 PAGE = 100  # messages of one file of the archive
@@ -45,7 +46,13 @@ class Inbox(Value):
         number = self.last + 1
         status: Literal["pending", "addressed"] = "addressed" if kind == "notification" else "pending"
         new = Message(
-            number=number, time=stamp(when), sender=sender, kind=kind, priority=priority, status=status, text=text
+            number=number,
+            time=utc_timestamp(when),
+            sender=sender,
+            kind=kind,
+            priority=priority,
+            status=status,
+            text=text,
         )
         return self._bounded((*self.messages, new), number)
 

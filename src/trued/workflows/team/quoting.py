@@ -1,6 +1,5 @@
 """Somebody's words in a file that people read: quoted, bounded, and unable to pose as the file's own."""
 
-from datetime import UTC, datetime
 from typing import Annotated, TypeAlias
 
 from pydantic import AfterValidator
@@ -44,7 +43,3 @@ def listed(title: str, entries: "tuple[str, ...] | list[str]") -> str:
     """A named list, or nothing."""
     rows = "\n".join(f"- {line(entry)}" for entry in entries if entry.strip())
     return f"{title}:\n\n{rows}\n" if rows else ""
-
-
-def stamp(when: float) -> str:
-    return datetime.fromtimestamp(when, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -5,9 +5,10 @@ from typing import Any
 
 from pydantic import Field
 
-from trued.errors import AgentFailed, BadInput
-from trued.inputs.project.kind import Kind, corrected, detected, to_read
+from trued.errors import BadInput
+from trued.inputs.project.kind import corrected
 from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Value, Verdict
+from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.run.session import R, Session
 from trued.support.plurals import counted
@@ -59,7 +60,7 @@ class Told(Value):
 async def found(run: Run, goal: Goal) -> Crew:
     """What the project is, before anybody plans."""
     run.branch.own(FOLDER)
-    kind = await kind_of(run)
+    kind = corrected(await detect_project(run.branch), run.settings.commands)
     crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
     return await _migrated(run, crew.recorded(crew.records.knowing(kind.name, kind.commands, kind.why)))
 
@@ -80,21 +81,11 @@ async def _settings(run: Run) -> TeamSettings:
     return given.model_copy(update=taken)
 
 
-async def kind_of(run: Run) -> Kind:
-    """What the project is, and how it is built, tested and started, as the user corrects it."""
-    paths = await run.branch.paths()
-    texts = {path: await run.branch.read(path) for path in to_read(paths)}
-    return corrected(detected(paths, texts.get), run.settings.commands)
-
-
 async def broken_down(run: Run, crew: Crew, reply: type[R]) -> R:
     """The PM's plan. One who cannot make it ends the run, here and now; where that is only remembered, somebody has
     resumed the run since, and wants it tried again."""
     while doubt := doubt_of(said := await asked(run, "pm", reply, crew.goal, **for_pm(crew))):
-        why = f"the pm says {run.context.redact(doubt)}"
-        if run.is_live:
-            raise AgentFailed(why)
-        await run.record("tried again", {"why": why})
+        await run.fail_unless_resumed(f"the pm says {run.context.redact(doubt)}")
     return said
 
 

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from trued.inputs.project.test_files import TEST_FILES
-from trued.model import Figures, Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
+from trued.model import Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
 from trued.proof.runners.command_parser import recognise_runner
 from trued.run.parallel import Both
 from trued.run.run import Run
@@ -14,7 +13,7 @@ from trued.support.redaction import subject_line
 from trued.workflows.team import briefs as team_briefs
 from trued.workflows.team.state import Crew
 
-SAID = 1_500  # characters of what failing tests say
+SAID = 1_500  # characters of a command that could not be counted
 
 D = TypeVar("D", bound=Reply)
 Q = TypeVar("Q", bound=Reply)
@@ -139,7 +138,8 @@ def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
 
 async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     """Tests that the tech lead named, run by the engine on the newest commit: they can hold a task up, no more."""
-    found = await run.judgement.count_tests(TestsCheck(command=command))
+    counted = await run.judgement.count_named_tests(TestsCheck(command=command))
+    found = counted.figures
     if found.good:
         return ()
     if not found.total and recognise_runner(command) is None:  # no developer could mend a command that is none of tests
@@ -148,15 +148,7 @@ async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
             f"tests {command}", [f"tests that the tech lead named could not be counted: {command[:SAID]}"]
         )
         return ()
-    what = f"{found.passing} of {found.total} tests pass" if found.total else await _why(run, command, found)
-    said = f":\n{found.said[:SAID]}" if found.said else ""
-    return (Finding(what=f"`{command}`: {what}", where=f"run by the engine{said}"),)
-
-
-async def _why(run: Run, command: str, found: Figures) -> str:
-    there = {*await run.branch.paths()}
-    missing = [word for word in command.split() if word.endswith(TEST_FILES) and word not in there]
-    return f"{', '.join(missing)} is not there" if missing else found.why or "no test was collected"
+    return counted.gaps_with_output
 
 
 async def consulted(session: Session[R], subject: Subject, **context: Context) -> R:

@@ -1,0 +1,40 @@
+"""NamedTests: tests that an agent or a user named by their command, as the engine counted them."""
+
+from trued.inputs.project.test_files import TEST_FILES
+from trued.model import Figures, Finding, Value
+
+OUTPUT = 1_500  # characters of what failing tests printed
+ENGINE = "run by the engine"
+
+
+class CountedTests(Value):
+    """How the tests of one command ended on the newest commit. They can add a gap; they prove nothing."""
+
+    command: str
+    figures: Figures
+    missing: tuple[str, ...] = ()  # test files that the command names and the commit does not have
+
+    @property
+    def problem(self) -> str:
+        """Why they do not all pass, in one sentence that begins with the command."""
+        if self.figures.total:
+            return f"`{self.command}`: {self.figures.passing} of {self.figures.total} tests pass"
+        if self.missing:
+            return f"`{self.command}`: {', '.join(self.missing)} is not there"
+        return f"`{self.command}`: {self.figures.why or 'no test was collected'}"
+
+    @property
+    def gaps(self) -> tuple[Finding, ...]:
+        """A gap for whoever has to fix them; none if all pass."""
+        return () if self.figures.good else (Finding(what=self.problem, where=ENGINE),)
+
+    @property
+    def gaps_with_output(self) -> tuple[Finding, ...]:
+        """The same gap, with what the tests printed."""
+        output = f":\n{self.figures.said[:OUTPUT]}" if self.figures.said else ""
+        return tuple(gap.model_copy(update={"where": f"{ENGINE}{output}"}) for gap in self.gaps)
+
+
+def missing_test_files(command: str, paths: set[str]) -> tuple[str, ...]:
+    """Test files that a command names and that are not among the paths."""
+    return tuple(word for word in command.split() if word.endswith(TEST_FILES) and word not in paths)
