@@ -21,7 +21,7 @@ def crew(tasks: int) -> Crew:
         )
         for number in many
     ]
-    team = Crew(goal=Goal(text=LONG)).planned(features)
+    team = Crew(goal=Goal(text=LONG)).with_features(features)
     return team.model_copy(update={"specs": {"F1": LONG}})
 
 

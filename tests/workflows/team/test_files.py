@@ -28,14 +28,16 @@ def _shop(features: int = 2, tasks: int = 2) -> Backlog:
 def _worked(records: Records, words: str = "well") -> Records:
     feature = _shop().features[0]
     failure = Failure(what=f"{words}: 500", where="a.py:1", reproduction=("open /",), expected="200", actual="500")
-    records = records.knowing("Python", {"test": "pytest -q"}, [words]).planned(_shop(), [words], WHEN)
-    records = records.specified(feature, f"# Spec\n{words}", ["pytest -q"], [words, "use SQLite"], WHEN)
-    records = records.begun("F1-T1", words, 1, 10, WHEN).told("techlead", "dev, F1-T1", words, WHEN)
-    records = records.answered("techlead", words, WHEN).tested("F1-T1", (1, 10), [failure, words], WHEN, tried=[words])
-    records = records.tested("F1-T1", (2, 10), [], WHEN, tried=["pytest"])
-    records = records.completed("F1-T1", words, 2, WHEN, summary=words, files=["a.py"])
-    records = records.validated("F1", "failed", WHEN, tried=[words], issues=[failure], not_met=[words])
-    return records.fixing("F1", [words], [words], WHEN).validated("", "passed", WHEN, tried=[words])
+    records = records.with_project("Python", {"test": "pytest -q"}, [words]).with_plan(_shop(), [words], WHEN)
+    records = records.with_spec(feature, f"# Spec\n{words}", ["pytest -q"], [words, "use SQLite"], WHEN)
+    records = records.with_attempt("F1-T1", words, 1, 10, WHEN).with_message("techlead", "dev, F1-T1", words, WHEN)
+    records = records.with_answer("techlead", words, WHEN).with_test(
+        "F1-T1", (1, 10), [failure, words], WHEN, tried=[words]
+    )
+    records = records.with_test("F1-T1", (2, 10), [], WHEN, tried=["pytest"])
+    records = records.with_completed("F1-T1", words, 2, WHEN, summary=words, files=["a.py"])
+    records = records.with_validation("F1", "failed", WHEN, tried=[words], issues=[failure], not_met=[words])
+    return records.with_fix_tasks("F1", [words], [words], WHEN).with_validation("", "passed", WHEN, tried=[words])
 
 
 PATHS = """goal.md backlog.md feature-status.md config.toml history.jsonl context.md
@@ -63,7 +65,7 @@ def test_failures_decisions_and_results_are_there_to_be_read() -> None:
     assert "## ADR-002: F1, Feature 1\n" in files["techlead/architecture.md"]
     assert "## F1-T1, attempt 2 of 10: passed" in files["qa/results.md"]
     assert "**F1-T1** 1/10 failed: well: 500\n" in files["qa/test-history.md"]
-    failed = records.tested("F1-T2", (10, 10), [Failure(what="no", expected="a", actual="b")], WHEN, ended=True)
+    failed = records.with_test("F1-T2", (10, 10), [Failure(what="no", expected="a", actual="b")], WHEN, ended=True)
     text = failed.files("g", _shop(), TeamSettings())[f"{FOLDER}qa/results.md"]
     assert "## F1-T2, attempt 10 of 10: failed for good" in text
     assert "- **Failure**: no\n  - expected: a\n  - actual: b\n" in text
@@ -100,7 +102,7 @@ def test_what_only_grows_is_cut_into_pages_and_nothing_is_lost() -> None:
     records, seen = Records(), dict[str, str]()
     before = dict[str, str]()
     for number in range(1, 3 * PAGE + 8):
-        records = records.tested(f"F1-T{number}", (1, 10), ["no"] if number % 3 else [], WHEN)
+        records = records.with_test(f"F1-T{number}", (1, 10), ["no"] if number % 3 else [], WHEN)
         files = records.files("g", _shop(), TeamSettings())
         assert len(changed(before or files, files)) <= 6
         before = files

@@ -22,12 +22,12 @@ def task(name: str, *needs: str) -> PlannedTask:
 
 
 def crew(*features: PlannedFeature, **settings: object) -> Crew:
-    return Crew(goal=GOAL, settings=TeamSettings.model_validate(settings)).planned(features)
+    return Crew(goal=GOAL, settings=TeamSettings.model_validate(settings)).with_features(features)
 
 
 def done(team: Crew, *names: str) -> Crew:
     for name in names:
-        team = team.begun([name]).attempted(name, (), stuck=False)
+        team = team.with_new_attempts([name]).with_result(name, (), stuck=False)
     return team
 
 
@@ -39,11 +39,11 @@ def judged(name: str, *, holds: bool) -> Judged:
 @pytest.mark.spec("TEAM-1", "TEAM-3", "TEAM-14")
 def test_tasks_wait_for_what_they_name_and_nobody_waits_for_ever() -> None:
     team = crew(feature("a", task("x"), task("y", "x"), task("z", "nothing", "z")))
-    assert team.wave("F1", 1) == ("F1-T1",)
-    assert team.wave("F1", 9) == ("F1-T1", "F1-T3")
-    assert done(team, "F1-T1").wave("F1", 9) == ("F1-T2", "F1-T3")
+    assert team.next_wave("F1", 1) == ("F1-T1",)
+    assert team.next_wave("F1", 9) == ("F1-T1", "F1-T3")
+    assert done(team, "F1-T1").next_wave("F1", 9) == ("F1-T2", "F1-T3")
     circled = crew(feature("a", task("x", "y"), task("y", "x")))
-    assert circled.wave("F1", 9) == ("F1-T2",)  # the later word that would close the circle is left out
+    assert circled.next_wave("F1", 9) == ("F1-T2",)  # the later word that would close the circle is left out
 
 
 @given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), max_size=20), st.integers(1, 4))
@@ -51,20 +51,20 @@ def test_whatever_depends_on_whatever_every_task_has_its_turn(pairs: list[tuple[
     needs = {number: [f"t{to}" for at, to in pairs if at == number] for number in range(6)}
     team = crew(feature("a", *(task(f"t{number}", *needs[number]) for number in range(6))))
     turns = 0
-    while wave := team.wave("F1", most):
+    while wave := team.next_wave("F1", most):
         team, turns = done(team, *wave), turns + 1
-    assert team.is_whole("F1")
+    assert team.has_all_tasks_done("F1")
     assert turns <= 6
 
 
 @pytest.mark.spec("TEAM-3")
 def test_the_most_important_feature_comes_first_but_never_before_what_it_needs() -> None:
     team = crew(feature("a", priority="low"), feature("b", priority="high", depends_on=("a",)), feature("c"))
-    assert team.upcoming == "F3"
+    assert team.next_feature == "F3"
     team = team.with_feature("F3", status="completed")
-    assert team.upcoming == "F1"
-    assert team.with_feature("F1", status="failed").upcoming == ""
-    assert team.with_feature("F1", status="completed").upcoming == "F2"
+    assert team.next_feature == "F1"
+    assert team.with_feature("F1", status="failed").next_feature == ""
+    assert team.with_feature("F1", status="completed").next_feature == "F2"
     assert "it needs F1" in " ".join(what for _, what in team.with_feature("F1", status="failed").gaps_in_plan())
 
 
@@ -76,19 +76,19 @@ def test_criteria_are_due_after_a_features_last_task_and_the_goal_after_the_last
     assert team.due_after("F1-T2") == ("F1",)
     assert team.due_after("F2-T1") == ("F2",)
     assert team.with_feature("F2", status="completed").due_after("F1-T2") == ("F1", "plan")
-    failed = team.begun(["F1-T1"]).attempted("F1-T1", [Finding(what="no")], stuck=True)
+    failed = team.with_new_attempts(["F1-T1"]).with_result("F1-T1", [Finding(what="no")], stuck=True)
     assert failed.due_after("F1-T2") == ()  # what failed cannot be asked of another task
 
 
 @pytest.mark.spec("TEAM-5")
 def test_attempts_are_counted_to_their_end_and_one_that_comes_back_is_a_recovery() -> None:
     team, gap = crew(feature("a"), attempts=2), [Finding(what="no")]
-    once = team.begun(["F1-T1"]).attempted("F1-T1", gap, stuck=False)
+    once = team.with_new_attempts(["F1-T1"]).with_result("F1-T1", gap, stuck=False)
     assert (once.backlog.task("F1-T1").state, once.recoveries) == ("open", 0)
     assert done(once, "F1-T1").recoveries == 1
-    twice = once.begun(["F1-T1"]).attempted("F1-T1", gap, stuck=False)
+    twice = once.with_new_attempts(["F1-T1"]).with_result("F1-T1", gap, stuck=False)
     assert (twice.backlog.task("F1-T1").state, twice.backlog.task("F1-T1").attempts) == ("failed", 2)
-    stuck = team.begun(["F1-T1"]).attempted("F1-T1", gap, stuck=True).backlog.task("F1-T1")
+    stuck = team.with_new_attempts(["F1-T1"]).with_result("F1-T1", gap, stuck=True).backlog.task("F1-T1")
     assert (stuck.state, stuck.attempts) == ("failed", 1)
     assert "no progress" in stuck.note
     assert crew(feature("a"), heal=False).backlog.task("F1-T1").limit == 1
@@ -96,23 +96,23 @@ def test_attempts_are_counted_to_their_end_and_one_that_comes_back_is_a_recovery
 
 @pytest.mark.spec("TEAM-5")
 def test_what_held_before_must_hold_still_and_what_never_held_is_not_held_against_a_task() -> None:
-    team = crew(feature("a")).holding([judged("F1-C1", holds=True), judged("F2-C1", holds=False)])
-    lost = team.worse([judged("F1-C1", holds=False), judged("F2-C1", holds=False)])
+    team = crew(feature("a")).with_held([judged("F1-C1", holds=True), judged("F2-C1", holds=False)])
+    lost = team.regressions([judged("F1-C1", holds=False), judged("F2-C1", holds=False)])
     assert [one.requirement for one in lost] == ["F1-C1"]
-    again = team.holding([judged("F1-C1", holds=False)])
-    assert again.worse([judged("F1-C1", holds=False)]) == ()
+    again = team.with_held([judged("F1-C1", holds=False)])
+    assert again.regressions([judged("F1-C1", holds=False)]) == ()
 
 
 @pytest.mark.spec("TEAM-7", "TEAM-9")
 def test_a_feature_is_completed_only_with_its_tasks_its_evidence_and_its_users_yes() -> None:
     team = done(crew(feature("a")), "F1-T1")
     yes = team.with_feature("F1", uat="passed")
-    assert yes.closed("F1").backlog.feature("F1").status == "failed"
-    assert team.with_proven("F1").closed("F1").backlog.feature("F1").status == "failed"
-    assert yes.with_proven("F1").closed("F1").backlog.feature("F1").status == "completed"
+    assert yes.with_feature_closed("F1").backlog.feature("F1").status == "failed"
+    assert team.with_proven("F1").with_feature_closed("F1").backlog.feature("F1").status == "failed"
+    assert yes.with_proven("F1").with_feature_closed("F1").backlog.feature("F1").status == "completed"
     off = done(crew(feature("a"), off=("uat",)), "F1-T1").with_proven("F1")
-    assert off.closed("F1").backlog.feature("F1").status == "completed"
-    assert crew(feature("a")).with_proven("F1").closed("F1").backlog.feature("F1").status == "failed"
+    assert off.with_feature_closed("F1").backlog.feature("F1").status == "completed"
+    assert crew(feature("a")).with_proven("F1").with_feature_closed("F1").backlog.feature("F1").status == "failed"
 
 
 @pytest.mark.spec("TEAM-7", "TEAM-8")
@@ -137,7 +137,7 @@ def test_a_tech_lead_adds_tests_and_dependencies_and_takes_nothing_away() -> Non
     team = crew(feature("a", task("x"), task("y")))
     tests = [NamedTests(command="pytest x", task="F1-T1"), NamedTests(command="pytest all", task="F9-T9")]
     needs = [Needs(task="F1-T1", depends_on=("F1-T2", "F1-T1", "F7-T1")), Needs(task="F1-T2", depends_on=("F1-T1",))]
-    told = team.specified("F1", "so", tests, needs)
+    told = team.with_spec("F1", "so", tests, needs)
     assert [one.depends_on for one in told.backlog.tasks] == [("F1-T2",), ()]  # the second would close a circle
     assert told.named_tests("F1-T1") == ("pytest x",)
     assert done(told, "F1-T1").named_tests("F1-T2") == ("pytest x", "pytest all")
@@ -156,11 +156,11 @@ def test_the_contract_has_every_word_of_the_goal_and_every_criterion_and_no_task
 @pytest.mark.spec("TEAM-3")
 def test_a_feature_that_a_person_takes_away_is_not_gone_on_with() -> None:
     team = crew(feature("one"), feature("two"))
-    left = team.edited(team.backlog.model_copy(update={"features": team.backlog.features[1:]}))
-    assert left.wave("F1", 1) == ()
-    assert not left.is_whole("F1")
-    assert left.closed("F1") == left
-    assert left.upcoming == "F2"
+    left = team.with_edits(team.backlog.model_copy(update={"features": team.backlog.features[1:]}))
+    assert left.next_wave("F1", 1) == ()
+    assert not left.has_all_tasks_done("F1")
+    assert left.with_feature_closed("F1") == left
+    assert left.next_feature == "F2"
 
 
 @pytest.mark.spec("TEAM-11")

@@ -9,19 +9,19 @@ from trued.run.session import Session
 from trued.workflows.team import replies as team_replies
 from trued.workflows.team.replies import Developed
 from trued.workflows.team.reply_parts import Query
-from trued.workflows.team.task_desk import Desk
+from trued.workflows.team.task_desk import TaskDesk
 
 
 @pytest.mark.spec("TEAM-5")
 def test_a_developer_that_says_it_is_not_done_is_not_done() -> None:
     nobody = cast("Run", None)
-    desk = Desk[Developed, team_replies.Tested]("F1-T1", nobody, nobody, cast("Session[Developed]", None), None)
+    desk = TaskDesk("F1-T1", nobody, nobody, cast("Session[Developed]", None), None)
     for said, gaps in ((None, []), (Developed(), [])):
-        desk.said = said
-        assert [*desk.given_up()] == gaps
+        desk.developed = said
+        assert [*desk.developer_doubts()] == gaps
     for status in (Status.ERROR, Status.NEEDS_REVISION):
-        desk.said = Developed(status=status, summary="no way in")
-        assert [one.what for one in desk.given_up()] == [f"the developer says {status}: no way in"]
+        desk.developed = Developed(status=status, summary="no way in")
+        assert [one.what for one in desk.developer_doubts()] == [f"the developer says {status}: no way in"]
 
 
 @pytest.mark.spec("TEAM-5", "TEAM-7")

@@ -40,50 +40,54 @@ class Records(Value):
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
-    def knowing(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
+    def with_project(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
         """What the project is: shown, and corrected in `[commands]` of trued.toml."""
         rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
         body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
         text = f"# Context\n\n{body}\n\n{listed('To be known', tuple(notes))}".rstrip() + "\n"
         return self.model_copy(update={"context": text})
 
-    def planned(self, backlog: Backlog, decisions: Sequence[str], when: float) -> "Records":
+    def with_plan(self, backlog: Backlog, decisions: Sequence[str], when: float) -> "Records":
         features = "\n".join(map(_broken_down, backlog.features))
-        found = self._logged("breakdown", f"## {utc_timestamp(when)}: the goal as features\n\n{features}\n")
-        return found.decided("pm", "the goal", decisions, when).step(
+        found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: the goal as features\n\n{features}\n")
+        return found.with_decisions("pm", "the goal", decisions, when)._with_step(
             "planned", when, features=len(backlog.features), tasks=backlog.counts[2]
         )
 
-    def decided(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
+    def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
         """Of the PM a decision; of the tech lead a numbered record."""
         found = self
         for one in decisions if role in ("pm", "techlead") else ():
             number = found.logs.get(_HOME[role], Log()).count + 1
             title = f"ADR-{number:03}: {line(about)}" if role == "techlead" else f"{number}. {line(about)}"
-            found = found._logged(_HOME[role], f"## {title}\n\n- **Time**: {utc_timestamp(when)}\n\n{quoted(one)}\n")
+            found = found._with_entry(
+                _HOME[role], f"## {title}\n\n- **Time**: {utc_timestamp(when)}\n\n{quoted(one)}\n"
+            )
         return found
 
-    def fixing(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
+    def with_fix_tasks(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
         """Tasks that the PM made of what a validation found."""
         rows = "\n".join(f"- {line(task)}" for task in tasks)
-        found = self._logged("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
-        return found.decided("pm", about, decisions, when).step("fixes", when, about=about, tasks=len(tasks))
+        found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
+        return found.with_decisions("pm", about, decisions, when)._with_step(
+            "fixes", when, about=about, tasks=len(tasks)
+        )
 
-    def specified(
+    def with_spec(
         self, feature: BacklogFeature, spec: str, tests: Sequence[str], decisions: Sequence[str], when: float
     ) -> "Records":
         head = f"## {feature.id}: {line(feature.name)}\n\n- **Time**: {utc_timestamp(when)}\n"
-        found = self._logged(
+        found = self._with_entry(
             "specs", "\n".join((head, f"{quoted(spec)}\n", listed("Tests that show it", tuple(tests))))
         )
-        found = found.decided("techlead", f"{feature.id}, {feature.name}", decisions, when)
-        return found.step("specified", when, feature=feature.id)
+        found = found.with_decisions("techlead", f"{feature.id}, {feature.name}", decisions, when)
+        return found._with_step("specified", when, feature=feature.id)
 
-    def begun(self, task: str, name: str, attempt: int, limit: int, when: float) -> "Records":
+    def with_attempt(self, task: str, name: str, attempt: int, limit: int, when: float) -> "Records":
         words = f"- **{task}**: {line(name)} (attempt {attempt} of {limit}, since {utc_timestamp(when)})"
         return self.model_copy(update={"working": {**self.working, task: words}})
 
-    def tested(
+    def with_test(
         self,
         task: str,
         attempt: tuple[int, int],
@@ -105,19 +109,19 @@ class Records(Value):
         working = {name: one for name, one in self.working.items() if name != task}
         first = f": {line(_said(failures[0]))}" if failures else ""
         row = f"- {utc_timestamp(when)} **{task}** {attempt[0]}/{attempt[1]} {passed}{first}"
-        found = self._logged("tests", row).model_copy(update={"results": results, "working": working})
-        return found.step("tested", when, task=task, attempt=attempt[0], result=passed)
+        found = self._with_entry("tests", row).model_copy(update={"results": results, "working": working})
+        return found._with_step("tested", when, task=task, attempt=attempt[0], result=passed)
 
-    def completed(
+    def with_completed(
         self, task: str, name: str, attempts: int, when: float, *, summary: str = "", files: Sequence[str] = ()
     ) -> "Records":
         head = f"## {task}: {line(name)}\n\n- **Time**: {utc_timestamp(when)}\n- **Attempts**: {attempts}\n"
         said = f"{quoted(summary)}\n" if summary.strip() else ""
-        return self._logged(
+        return self._with_entry(
             "completed", "\n".join(part for part in (head, said, listed("Files", tuple(files))) if part)
         )
 
-    def validated(
+    def with_validation(
         self,
         feature: str,
         decision: str,
@@ -131,31 +135,33 @@ class Records(Value):
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
         text = "\n".join(part for part in parts if part)
-        found = self._logged("accepted" if feature else "integration", text)
-        return found.step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
+        found = self._with_entry("accepted" if feature else "integration", text)
+        return found._with_step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
 
-    def told(
+    def with_message(
         self, role: str, sender: str, text: str, when: float, *, kind: Kind = "question", priority: Priority = "medium"
     ) -> "Records":
         """A message for a role. A question waits until it is answered."""
         inbox = self.inbox(role).with_message(sender, text, when, kind=kind, priority=priority)
         found = self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})
-        return found.step(kind, when, role=role, sender=sender)
+        return found._with_step(kind, when, role=role, sender=sender)
 
-    def answered(self, role: str, answer: str, when: float) -> "Records":
+    def with_answer(self, role: str, answer: str, when: float) -> "Records":
         inbox = self.inbox(role).addressed(answer)
-        return self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}}).step("answered", when, role=role)
+        return self.model_copy(update={"inboxes": {**self.inboxes, role: inbox}})._with_step(
+            "answered", when, role=role
+        )
 
-    def step(self, step: str, when: float, **data: Any) -> "Records":
+    def _with_step(self, step: str, when: float, **data: Any) -> "Records":
         """One line of the history: the same bytes for the same things."""
         number = self.logs.get("history", Log()).count + 1
         row = {"n": number, "time": utc_timestamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
-        return self._logged("history", json.dumps(row, ensure_ascii=True))
+        return self._with_entry("history", json.dumps(row, ensure_ascii=True))
 
     def inbox(self, role: str) -> Inbox:
         return self.inboxes.get(role) or Inbox(role=role)
 
-    def _logged(self, name: str, text: str) -> "Records":
+    def _with_entry(self, name: str, text: str) -> "Records":
         log = self.logs.get(name, Log()).with_entry(text)
         return self.model_copy(update={"logs": {**self.logs, name: log}})
 

@@ -1,153 +1,160 @@
-"""Team: a PM, a tech lead, developers, QA and UAT, until the goal is accepted, or it is said what is not."""
+"""Team: a PM, a tech lead, developers, QA and UAT work until the goal is accepted or nothing more can be done."""
 
 from trued import Finding, Goal, Outcome, Plan, Run, Task
-from trued.workflows.team import steps as teaming
-from trued.workflows.team.replies import Breakdown, Clarified, Developed, Fixes, Specified, Tested, Validated
+from trued.workflows.team import briefs, steps
+from trued.workflows.team.consulting import consult, consult_until_sure
+from trued.workflows.team.replies import Clarified, Fixes, Specified, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.state import Crew
-from trued.workflows.team.task_desk import Desk
+from trued.workflows.team.task_desk import TaskDesk
 
 QUESTIONS = 3  # of one attempt: whoever asks more is not working
 
 
 async def team(run: Run, goal: Goal) -> Outcome:
-    crew = await begun(run, goal)
+    crew = await plan_goal(run, goal)
     plan = await run.seal(crew.plan())
-    crew = await integrated(run, plan, crew)
-    outcome = await teaming.finished(run, plan, crew)
-    while (refused := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are issues
-        for name, issues in teaming.refused(run, crew, refused):
-            crew = await fixed(run, crew, name, issues)
-        crew = await integrated(run, plan, crew)
-        outcome = await teaming.finished(run, plan, crew)
+    crew = await build_and_integrate(run, plan, crew)
+    outcome = await steps.finish(run, plan, crew)
+    while (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are issues
+        for feature, issues in steps.rejected_features(run, crew, rejected):
+            crew = await plan_fixes(run, crew, feature, issues)
+        crew = await build_and_integrate(run, plan, crew)
+        outcome = await steps.finish(run, plan, crew)
     return outcome
 
 
-async def begun(run: Run, goal: Goal) -> Crew:
-    """The goal as features, stories and tasks: the PM's, or what an older list of tasks comes to."""
-    crew = await teaming.found(run, goal)
+async def plan_goal(run: Run, goal: Goal) -> Crew:
+    """Break the goal down into features, stories and tasks. A goal that is a list of tasks already needs no PM."""
+    crew = await steps.start_crew(run, goal)
     if crew.planned_before:
-        return await teaming.laid_down(run, crew)
-    said = await teaming.broken_down(run, crew, Breakdown)
-    return await teaming.laid_down(run, crew.planned(said.features), said.decisions)
+        return await steps.write_first_files(run, crew)
+    breakdown = await steps.break_down_goal(run, crew)
+    return await steps.write_first_files(run, crew.with_features(breakdown.features), breakdown.decisions)
 
 
-async def built(run: Run, plan: Plan, crew: Crew) -> Crew:
-    """Feature by feature, the most important first, until each is completed or failed."""
-    while name := crew.upcoming:
-        scope = run.scope(f"feature {name}")
-        crew = await worked(scope, plan, await specified(scope, crew, name), name)
+async def build_and_integrate(run: Run, plan: Plan, crew: Crew) -> Crew:
+    """Build all features, then validate them together; what is found there is fixed and validated again."""
+    scope = run.scope("integration")
+    for cycle in range(1, crew.settings.cycles + 1):
+        crew = await build_features(run, plan, await steps.apply_edits(scope, crew))
+        if not crew.is_completed:
+            return crew
+        crew, issues = await validate(scope, crew, plan)
+        if not issues or cycle == crew.settings.cycles:
+            return crew
+        crew = await plan_fixes(scope, crew, "", issues)
+    return crew
+
+
+async def build_features(run: Run, plan: Plan, crew: Crew) -> Crew:
+    """Build feature by feature, the most important first, until each is completed or failed."""
+    while feature := crew.next_feature:
+        scope = run.scope(f"feature {feature}")
+        crew = await work_on_tasks(scope, plan, await specify(scope, crew, feature), feature)
         for cycle in range(1, crew.settings.cycles + 1):
-            if not crew.is_whole(name):
+            if not crew.has_all_tasks_done(feature):
                 break
-            crew, issues = await validated(scope, crew, crew.feature_task(name))
+            crew, issues = await validate(scope, crew, crew.feature_task(feature))
             if not issues or cycle == crew.settings.cycles:
                 break
-            crew = await worked(scope, plan, await fixed(scope, crew, name, issues), name)
-        crew = await teaming.closed(scope, crew, name)
+            crew = await work_on_tasks(scope, plan, await plan_fixes(scope, crew, feature, issues), feature)
+        crew = await steps.close_feature(scope, crew, feature)
     return crew
 
 
-async def specified(run: Run, crew: Crew, name: str) -> Crew:
-    """Before its first task the tech lead says how a feature is to be built, and which tests will show it."""
-    crew = await teaming.feature_begun(run, crew, name)
-    if not crew.plays("techlead") or name in crew.specs:
+async def specify(run: Run, crew: Crew, feature: str) -> Crew:
+    """Before a feature's first task, the tech lead says how it is built and which tests show it."""
+    crew = await steps.begin_feature(run, crew, feature)
+    if not crew.plays("techlead") or feature in crew.specs:
         return crew
-    known = teaming.for_techlead(crew, name)
-    said = await teaming.asked(run, "techlead", Specified, crew.feature_task(name), **known)
-    return await teaming.specified(run, crew, name, said)
+    known = briefs.for_techlead(crew, feature)
+    specified = await consult_until_sure(run, "techlead", Specified, crew.feature_task(feature), **known)
+    return await steps.record_specification(run, crew, feature, specified)
 
 
-async def worked(run: Run, plan: Plan, crew: Crew, name: str) -> Crew:
-    """A feature's tasks, those that wait for nothing side by side; what a person edits is heard in between."""
-    crew = await teaming.as_edited(run, crew)
-    while wave := crew.wave(name, run.settings.parallel):
-        crew = await teaming.as_edited(run, await healed(run, plan, crew, wave))
+async def work_on_tasks(run: Run, plan: Plan, crew: Crew, feature: str) -> Crew:
+    """Work on a feature's tasks, wave by wave. A person's edits to the backlog are applied in between."""
+    crew = await steps.apply_edits(run, crew)
+    while wave := crew.next_wave(feature, run.settings.parallel):
+        crew = await steps.apply_edits(run, await work_on_wave(run, plan, crew, wave))
     return crew
 
 
-async def healed(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
-    """Developers side by side, merged in the order of their tasks. Each merge is tested and proven; what fails goes
-    back to its developer, until it passes, nothing moves, or the attempts are used up."""
-    desks = [Desk.of(run, crew, task, Developed, Tested) for task in wave]
-    while at_work := [desk for desk in desks if crew.is_open(desk.task)]:
-        crew = await developed(run, crew, at_work)
-        for desk in at_work:
-            crew = await looked_at(run, plan, crew, desk)
+async def work_on_wave(run: Run, plan: Plan, crew: Crew, wave: tuple[str, ...]) -> Crew:
+    """Developers work side by side; their work is merged in the order of the tasks.
+
+    Each merge is tested and proven. What fails goes back to its developer, until it passes, nothing changes any more,
+    or the attempts are used up.
+    """
+    desks = [TaskDesk.open(run, crew, task) for task in wave]
+    while active := [desk for desk in desks if crew.is_open(desk.task)]:
+        crew = await develop(run, crew, active)
+        for desk in active:
+            crew = await check_attempt(run, plan, crew, desk)
     for desk in desks:
         await desk.close()
     return crew
 
 
-async def developed(run: Run, crew: Crew, desks: list[Desk[Developed, Tested]]) -> Crew:
-    """All of them at once. Whoever asks waits for the answer, and goes on with it."""
-    crew = await teaming.at_work(run, crew, [desk.task for desk in desks])
-    await run.parallel.gather({desk.task: desk.works(crew) for desk in desks})
+async def develop(run: Run, crew: Crew, desks: list[TaskDesk]) -> Crew:
+    """One attempt of each developer, all at once. A developer who asks a question continues with the answer."""
+    crew = await steps.begin_attempts(run, crew, [desk.task for desk in desks])
+    await run.parallel.gather({desk.task: desk.ask_developer(crew) for desk in desks})
     for _ in range(QUESTIONS):
-        asking = [(desk, desk.said.asks) for desk in desks if desk.said and desk.said.asks]
+        asking = [(desk, desk.developed.asks) for desk in desks if desk.developed and desk.developed.asks]
         for desk, query in asking:
-            crew, desk.answer = await answered(desk.scope, crew, ("dev", desk.task), query)
-        await run.parallel.gather({desk.task: desk.works(crew) for desk, _ in asking})
+            crew, desk.answer = await answer(desk.scope, crew, ("dev", desk.task), query)
+        await run.parallel.gather({desk.task: desk.ask_developer(crew) for desk, _ in asking})
     return crew
 
 
-async def answered(run: Run, crew: Crew, who: tuple[str, str], query: Query) -> tuple[Crew, str]:
-    """A question blocks its task: the role that it goes to answers at once, and both stand in that role's inbox."""
+async def answer(run: Run, crew: Crew, asker: tuple[str, str], query: Query) -> tuple[Crew, str]:
+    """Have the role that a question goes to answer it at once; both are written into that role's inbox."""
     role = query.to if crew.plays(query.to) else "pm"
-    crew = await teaming.asks(run, crew, who, role, query)
-    said = await teaming.asked(run, role, Clarified, crew.task(who[1]), **teaming.for_answer(crew, who, query))
-    return await teaming.answers(run, crew, role, who, said)
+    crew = await steps.record_question(run, crew, asker, role, query)
+    known = briefs.for_answer(crew, asker, query)
+    clarified = await consult_until_sure(run, role, Clarified, crew.task(asker[1]), **known)
+    return await steps.record_answer(run, crew, role, asker, clarified)
 
 
-async def looked_at(run: Run, plan: Plan, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
-    """One attempt, merged with what is accepted: QA's word can sink it; only evidence lets it pass."""
-    desk.tested, gaps = None, await desk.joined(run)
+async def check_attempt(run: Run, plan: Plan, crew: Crew, desk: TaskDesk) -> Crew:
+    """Merge one attempt and check it. QA can reject it; only evidence lets it pass."""
+    desk.tested, gaps = None, await desk.merge(run)
     if not gaps:
-        crew = await tested(run, crew, desk)
-        gaps = await desk.proven(run, crew, plan)
+        crew = await ask_qa(run, crew, desk)
+        gaps = await desk.prove(run, crew, plan)
     if gaps:
-        desk.back(run)
-    return await teaming.attempted(run, crew, desk, gaps)
+        desk.take_back(run)
+    return await steps.record_attempt(run, crew, desk, gaps)
 
 
-async def tested(run: Run, crew: Crew, desk: Desk[Developed, Tested]) -> Crew:
-    """QA on the merge; it may ask the PM what a criterion means. What it still asks then, it has not tested."""
-    await desk.tests(crew)
+async def ask_qa(run: Run, crew: Crew, desk: TaskDesk) -> Crew:
+    """QA tests the merge, and may ask the PM what a criterion means. A question left open counts as an objection."""
+    await desk.ask_qa(crew)
     for _ in range(QUESTIONS):
         if not desk.tested or not desk.tested.asks:
             break
-        desk.back(run)
+        desk.take_back(run)
         query = desk.tested.asks.model_copy(update={"to": "pm"})
-        crew, desk.answer = await answered(desk.scope, crew, ("qa", desk.task), query)
-        await desk.joined(run)
-        await desk.tests(crew)
+        crew, desk.answer = await answer(desk.scope, crew, ("qa", desk.task), query)
+        await desk.merge(run)
+        await desk.ask_qa(crew)
     return crew
 
 
-async def validated(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
-    """A feature, or all of them together, as a user would see it; an issue is what evidence does not settle."""
+async def validate(run: Run, crew: Crew, subject: Task | Plan) -> tuple[Crew, tuple[Finding, ...]]:
+    """UAT looks at a feature, or at all of them together, as a user would. Returns the issues that evidence does not
+    settle."""
     uat = run.session("uat", Validated, publishes=False) if crew.validates(subject) else None
-    said = await teaming.consulted(uat, subject, **teaming.for_uat(crew, subject)) if uat else None
-    issues = await teaming.issues(run, crew, subject, said, uat)
-    return await teaming.validated(run, crew, subject, said, issues), issues
+    validated = await consult(uat, subject, **briefs.for_uat(crew, subject)) if uat else None
+    issues = await steps.find_issues(run, crew, subject, validated, uat)
+    return await steps.record_validation(run, crew, subject, validated, issues), issues
 
 
-async def fixed(run: Run, crew: Crew, name: str, issues: tuple[Finding, ...]) -> Crew:
-    """The PM makes tasks of what a validation found; the criteria stay as they were sealed."""
-    subject = crew.feature_task(name) if name else crew.goal
-    said = await teaming.asked(run, "pm", Fixes, subject, **teaming.for_fixes(crew, name), issues=issues)
-    return await teaming.fixing(run, crew, name, said, issues)
-
-
-async def integrated(run: Run, plan: Plan, crew: Crew) -> Crew:
-    """All features together, once each of them is completed; what is found is mended, and looked at again."""
-    scope = run.scope("integration")
-    for cycle in range(1, crew.settings.cycles + 1):
-        crew = await built(run, plan, await teaming.as_edited(scope, crew))
-        if not crew.is_completed:
-            return crew
-        crew, issues = await validated(scope, crew, plan)
-        if not issues or cycle == crew.settings.cycles:
-            return crew
-        crew = await fixed(scope, crew, "", issues)
-    return crew
+async def plan_fixes(run: Run, crew: Crew, feature: str, issues: tuple[Finding, ...]) -> Crew:
+    """The PM makes tasks of the issues of a validation. The sealed criteria do not change."""
+    subject = crew.feature_task(feature) if feature else crew.goal
+    known = briefs.for_fixes(crew, feature)
+    fixes = await consult_until_sure(run, "pm", Fixes, subject, **known, issues=issues)
+    return await steps.record_fixes(run, crew, feature, fixes, issues)

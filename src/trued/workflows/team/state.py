@@ -37,7 +37,9 @@ class Crew(Value):
     criteria: tuple[Criterion, ...] = ()  # of a list that came before the goal
     written: dict[str, str] = {}  # noqa: RUF012  the files as they are on the branch
 
-    def migrated(self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()) -> "Crew":
+    def with_old_plan(
+        self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
+    ) -> "Crew":
         """With an older list of tasks. What failed there is tried again; what is ticked there is a claim, as ever."""
         for one in backlog.tasks:
             if one.state == "failed":
@@ -47,7 +49,7 @@ class Crew(Value):
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
-    def planned(self, features: Sequence[PlannedFeature]) -> "Crew":
+    def with_features(self, features: Sequence[PlannedFeature]) -> "Crew":
         """The PM's features under ids of their own; what depends on a name depends on the id that it got."""
         backlog, names = self.backlog, dict[str, str]()
         for one in features:
@@ -80,7 +82,7 @@ class Crew(Value):
         both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
         return backlog.with_task(task, depends_on=both) if kept else backlog
 
-    def specified(self, name: str, spec: str, tests: Sequence[NamedTests], needs: Sequence[Needs]) -> "Crew":
+    def with_spec(self, name: str, spec: str, tests: Sequence[NamedTests], needs: Sequence[Needs]) -> "Crew":
         """The tech lead's word on a feature; it may add dependencies and tests, and takes nothing away."""
         backlog, own = self.backlog, {one.id for one in self.backlog.feature(name).tasks}
         for one in needs:
@@ -147,7 +149,7 @@ class Crew(Value):
     # -- what is next --------------------------------------------------------------------------------------------------
 
     @property
-    def upcoming(self) -> str:
+    def next_feature(self) -> str:
         """The feature to work on: begun ones first, then by priority, then as the backlog has them."""
         features = {one.id: one for one in self.backlog.features}
         ready = [
@@ -159,7 +161,7 @@ class Crew(Value):
         best = min(ready, key=lambda one: (one.status != "in_progress", RANK[one.priority]), default=None)
         return best.id if best else ""
 
-    def wave(self, name: str, most: int) -> tuple[str, ...]:
+    def next_wave(self, name: str, most: int) -> tuple[str, ...]:
         """Open tasks of a feature that wait for nothing, as many as may be worked on at the same time."""
         if not self.backlog.holds(name):  # a person took it away
             return ()
@@ -184,7 +186,7 @@ class Crew(Value):
         others = [one for one in self.backlog.features if one.id != name]
         return (name, "plan") if all(one.status == "completed" for one in others) else (name,)
 
-    def is_whole(self, name: str) -> bool:
+    def has_all_tasks_done(self, name: str) -> bool:
         """Every task of the feature is done."""
         return self.backlog.holds(name) and all(one.state == "done" for one in self.backlog.feature(name).tasks)
 
@@ -192,7 +194,7 @@ class Crew(Value):
     def is_completed(self) -> bool:
         return bool(self.backlog.features) and all(one.status == "completed" for one in self.backlog.features)
 
-    def doubting(self, about: str, part: str, words: str) -> "Crew":
+    def with_doubt(self, about: str, part: str, words: str) -> "Crew":
         """With what a planner says that it could not do for a part of the backlog; "" where by now it could."""
         left = {name: one for name, one in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
@@ -224,14 +226,14 @@ class Crew(Value):
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
-    def begun(self, tasks: Iterable[str]) -> "Crew":
+    def with_new_attempts(self, tasks: Iterable[str]) -> "Crew":
         """One attempt more."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
         return self.model_copy(update={"backlog": backlog})
 
-    def attempted(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
+    def with_result(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
         """Done without a gap; failed when the attempts are used up or nothing moves; else open."""
         task = self.backlog.task(name)
         over = stuck or task.attempts >= task.limit
@@ -242,14 +244,14 @@ class Crew(Value):
             update["recoveries"] = self.recoveries + 1
         return self.model_copy(update=update)
 
-    def holding(self, judged: Iterable[Judged]) -> "Crew":
+    def with_held(self, judged: Iterable[Judged]) -> "Crew":
         """With what the newest accepted commit was found to meet."""
         found = {one.id: one.holds for one in judged}
         held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
         left = tuple(one for one in self.proven if one != "plan")  # the whole has to be looked at again
         return self.model_copy(update={"held": tuple(sorted(held)), "proven": left})
 
-    def worse(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
+    def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
         """What held before this work, and does not any more."""
         lost = [one for one in judged if not one.holds and one.id in self.held]
         told = [(one, one.gaps or (Finding(what=one.reason),)) for one in lost]
@@ -259,7 +261,7 @@ class Crew(Value):
             for gap in gaps
         )
 
-    def edited(self, backlog: Backlog) -> "Crew":
+    def with_edits(self, backlog: Backlog) -> "Crew":
         """As a person left it: where they opened a task again, or added one, its feature goes on."""
         states = {one.id: one.state for one in self.backlog.tasks}
         for feature in backlog.features:
@@ -271,12 +273,12 @@ class Crew(Value):
     def with_feature(self, name: str, **fields: object) -> "Crew":
         return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})
 
-    def closed(self, name: str) -> "Crew":
+    def with_feature_closed(self, name: str) -> "Crew":
         """Completed where its tasks are done, its criteria held, and UAT, if anybody plays it, has passed."""
         if not self.backlog.holds(name):
             return self
         accepted = self.backlog.feature(name).uat == "passed" or not self.validates(self.feature_task(name))
-        good = self.is_whole(name) and accepted and name in self.proven
+        good = self.has_all_tasks_done(name) and accepted and name in self.proven
         return self.with_feature(name, status="completed" if good else "failed")
 
     def with_proven(self, *names: str) -> "Crew":
@@ -289,7 +291,7 @@ class Crew(Value):
     def files(self) -> dict[str, str]:
         return {**self.records.files(self.goal.text, self.backlog, self.settings), **self.kept}
 
-    def recorded(self, records: Records) -> "Crew":
+    def with_records(self, records: Records) -> "Crew":
         return self.model_copy(update={"records": records})
 
     # -- subjects ------------------------------------------------------------------------------------------------------

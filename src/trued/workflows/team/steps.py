@@ -1,4 +1,4 @@
-"""How a team's work is kept: a desk for each task, evidence for what was done there, and the files that say so."""
+"""Steps of the team workflow: each records what happened, as events, in the crew's state and in the team's files."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -10,21 +10,21 @@ from trued.inputs.project.kind import corrected
 from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Value, Verdict
 from trued.run.project import detect_project
 from trued.run.run import Run
-from trued.run.session import R, Session
+from trued.run.session import Session
 from trued.support.plurals import counted
 from trued.workflows.team.backlog import NAME as BACKLOG
 from trued.workflows.team.backlog import BacklogTask, parse_backlog, put_away
 from trued.workflows.team.backlog.merge import honoured
-from trued.workflows.team.briefs import for_answer, for_fixes, for_pm, for_techlead, for_uat
+from trued.workflows.team.briefs import for_pm
+from trued.workflows.team.consulting import consult_until_sure, doubt_in
 from trued.workflows.team.files import FOLDER, Records, changed
 from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrated
+from trued.workflows.team.replies import Breakdown, Clarified, Fixes, Specified, Validated
 from trued.workflows.team.reply_parts import Query
 from trued.workflows.team.sheen_config import NAME as OLD_CONFIG
 from trued.workflows.team.sheen_config import team_settings
 from trued.workflows.team.state import Crew
-from trued.workflows.team.task_desk import D, Desk, Q, asked, consulted, doubt_of, shortcomings
-
-__all__ = ["Desk", "asked", "consulted", "for_answer", "for_fixes", "for_pm", "for_techlead", "for_uat"]
+from trued.workflows.team.task_desk import TaskDesk, verdict_gaps
 
 OLD_PLAN = ".sheen/plan.md"
 FOUND = 50  # features that are named at the beginning; all are in the backlog
@@ -57,78 +57,78 @@ class Told(Value):
 # -- the beginning -----------------------------------------------------------------------------------------------------
 
 
-async def found(run: Run, goal: Goal) -> Crew:
-    """What the project is, before anybody plans."""
+async def start_crew(run: Run, goal: Goal) -> Crew:
+    """Detect the project, read the team's settings, and take over an older list of tasks if there is one."""
     run.branch.own(FOLDER)
     kind = corrected(await detect_project(run.branch), run.settings.commands)
     crew = Crew(goal=goal, settings=await _settings(run), kind=kind)
-    return await _migrated(run, crew.recorded(crew.records.knowing(kind.name, kind.commands, kind.why)))
+    return await _take_over_old_plan(
+        run, crew.with_records(crew.records.with_project(kind.name, kind.commands, kind.why))
+    )
 
 
 async def _settings(run: Run) -> TeamSettings:
-    """Those of the run; what they leave open an older tool's configuration may say, once."""
+    """The run's settings. What they leave at its default is taken from an older tool's configuration, once."""
     given, text = run.settings.team, await run.branch.read(OLD_CONFIG, run.branch.base)
     if text is None or await run.branch.read(f"{FOLDER}config.toml", run.branch.base) is not None:
         return given
     try:
-        old, said = team_settings(text)
+        old, notes = team_settings(text)
     except BadInput as error:
         await run.record("not migrated", {"file": OLD_CONFIG, "why": str(error)})
         return given
-    await run.record("migrated", {"file": OLD_CONFIG, "said": list(said)})
+    await run.record("migrated", {"file": OLD_CONFIG, "said": list(notes)})
     default = TeamSettings()
     taken = {name: one for name, one in old.items() if getattr(given, name) == getattr(default, name)}
     return given.model_copy(update=taken)
 
 
-async def broken_down(run: Run, crew: Crew, reply: type[R]) -> R:
-    """The PM's plan. One who cannot make it ends the run, here and now; where that is only remembered, somebody has
-    resumed the run since, and wants it tried again."""
-    while doubt := doubt_of(said := await asked(run, "pm", reply, crew.goal, **for_pm(crew))):
-        await run.fail_unless_resumed(f"the pm says {run.context.redact(doubt)}")
-    return said
-
-
-async def laid_down(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
-    """The files as they are before anybody works: on top of the user's commit, which stays the base."""
-    sealed = tuple(one.id for feature in crew.backlog.features for one in feature.criteria)
-    crew = crew.model_copy(update={"sealed": sealed})
-    crew = crew.recorded(crew.records.planned(crew.backlog, decisions, run.branch.when))
-    crew = await noted(run, crew, "docs: what the team has to do")
-    features = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
-    await told(run, crew, "begun", project=crew.kind.name, commands=crew.kind.commands, found=features)
-    return crew
-
-
-async def _migrated(run: Run, crew: Crew) -> Crew:
-    """A flat list of tasks from before, read once: the goal itself, or what an older tool left; kept as it was."""
+async def _take_over_old_plan(run: Run, crew: Crew) -> Crew:
+    """Read a flat list of tasks once: the goal itself, or what an older tool left. The original is kept."""
     flat = is_flat_plan(crew.goal.text)
     file = crew.goal.source.file if flat else OLD_PLAN
     text = crew.goal.text if flat else await run.branch.read(OLD_PLAN, run.branch.base) or ""
     if not is_flat_plan(text):
         return crew
     original = f"{FOLDER}{ORIGINAL}"
-    if (
-        await run.branch.read(original, run.branch.base) == text
-    ):  # by an earlier run: its backlog says how far things are
+    if await run.branch.read(original, run.branch.base) == text:
+        # An earlier run has read it: its backlog says how far things are.
         try:
             left = parse_backlog(await run.branch.read(f"{FOLDER}{BACKLOG}", run.branch.base) or "")
-            return crew.migrated(left, {}).model_copy(update={"planned_before": flat})
+            return crew.with_old_plan(left, {}).model_copy(update={"planned_before": flat})
         except BadInput:
             return crew
     old = migrated(text, file, crew.attempts)
     await run.record("migrated", {"file": file, "said": list(old.said)})
-    crew = crew.migrated(old.backlog, {original: text}, () if flat else old.criteria)
+    crew = crew.with_old_plan(old.backlog, {original: text}, () if flat else old.criteria)
     crew = crew.model_copy(update={"planned_before": flat})
     notes = (*crew.kind.why, *old.said, *filter(None, old.context.splitlines()))
-    return crew.recorded(crew.records.knowing(crew.kind.name, crew.kind.commands, notes))
+    return crew.with_records(crew.records.with_project(crew.kind.name, crew.kind.commands, notes))
 
 
-# -- the files ---------------------------------------------------------------------------------------------------------
+async def break_down_goal(run: Run, crew: Crew) -> Breakdown:
+    """The PM's features, stories and tasks. Without them the run ends; a resumed run asks again."""
+    while doubt := doubt_in(breakdown := await consult_until_sure(run, "pm", Breakdown, crew.goal, **for_pm(crew))):
+        await run.fail_unless_resumed(f"the pm says {run.context.redact(doubt)}")
+    return breakdown
 
 
-async def noted(run: Run, crew: Crew, message: str) -> Crew:
-    """All files of the team that say something new, in one commit, after a step that was accepted."""
+async def write_first_files(run: Run, crew: Crew, decisions: Sequence[str] = ()) -> Crew:
+    """Write the team's files before anybody works. The user's commit stays the base."""
+    sealed = tuple(one.id for feature in crew.backlog.features for one in feature.criteria)
+    crew = crew.model_copy(update={"sealed": sealed})
+    crew = crew.with_records(crew.records.with_plan(crew.backlog, decisions, run.branch.when))
+    crew = await write_files(run, crew, "docs: what the team has to do")
+    features = tuple(f"{one.id}: {one.name}" for one in crew.backlog.features[:FOUND])
+    await report(run, crew, "begun", project=crew.kind.name, commands=crew.kind.commands, found=features)
+    return crew
+
+
+# -- files and events --------------------------------------------------------------------------------------------------
+
+
+async def write_files(run: Run, crew: Crew, message: str) -> Crew:
+    """Commit the team's files that changed since they were last written."""
     files = crew.files
     new = changed(crew.written, files)
     if new:
@@ -136,7 +136,8 @@ async def noted(run: Run, crew: Crew, message: str) -> Crew:
     return crew.model_copy(update={"written": {**crew.written, **files}})
 
 
-async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str = "", **more: Any) -> None:
+async def report(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str = "", **more: Any) -> None:
+    """Emit an event that says where the team is."""
     backlog = crew.backlog
     name = backlog.feature(task or feature).id if task or feature else ""
     done, _, every = backlog.counts
@@ -160,10 +161,10 @@ async def told(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str 
     await run.record("team", value)
 
 
-async def as_edited(run: Run, crew: Crew) -> Crew:
-    """What a person made of the backlog since the last task: honoured as far as it can be, and on record."""
+async def apply_edits(run: Run, crew: Crew) -> Crew:
+    """Apply what a person changed in the backlog since the last task, as far as the sealed contract allows."""
     path = f"{FOLDER}{BACKLOG}"
-    edit = await run.branch.read_edit(path, _unread)
+    edit = await run.branch.read_edit(path, _problem_in)
     if edit is None:
         return crew
     try:
@@ -171,225 +172,238 @@ async def as_edited(run: Run, crew: Crew) -> Crew:
     except BadInput as error:
         await run.record("edit not understood", {"path": path, "why": str(error)})
         return crew
-    backlog, said = honoured(before, after, put_away(crew.backlog), crew.sealed)
-    await run.record("edit honoured", {"path": path, "said": list(said)})
-    return await noted(run, crew.edited(backlog), "docs: what a person changed in the backlog")
+    backlog, notes = honoured(before, after, put_away(crew.backlog), crew.sealed)
+    await run.record("edit honoured", {"path": path, "said": list(notes)})
+    return await write_files(run, crew.with_edits(backlog), "docs: what a person changed in the backlog")
 
 
-def _unread(words: str) -> str:
+def _problem_in(text: str) -> str:
+    """Why a backlog cannot be read; "" if it can."""
     try:
-        parse_backlog(words, f"{FOLDER}{BACKLOG}")
+        parse_backlog(text, f"{FOLDER}{BACKLOG}")
     except BadInput as error:
         return str(error)
     return ""
 
 
-async def at_work(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
-    """One attempt more for each of them."""
-    crew = crew.begun(tasks := tuple(tasks))
+# -- questions ---------------------------------------------------------------------------------------------------------
+
+
+async def record_question(run: Run, crew: Crew, asker: tuple[str, str], role: str, query: Query) -> Crew:
+    """Put a question into the inbox of the role that is asked. `asker`: role and task."""
+    sender = f"{asker[0]}, {asker[1]}"
+    await run.record("team asks", {"who": sender, "to": role, "text": run.context.redact(query.text)})
+    records = crew.records.with_message(role, sender, query.text, run.branch.when, priority=query.priority)
+    return await write_files(run, crew.with_records(records), f"docs: {asker[0]} asks the {role} ({asker[1]})")
+
+
+async def record_answer(
+    run: Run, crew: Crew, role: str, asker: tuple[str, str], clarified: Clarified
+) -> tuple[Crew, str]:
+    """Record the role's answer and return it. If the role doubts its answer, the question stays pending."""
+    about, answer, doubt = asker[1], clarified.answer, doubt_in(clarified)
+    answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
+    await run.record("team answers", {"role": role, "text": run.context.redact(answer)})
+    question = f"{asker[0]}'s question about {about}"
+    crew = crew.with_doubt(question, about, f"{question} has no answer: the {role} says {doubt}" if doubt else "")
+    records = crew.records if doubt else crew.records.with_answer(role, answer, run.branch.when)
+    records = records.with_decisions(role, about, clarified.decisions, run.branch.when)
+    return await write_files(run, crew.with_records(records), f"docs: the {role} answers ({about})"), answer
+
+
+# -- a task ------------------------------------------------------------------------------------------------------------
+
+
+async def begin_attempts(run: Run, crew: Crew, tasks: Iterable[str]) -> Crew:
+    """Count and report one more attempt for each task."""
+    crew = crew.with_new_attempts(tasks := tuple(tasks))
     for name in tasks:
         task = crew.backlog.task(name)
-        await told(run, crew, "attempt", task=name)
-        records = crew.records.begun(name, task.description, task.attempts, task.limit, run.branch.when)
-        crew = crew.recorded(records)
+        await report(run, crew, "attempt", task=name)
+        records = crew.records.with_attempt(name, task.description, task.attempts, task.limit, run.branch.when)
+        crew = crew.with_records(records)
     return crew
 
 
-async def asks(run: Run, crew: Crew, who: tuple[str, str], role: str, query: Query) -> Crew:
-    """A question in the inbox of the role that it goes to: it waits there until it is answered."""
-    sender = f"{who[0]}, {who[1]}"
-    await run.record("team asks", {"who": sender, "to": role, "text": run.context.redact(query.text)})
-    crew = crew.recorded(crew.records.told(role, sender, query.text, run.branch.when, priority=query.priority))
-    return await noted(run, crew, f"docs: {who[0]} asks the {role} ({who[1]})")
-
-
-async def answers(run: Run, crew: Crew, role: str, who: tuple[str, str], said: Reply) -> tuple[Crew, str]:
-    """The answer, in the inbox and for whoever asked. Who says ERROR has not answered: the question waits on."""
-    about, answer, doubt = who[1], str(getattr(said, "answer", "")), doubt_of(said)
-    answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
-    await run.record("team answers", {"role": role, "text": run.context.redact(answer)})
-    question = f"{who[0]}'s question about {about}"
-    crew = crew.doubting(question, about, f"{question} has no answer: the {role} says {doubt}" if doubt else "")
-    records = crew.records if doubt else crew.records.answered(role, answer, run.branch.when)
-    records = records.decided(role, about, getattr(said, "decisions", ()), run.branch.when)
-    return await noted(run, crew.recorded(records), f"docs: the {role} answers ({about})"), answer
-
-
-# -- a task -----------------------------------------------------------------------------------------------------------
-
-
-async def attempted(run: Run, crew: Crew, desk: Desk[D, Q], gaps: Sequence[Finding]) -> Crew:
-    """What the attempt came to: done, to be tried again with what was found, or failed."""
+async def record_attempt(run: Run, crew: Crew, desk: TaskDesk, gaps: Sequence[Finding]) -> Crew:
+    """Record how an attempt ended: done, to be tried again with the gaps, or failed."""
     desk.gaps = tuple(gaps)
     stuck = bool(gaps) and desk.part.judgement.is_stuck(Verdict.open(desk.task, *gaps))
-    crew = crew.attempted(desk.task, gaps, stuck=stuck)
+    crew = crew.with_result(desk.task, gaps, stuck=stuck)
     if not gaps:
-        desk.done(run)
-        crew = crew.holding(desk.judged).with_proven(*desk.due)
+        desk.warn_if_unchanged(run)
+        crew = crew.with_held(desk.judged).with_proven(*desk.due)
     task = crew.backlog.task(desk.task)
-    crew = crew.recorded(_tested(crew, desk, task, run.branch.when))
-    words = tuple(one.what for one in gaps) + (
-        ("no progress: the same gaps, and nothing was changed",) if stuck else ()
-    )
-    await told(run, crew, "task", task=desk.task, qa=_qa(desk), why=words)
+    crew = crew.with_records(_with_test(crew.records, desk, task, run.branch.when))
+    why = tuple(one.what for one in gaps)
+    why += ("no progress: the same gaps, and nothing was changed",) if stuck else ()
+    await report(run, crew, "task", task=desk.task, qa=_qa_result(desk), why=why)
     if task.state == "failed":
         await run.branch.set_aside(desk.task, back_to=run.branch.head, work=desk.part.branch.head)
-    return await noted(run, crew, f"docs: {desk.task} {task.state}")
+    return await write_files(run, crew, f"docs: {desk.task} {task.state}")
 
 
-def _qa(desk: Desk[D, Q]) -> str:
-    """QA's own word, and whether the engine's evidence says something else."""
+def _qa_result(desk: TaskDesk) -> str:
+    """QA's own result, and whether the engine's evidence says something else."""
     if not desk.tested:
         return "skipped"
-    refused = bool(getattr(desk.tested, "objections", ()))
-    word = "failed" if refused else "passed"
-    return word if refused == bool(desk.gaps) else f"{word}, overruled by evidence"
+    objects = bool(desk.tested.objections)
+    result = "failed" if objects else "passed"
+    return result if objects == bool(desk.gaps) else f"{result}, overruled by evidence"
 
 
-def _tested(crew: Crew, desk: Desk[D, Q], task: BacklogTask, when: float) -> Records:
-    """QA's failures as it told them, and the engine's own findings; what was done, once it is done."""
-    own = {one.finding.what: one for one in getattr(desk.tested, "failures", ())}
+def _with_test(records: Records, desk: TaskDesk, task: BacklogTask, when: float) -> Records:
+    """The records with this attempt: QA's failures, the engine's findings and, if the task is done, what was done."""
+    own = {one.finding.what: one for one in desk.tested.failures} if desk.tested else {}
     failures = [own.get(gap.what, gap.what) for gap in desk.gaps]
-    tried = [*getattr(desk.tested, "tried", ()), f"the engine's own checks: {counted(len(desk.judged), 'requirement')}"]
-    records = crew.records
+    tried = [*desk.tested.tried] if desk.tested else []
+    tried.append(f"the engine's own checks: {counted(len(desk.judged), 'requirement')}")
+    summary = desk.developed.summary if desk.developed else ""
     if desk.qa and desk.tested:
-        said = getattr(desk.said, "summary", "") or task.description
-        records = records.told("qa", f"dev, {task.id}", f"Test {task.id}: {said}", when, kind="request")
-        records = records.answered("qa", _qa(desk), when)
-    records = records.tested(
+        request = f"Test {task.id}: {summary or task.description}"
+        records = records.with_message("qa", f"dev, {task.id}", request, when, kind="request")
+        records = records.with_answer("qa", _qa_result(desk), when)
+    records = records.with_test(
         task.id, (task.attempts, task.limit), failures, when, tried=tried, ended=task.state == "failed"
     )
     if failures and task.is_open:
         first = f"{task.id} failed, {task.attempts}/{task.limit}: see qa/results.md"
-        records = records.told("dev", "qa", first, when, kind="notification", priority="high")
+        records = records.with_message("dev", "qa", first, when, kind="notification", priority="high")
     if task.state == "done":
-        summary, files = getattr(desk.said, "summary", ""), getattr(desk.said, "files", ())
-        records = records.completed(task.id, task.description, task.attempts, when, summary=summary, files=files)
+        files = desk.developed.files if desk.developed else ()
+        records = records.with_completed(task.id, task.description, task.attempts, when, summary=summary, files=files)
     return records
 
 
 # -- a feature, and all of them ----------------------------------------------------------------------------------------
 
 
-async def feature_begun(run: Run, crew: Crew, name: str) -> Crew:
-    crew = crew.with_feature(name, status="in_progress")
-    await told(run, crew, "feature", feature=name)
+async def begin_feature(run: Run, crew: Crew, feature: str) -> Crew:
+    crew = crew.with_feature(feature, status="in_progress")
+    await report(run, crew, "feature", feature=feature)
     return crew
 
 
-async def specified(run: Run, crew: Crew, name: str, said: Reply) -> Crew:
-    """The tech lead's specification, decision records, and tests that will show the feature."""
-    spec, tests, needs = (getattr(said, field) for field in ("spec", "tests", "needs"))
-    crew = _doubted(crew.specified(name, spec, tests, needs), "techlead", name, name, said)
-    commands = [f"{one.command}{f' (after {one.task})' if one.task else ''}" for one in crew.tests[name]]
-    decisions = getattr(said, "decisions", ())
-    records = crew.records.specified(crew.backlog.feature(name), spec, commands, decisions, run.branch.when)
-    return await noted(run, crew.recorded(records), f"docs: how {name} is built")
-
-
-async def fixing(run: Run, crew: Crew, name: str, said: Reply, issues: Sequence[Finding]) -> Crew:
-    """Fix tasks of the PM, after UAT asked for them."""
-    about, tasks = name or "all features", getattr(said, "tasks", ())
-    crew = _doubted(crew.with_fixes(name, tasks, issues), "pm", name, f"fix tasks for {about}", said)
-    await run.record("fix tasks", {"about": about, "tasks": run.context.redact([one.title for one in tasks])})
-    wanted = "\n".join(one.what for one in issues)
-    records = crew.records.told(
-        "pm", "uat", f"{about} failed:\n{wanted}", run.branch.when, kind="request", priority="high"
+async def record_specification(run: Run, crew: Crew, feature: str, specified: Specified) -> Crew:
+    """Record the tech lead's specification and decisions, and the tests that will show the feature."""
+    crew = crew.with_spec(feature, specified.spec, specified.tests, specified.needs)
+    crew = _with_planner_doubt(crew, "techlead", feature, feature, specified)
+    commands = [f"{one.command}{f' (after {one.task})' if one.task else ''}" for one in crew.tests[feature]]
+    records = crew.records.with_spec(
+        crew.backlog.feature(feature), specified.spec, commands, specified.decisions, run.branch.when
     )
-    records = records.answered("pm", f"{len(tasks)} fix task{'' if len(tasks) == 1 else 's'}", run.branch.when)
-    records = records.fixing(about, [one.title for one in tasks], getattr(said, "decisions", ()), run.branch.when)
-    return await noted(run, crew.recorded(records), f"docs: fix tasks for {about}")
+    return await write_files(run, crew.with_records(records), f"docs: how {feature} is built")
 
 
-async def issues(
-    run: Run, crew: Crew, subject: Task | Plan, said: Reply | None, uat: Session[Any] | None
+async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues: Sequence[Finding]) -> Crew:
+    """Add the PM's fix tasks to the backlog. `feature`: "" if all features were validated together."""
+    about, titles, when = feature or "all features", [one.title for one in fixes.tasks], run.branch.when
+    crew = crew.with_fixes(feature, fixes.tasks, issues)
+    crew = _with_planner_doubt(crew, "pm", feature, f"fix tasks for {about}", fixes)
+    await run.record("fix tasks", {"about": about, "tasks": run.context.redact(titles)})
+    wanted = "\n".join(one.what for one in issues)
+    request = f"{about} failed:\n{wanted}"
+    records = crew.records.with_message("pm", "uat", request, when, kind="request", priority="high")
+    records = records.with_answer("pm", counted(len(titles), "fix task"), when)
+    records = records.with_fix_tasks(about, titles, fixes.decisions, when)
+    return await write_files(run, crew.with_records(records), f"docs: fix tasks for {about}")
+
+
+def _with_planner_doubt(crew: Crew, role: str, feature: str, about: str, reply: Reply) -> Crew:
+    """If a planner says twice that it could not do its work, that stays open: no evidence settles it."""
+    doubt = doubt_in(reply)
+    return crew.with_doubt(f"{role}: {about}", feature, f"of {about} the {role} says {doubt}" if doubt else "")
+
+
+async def find_issues(
+    run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, uat: Session[Validated] | None
 ) -> tuple[Finding, ...]:
-    """What keeps a feature, or the goal, from being accepted: evidence that does not hold, and UAT's issues as far as
-    evidence does not settle them. Where UAT has none, a proof of the same work stands."""
-    name = _name(subject)
+    """What keeps a feature, or the goal, from being accepted: requirements that do not hold, and UAT's issues unless
+    evidence settles them. If UAT has none, an earlier proof of the same work is enough."""
+    name, objections = _subject_name(subject), validated.objections if validated else ()
     run.judgement.drop_objections(name)
-    objections = getattr(said, "objections", ())
     if not objections and name in crew.proven:
         return ()
-    found = shortcomings(await run.prove(subject, objections, by=uat))
+    found = verdict_gaps(await run.prove(subject, objections, by=uat))
     if uat:
         await uat.close()
     return found
 
 
-async def validated(run: Run, crew: Crew, subject: Task | Plan, said: Reply | None, found: Sequence[Finding]) -> Crew:
-    """Completed needs both: a user's yes, and evidence."""
-    name, words = _name(subject), tuple(one.what for one in found)
-    crew = crew if found else crew.with_proven(name)
-    result = "failed" if found else "passed"
+async def record_validation(
+    run: Run, crew: Crew, subject: Task | Plan, validated: Validated | None, issues: Sequence[Finding]
+) -> Crew:
+    """Record how a validation ended. It passes only if neither UAT nor the evidence leaves an issue."""
+    name, why = _subject_name(subject), tuple(one.what for one in issues)
+    crew = crew if issues else crew.with_proven(name)
+    result = "failed" if issues else "passed"
     if isinstance(subject, Plan):
-        crew = crew.model_copy(update={"integration": result, "unmet": words})
-    elif said:
+        crew = crew.model_copy(update={"integration": result, "unmet": why})
+    elif validated:
         crew = crew.with_feature(name, uat=result)
     feature = "" if isinstance(subject, Plan) else name
-    crew = crew.recorded(_accepted(crew, feature, said, found, run.branch.when))
-    await told(run, crew, "uat", feature=feature, uat=result if said else "", why=words or _overruled(said))
-    return await noted(run, crew, f"docs: UAT of {feature or 'all features'}: {result}")
+    crew = crew.with_records(_with_validation(crew.records, feature, validated, issues, run.branch.when))
+    uat = result if validated else ""
+    await report(run, crew, "uat", feature=feature, uat=uat, why=why or _overruled(validated))
+    return await write_files(run, crew, f"docs: UAT of {feature or 'all features'}: {result}")
 
 
-def _accepted(crew: Crew, feature: str, said: Reply | None, found: Sequence[Finding], when: float) -> Records:
-    """Decision, what was tried, issues as they stand after evidence, requirements that are not met."""
-    own = {one.finding.what: one for one in getattr(said, "issues", ())}
-    tried = (*getattr(said, "tried", ()), *([] if said else ["nobody: UAT is off; the engine's own checks"]))
-    unmet = tuple(getattr(said, "not_met", ())) if found else ()
-    told_so = {f"not met: {one}" for one in unmet}
-    left = [own.get(one.what, one.what) for one in found if one.what not in told_so]
-    records = crew.records
-    if said:
-        records = records.told("uat", "pm", f"Validate {feature or 'all features'}", when, kind="request")
-        records = records.answered("uat", "failed" if found else "passed", when)
-    decision = "failed" if found else ", ".join(("passed", *_overruled(said)))
-    return records.validated(feature, decision, when, tried=tried, issues=left, not_met=unmet)
+def _with_validation(
+    records: Records, feature: str, validated: Validated | None, found: Sequence[Finding], when: float
+) -> Records:
+    """The records with a validation: what was tried, the issues left after evidence, and requirements not met."""
+    own = {one.finding.what: one for one in validated.issues} if validated else {}
+    tried = validated.tried if validated else ("nobody: UAT is off; the engine's own checks",)
+    unmet = validated.not_met if validated and found else ()
+    listed = {f"not met: {one}" for one in unmet}
+    left = [own.get(one.what, one.what) for one in found if one.what not in listed]
+    if validated:
+        records = records.with_message("uat", "pm", f"Validate {feature or 'all features'}", when, kind="request")
+        records = records.with_answer("uat", "failed" if found else "passed", when)
+    decision = "failed" if found else ", ".join(("passed", *_overruled(validated)))
+    return records.with_validation(feature, decision, when, tried=tried, issues=left, not_met=unmet)
 
 
-def _overruled(said: Reply | None) -> tuple[str, ...]:
-    """A user's no that did not stand is not told as a yes."""
-    return ("though UAT objected at first: evidence settled it",) if getattr(said, "objections", ()) else ()
+def _overruled(validated: Validated | None) -> tuple[str, ...]:
+    """Says that UAT objected, if it did and evidence settled the objections."""
+    objected = validated is not None and validated.objections
+    return ("though UAT objected at first: evidence settled it",) if objected else ()
 
 
-def _name(subject: Task | Plan) -> str:
+def _subject_name(subject: Task | Plan) -> str:
     return subject.id if isinstance(subject, Task) else "plan"
 
 
-async def closed(run: Run, crew: Crew, name: str) -> Crew:
-    crew = crew.closed(name)
-    if not crew.backlog.holds(name):
+async def close_feature(run: Run, crew: Crew, feature: str) -> Crew:
+    """Mark a feature as completed or failed, unless a person removed it from the backlog."""
+    crew = crew.with_feature_closed(feature)
+    if not crew.backlog.holds(feature):
         return crew
-    await told(run, crew, "feature", feature=name)
-    return await noted(run, crew, f"docs: {name} {crew.backlog.feature(name).status}")
+    await report(run, crew, "feature", feature=feature)
+    return await write_files(run, crew, f"docs: {feature} {crew.backlog.feature(feature).status}")
 
 
-async def finished(run: Run, plan: Plan, crew: Crew) -> Outcome:
-    """The goal is achieved only if every feature passed UAT, all of them together did, no task is left, and the
-    evidence holds: whatever is not so stands as an objection when the last commit is proven."""
+async def finish(run: Run, plan: Plan, crew: Crew) -> Outcome:
+    """Prove the last commit. What the team left open stands against it: features without UAT, tasks not done, failed
+    integration, planners' doubts."""
     unmet = tuple(crew.gaps_in_plan())
-    run.judgement.object("the team", [Finding(what=what, requirement=_criterion(crew, name)) for name, what in unmet])
-    await told(run, crew, "finished", why=tuple(what for _, what in unmet))
+    objections = [Finding(what=what, requirement=_first_criterion(crew, feature)) for feature, what in unmet]
+    run.judgement.object("the team", objections)
+    await report(run, crew, "finished", why=tuple(what for _, what in unmet))
     return await run.finish(plan)
 
 
-def _doubted(crew: Crew, role: str, feature: str, about: str, said: Reply) -> Crew:
-    """Planners who say that they could not do it, and were asked twice: no evidence settles what they left open."""
-    doubt = doubt_of(said)
-    return crew.doubting(f"{role}: {about}", feature, f"of {about} the {role} says {doubt}" if doubt else "")
-
-
-def refused(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:
-    """Features that people rejected, with their words; "" where the words are about all of them."""
-    features, words = {one.id for one in crew.backlog.features}, dict[tuple[Finding, ...], list[str]]()
+def rejected_features(run: Run, crew: Crew, tasks: Iterable[Task]) -> Iterator[tuple[str, tuple[Finding, ...]]]:
+    """Features that people rejected, with their reasons; "" for reasons given for several features at once."""
+    features, reasons = {one.id for one in crew.backlog.features}, dict[tuple[Finding, ...], list[str]]()
     for task in tasks:
-        said = run.open(task).gaps
-        if task.id in features and said:
-            words.setdefault(said, []).append(task.id)
-    for said, names in words.items():
-        yield names[0] if len(names) == 1 else "", said
+        gaps = run.open(task).gaps
+        if task.id in features and gaps:
+            reasons.setdefault(gaps, []).append(task.id)
+    for gaps, names in reasons.items():
+        yield names[0] if len(names) == 1 else "", gaps
 
 
-def _criterion(crew: Crew, feature: str) -> str:
+def _first_criterion(crew: Crew, feature: str) -> str:
     own = crew.backlog.feature(feature).criteria if feature else ()
     return own[0].id if own else ""

@@ -1,122 +1,123 @@
-"""Desk: where one task of a team is worked on, and how what was done there is held against evidence."""
+"""TaskDesk: where one task of a team is worked on, merged and checked against evidence."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
-from trued.model import Finding, Judged, Plan, Reply, Status, Task, TestsCheck, Verdict
+from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
 from trued.proof.runners.command_parser import recognise_runner
 from trued.run.parallel import Both
 from trued.run.run import Run
-from trued.run.session import Context, Session, Subject
+from trued.run.session import Context, Session
 from trued.support.redaction import subject_line
-from trued.workflows.team import briefs as team_briefs
+from trued.workflows.team import briefs
+from trued.workflows.team.consulting import consult, doubt_in
+from trued.workflows.team.replies import Developed, Tested
 from trued.workflows.team.state import Crew
 
-SAID = 1_500  # characters of a command that could not be counted
-
-D = TypeVar("D", bound=Reply)
-Q = TypeVar("Q", bound=Reply)
-R = TypeVar("R", bound=Reply)
+COMMAND = 1_500  # characters of a command in a warning
 
 
 @dataclass
-class Desk(Generic[D, Q]):
-    """Where one task is worked on: a line and a developer of its own, and the QA that looks at each merge."""
+class TaskDesk:
+    """One task, its developer with a part of the run of their own, and the QA that looks at each merge."""
 
     task: str
     scope: Run
     part: Run
-    dev: Session[D]
-    qa: Session[Q] | None
-    said: D | None = None
-    tested: Q | None = None
-    gaps: tuple[Finding, ...] = ()
-    both: tuple[Both, ...] = ()  # of files that contradict what was accepted meanwhile
+    dev: Session[Developed]
+    qa: Session[Tested] | None
+    developed: Developed | None = None  # the developer's last reply
+    tested: Tested | None = None  # QA's last reply, on this attempt
+    gaps: tuple[Finding, ...] = ()  # of the last attempt
+    conflict: tuple[Both, ...] = ()  # files that contradict what was accepted meanwhile
     judged: tuple[Judged, ...] = ()
     answer: str = ""  # to the last question, for whoever asked it
     accepted: str = ""  # the run's head without this task's work
-    title: str = ""  # of the task, for the history
+    title: str = ""  # of the task, for the commit message
     due: tuple[str, ...] = ()  # what had to hold after this task: its feature, the whole plan
 
     @classmethod
-    def of(cls, run: Run, crew: Crew, task: str, developed: type[D], tested: type[Q]) -> "Desk[D, Q]":
+    def open(cls, run: Run, crew: Crew, task: str) -> "TaskDesk":
         scope, part = run.scope(f"task {task}"), run.part(f"task {task}")
-        qa = scope.session("qa", tested, publishes=False) if crew.plays("qa") else None
-        dev, title = part.session("dev", developed, publishes=False), crew.task(task).title
+        qa = scope.session("qa", Tested, publishes=False) if crew.plays("qa") else None
+        dev, title = part.session("dev", Developed, publishes=False), crew.task(task).title
         return cls(task, scope, part, dev, qa, title=title)
 
-    async def works(self, crew: Crew) -> None:
-        """One turn of the developer: an attempt with all that is known, or, after a question, with the answer."""
+    async def ask_developer(self, crew: Crew) -> None:
+        """One turn of the developer: an attempt with everything that is known or, after a question, the answer."""
         known: dict[str, Context] = {"answer": self.answer}
         if not self.answer:
-            known = {**team_briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.both}
-        self.said, self.answer = await self.dev.ask(crew.task(self.task), **known), ""
+            known = {**briefs.for_dev(crew, self.task), "gaps": self.gaps, "conflict": self.conflict}
+        self.developed, self.answer = await self.dev.ask(crew.task(self.task), **known), ""
 
-    async def tests(self, crew: Crew) -> None:
-        """One turn of QA, if anybody plays it; what it leaves in its clone is not taken."""
+    async def ask_qa(self, crew: Crew) -> None:
+        """One turn of QA, unless the role is switched off. Its changes in the clone are dropped."""
         if self.qa is None:
             return
         known: dict[str, Context] = {"answer": self.answer}
         if not self.answer:
-            known = {**team_briefs.for_qa(crew, self.task, self._claims()), "last_failures": self.gaps}
-        self.tested, self.answer = await consulted(self.qa, crew.task(self.task), **known), ""
+            known = {**briefs.for_qa(crew, self.task, self._claims()), "last_failures": self.gaps}
+        self.tested, self.answer = await consult(self.qa, crew.task(self.task), **known), ""
 
     def _claims(self) -> list[str]:
-        said = [getattr(self.said, "summary", ""), *getattr(self.said, "implemented", ())]
-        said += [f"file: {one}" for one in getattr(self.said, "files", ())]
-        said += [f"note: {one}" for one in getattr(self.said, "notes", ())]
-        return [one for one in said if one]
+        """What the developer says about this attempt, line by line."""
+        reply = self.developed
+        if reply is None:
+            return []
+        files, notes = [f"file: {one}" for one in reply.files], [f"note: {one}" for one in reply.notes]
+        return [one for one in (reply.summary, *reply.implemented, *files, *notes) if one]
 
-    async def joined(self, run: Run) -> tuple[Finding, ...]:
-        """Merge the developer's work with all that was accepted; where they contradict, both sides go back."""
+    async def merge(self, run: Run) -> tuple[Finding, ...]:
+        """Merge the developer's work into what was accepted. A conflict is returned as a gap; both sides go back."""
         self.accepted = run.branch.head
         conflict = await run.parallel.merge(self.part.branch, subject_line("merge", self.task, self.title))
-        self.both, self.judged = conflict.files if conflict else (), ()
+        self.conflict, self.judged = conflict.files if conflict else (), ()
         if conflict is None:
             return ()
         names = ", ".join(one.path for one in conflict.files)
         what = f"this work and what was accepted meanwhile change the same lines of {names}: make one version of both"
         return (Finding(what=what, where=names),)
 
-    def back(self, run: Run) -> None:
-        """Without this work: on the branch stands nothing that was not accepted; its developer keeps it."""
+    def take_back(self, run: Run) -> None:
+        """Undo the merge: only accepted work is on the branch. The developer keeps the work in the part."""
         run.branch.reset(self.accepted)
 
-    async def proven(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
-        """All that stands in the way, by the engine's own evidence; QA's word is one more thing that may."""
+    async def prove(self, run: Run, crew: Crew, plan: Plan) -> tuple[Finding, ...]:
+        """Everything that keeps the task from being done: the engine's own evidence, QA's objections, and the
+        developer's own doubts."""
         run.judgement.drop_objections(self.task)
         verdict = await self.scope.prove(
             self._subject(crew, plan),
-            getattr(self.tested, "objections", ()),
+            self.tested.objections if self.tested else (),
             by=self.qa,
-            disputes=getattr(self.said, "disputes", ()),
+            disputes=self.developed.disputes if self.developed else (),
             also=[crew.feature_task(one.id) for one in crew.backlog.features],
         )
         self.judged = (*verdict.requirements, *verdict.beside)
-        counted = [gap for one in crew.named_tests(self.task) for gap in await counted_gaps(self.scope, one)]
-        return (*self.given_up(), *shortcomings(verdict), *self._worse(crew, verdict), *counted)
+        failing = [gap for one in crew.named_tests(self.task) for gap in await named_test_gaps(self.scope, one)]
+        return (*self.developer_doubts(), *verdict_gaps(verdict), *self._regressions(crew, verdict), *failing)
 
-    def _worse(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
-        """Where the base's own tests fail, every requirement is refuted: which test it is stands in the gaps."""
-        return crew.worse(verdict.beside) if all(one.holds for one in verdict.suites) else ()
+    def _regressions(self, crew: Crew, verdict: Verdict) -> tuple[Finding, ...]:
+        """What this work breaks. If the base's own tests fail, they refute everything, and are among the gaps."""
+        return crew.regressions(verdict.beside) if all(one.holds for one in verdict.suites) else ()
 
-    def done(self, run: Run) -> None:
-        """Done with nothing changed: that may be right, but nobody has shown it, so every verdict says it."""
+    def warn_if_unchanged(self, run: Run) -> None:
+        """If a task is done with nothing changed, every verdict says that only agents' words stand behind it."""
         idle = f"nothing was changed for {self.task}: that it was there already is the developer's word"
         qa = " and QA's" if self.tested else ""
-        word = f"{idle}{qa}; the engine saw only that nothing is worse"
-        run.judgement.set_unverified(f"task {self.task}", [word] if run.branch.head == self.accepted else [])
+        warning = f"{idle}{qa}; the engine saw only that nothing is worse"
+        run.judgement.set_unverified(f"task {self.task}", [warning] if run.branch.head == self.accepted else [])
 
-    def given_up(self) -> tuple[Finding, ...]:
-        """A developer's own word that it is not done, or cannot go on: QA's yes does not outweigh it."""
-        said, asks = self.said, getattr(self.said, "asks", None)
-        unsure = [f"the developer says {doubt}"] if said and (doubt := doubt_of(said)) else []
-        unsure += [f"the developer still asks: {asks.text}"] if asks else []
-        return tuple(Finding(what=what) for what in unsure)
+    def developer_doubts(self) -> tuple[Finding, ...]:
+        """The developer's own statements that the task is not done; QA's yes does not outweigh them."""
+        reply = self.developed
+        if reply is None:
+            return ()
+        doubts = [f"the developer says {doubt}"] if (doubt := doubt_in(reply)) else []
+        doubts += [f"the developer still asks: {reply.asks.text}"] if reply.asks else []
+        return tuple(Finding(what=what) for what in doubts)
 
     def _subject(self, crew: Crew, plan: Plan) -> Task | Plan:
-        """After a feature's last task its criteria are due; after the last task of all, the whole goal."""
+        """What to prove: the task; after a feature's last task the feature; after the last task of all the plan."""
         self.due = crew.due_after(self.task)
         if not self.due:
             return crew.task(self.task)
@@ -128,53 +129,22 @@ class Desk(Generic[D, Q]):
             await self.qa.close()
 
 
-def shortcomings(verdict: Verdict) -> tuple[Finding, ...]:
-    """The verdict's gaps; where it does not hold and has none, which requirements do not."""
+def verdict_gaps(verdict: Verdict) -> tuple[Finding, ...]:
+    """The gaps of a verdict; if it does not hold and has none, the requirements that do not hold."""
     if verdict.gaps or verdict.holds:
         return verdict.gaps
     lacking = [one for one in verdict.requirements if not one.holds]
     return tuple(Finding(what=f"{one.id}: {one.reason}", requirement=one.id) for one in lacking)
 
 
-async def counted_gaps(run: Run, command: str) -> tuple[Finding, ...]:
-    """Tests that the tech lead named, run by the engine on the newest commit: they can hold a task up, no more."""
+async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
+    """Run tests that the tech lead named. They can hold a task up; they prove nothing."""
     counted = await run.judgement.count_named_tests(TestsCheck(command=command))
-    found = counted.figures
-    if found.good:
-        return ()
-    if not found.total and recognise_runner(command) is None:  # no developer could mend a command that is none of tests
-        await run.record("tests not counted", {"command": command, "why": found.why or "nothing was counted"})
-        run.judgement.set_unverified(
-            f"tests {command}", [f"tests that the tech lead named could not be counted: {command[:SAID]}"]
-        )
-        return ()
-    return counted.gaps_with_output
-
-
-async def consulted(session: Session[R], subject: Subject, **context: Context) -> R:
-    """Whoever plans, tests or validates: what they say counts, and what they left in their clone does not."""
-    here = session.steps.state.position
-    head = here.head
-    reply = await session.ask(subject, **context)
-    here.head = head
-    return reply
-
-
-async def asked(run: Run, role: str, reply: type[R], subject: Subject, **context: Context) -> R:
-    """Whoever plans or answers. One who says that it is not done is followed by a fresh one, once: what that says is
-    what there is."""
-    said = await _asked_once(run.session(role, reply, publishes=False), subject, context)
-    if not doubt_of(said):
-        return said
-    return await _asked_once(run.session(role, reply, publishes=False), subject, context)
-
-
-async def _asked_once(session: Session[R], subject: Subject, context: Mapping[str, Context]) -> R:
-    reply = await consulted(session, subject, **context)
-    await session.close()
-    return reply
-
-
-def doubt_of(said: Reply) -> str:
-    """Somebody's own word that it is not done, whatever else they say; "" where it is."""
-    return "" if said.status is Status.DONE else f"{said.status}: {said.summary or 'and nothing more'}"
+    figures = counted.figures
+    if figures.total or recognise_runner(command) is not None:
+        return counted.gaps_with_output
+    # No developer could fix a command that runs no tests.
+    await run.record("tests not counted", {"command": command, "why": figures.why or "nothing was counted"})
+    warning = f"tests that the tech lead named could not be counted: {command[:COMMAND]}"
+    run.judgement.set_unverified(f"tests {command}", [warning])
+    return ()

@@ -1,0 +1,35 @@
+"""Consulting: asks roles that plan, test or validate. Their replies count; what they change in their clone does not."""
+
+from collections.abc import Mapping
+
+from trued.model import Reply, Status
+from trued.run.run import Run
+from trued.run.session import Context, R, Session, Subject
+
+
+async def consult(session: Session[R], subject: Subject, **context: Context) -> R:
+    """Ask, and drop whatever the agent changed in its clone."""
+    here = session.steps.state.position
+    head = here.head
+    reply = await session.ask(subject, **context)
+    here.head = head
+    return reply
+
+
+async def consult_until_sure(run: Run, role: str, reply: type[R], subject: Subject, **context: Context) -> R:
+    """Ask a fresh agent. If it says that it is not done, a second one is asked, and its reply is returned."""
+    first = await _consult_once(run.session(role, reply, publishes=False), subject, context)
+    if not doubt_in(first):
+        return first
+    return await _consult_once(run.session(role, reply, publishes=False), subject, context)
+
+
+async def _consult_once(session: Session[R], subject: Subject, context: Mapping[str, Context]) -> R:
+    reply = await consult(session, subject, **context)
+    await session.close()
+    return reply
+
+
+def doubt_in(reply: Reply) -> str:
+    """What an agent says against its own work: its status and summary; "" if it says DONE."""
+    return "" if reply.status is Status.DONE else f"{reply.status}: {reply.summary or 'and nothing more'}"
