@@ -1,0 +1,111 @@
+"""Typed journal events: one frozen class a kind.
+
+The journal stores an event as its kind and a JSON object (`trued.model.Event`). Writers build one of these classes,
+readers get one back. Classes are grouped by who emits them: `run`, `call`, `proof`, `landing`, `people`; those of a
+single workflow live in `trued.workflows.<name>.events`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
+
+from pydantic import ConfigDict, ValidationError
+
+from trued.model.grades import Value
+from trued.model.settings import Event
+
+
+class JournalEvent(Value):
+    """What one kind of event says. Subclass it with `kind="…"`, the name that is stored.
+
+    `omits` names fields that are left out of the stored object while they have their default. All others are written.
+    """
+
+    model_config = ConfigDict(extra="ignore", coerce_numbers_to_str=True)
+
+    KIND: ClassVar[str] = ""
+    OMITS: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls, *, kind: str = "", omits: tuple[str, ...] = (), **more: Any) -> None:
+        super().__init_subclass__(**more)
+        cls.KIND, cls.OMITS = kind or cls.KIND, omits or cls.OMITS
+
+    @property
+    def stored_kind(self) -> str:
+        """The kind under which it is stored."""
+        return self.KIND
+
+    def stored_data(self) -> dict[str, Any]:
+        """The JSON object that is stored."""
+        left_out = {name for name in self.OMITS if getattr(self, name) == type(self).model_fields[name].default}
+        return self.model_dump(mode="json", by_alias=True, exclude=left_out)
+
+    @classmethod
+    def read(cls, stored: Event) -> Self | None:
+        """A stored event of this kind; None if it is of another kind or beyond understanding."""
+        return cls.from_data(stored.data) if stored.kind == cls.KIND else None
+
+    @classmethod
+    def from_data(cls, data: Mapping[str, Any]) -> Self | None:
+        """Read a stored object. What is missing or of another type, as in older journals, is taken as empty."""
+        try:
+            return cls.model_validate(data)
+        except ValidationError as error:
+            wrong = {str(one["loc"][0]) for one in error.errors(include_url=False)} & cls.model_fields.keys()
+        kept = {name: value for name, value in data.items() if name not in wrong}
+        try:
+            return cls.model_validate({**kept, **{name: cls._empty(name) for name in wrong}})
+        except ValidationError:
+            return None
+
+    @classmethod
+    def _empty(cls, name: str) -> object:
+        field = cls.model_fields[name]
+        return _empty_of(field.annotation) if field.is_required() else field.get_default(call_default_factory=True)
+
+
+class UnknownEvent(JournalEvent):
+    """An event that no class is known for: of another version, or emitted by an agent's runtime."""
+
+    name: str
+    data: dict[str, Any] = {}
+
+    @property
+    def stored_kind(self) -> str:
+        return self.name
+
+    def stored_data(self) -> dict[str, Any]:
+        return dict(self.data)
+
+
+AnyEvent = TypeVar("AnyEvent", bound=JournalEvent)
+
+
+def kinds(*classes: type[JournalEvent]) -> dict[str, type[JournalEvent]]:
+    """The classes by the kind that is stored, for `parse`."""
+    return {one.KIND: one for one in classes}
+
+
+def parse(stored: Event, known: Mapping[str, type[JournalEvent]]) -> JournalEvent:
+    """The typed form of a stored event, or an `UnknownEvent`. Never raises."""
+    found = known[stored.kind].from_data(stored.data) if stored.kind in known else None
+    return found or UnknownEvent(name=stored.kind, data=stored.data)
+
+
+def of_kind(events: Iterable[Event], kind: type[AnyEvent]) -> Iterator[tuple[Event, AnyEvent]]:
+    """Those events that are of one kind, in order, each as it is stored and typed."""
+    for stored in events:
+        if (event := kind.read(stored)) is not None:
+            yield stored, event
+
+
+def _empty_of(annotation: Any) -> object:
+    """The value of a type that says nothing: "" of str, () of tuple, None of an optional one."""
+    options = get_args(annotation)
+    if type(None) in options:
+        return None
+    if get_origin(annotation) is Literal or "" in options:
+        return ""
+    origin = get_origin(annotation) or annotation
+    if origin in (str, int, float, bool, tuple, dict):
+        return origin()
+    return next((found for one in options if (found := _empty_of(one)) is not None), None)

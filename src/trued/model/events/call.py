@@ -1,0 +1,155 @@
+"""Events of one agent call: asked, waiting, lost, adopted, answered."""
+
+from typing import Any
+
+from pydantic import ConfigDict, Field
+
+from trued.model.events import JournalEvent
+from trued.model.grades import Value
+
+
+class TokenCount(Value):
+    """Tokens of one call. `peak` is the largest context of one request."""
+
+    model_config = ConfigDict(extra="ignore", populate_by_name=True)
+
+    tokens_in: int = Field(default=0, alias="in")  # as it is stored; Python would not take the name
+    tokens_out: int = Field(default=0, alias="out")
+    cached: int = 0
+    peak: int = 0
+    estimated: bool = True
+
+    @property
+    def total(self) -> int:
+        return self.tokens_in + self.tokens_out
+
+
+class CallAsked(JournalEvent, kind="asked"):
+    """An agent was asked to work. Emitted again when a resumed engine comes to a call that is under way."""
+
+    role: str
+    agent: str
+    brief: str
+    chars: int  # of the brief
+    resume: bool  # in the conversation that it had before
+
+
+class CallAnswered(JournalEvent, kind="answered"):
+    """An agent call ended: with a reply, which is a claim, or with the reason why there is none."""
+
+    role: str
+    agent: str
+    state: str
+    kind: str  # of failure
+    why: str
+    reply: dict[str, Any] | None
+    attempts: int
+    asks: int  # how often it was asked to keep its reply contract
+    resumed: bool
+    reaped: int  # processes that it left behind
+    commit: str
+    changed: tuple[str, ...]
+    tokens: TokenCount = Field(default_factory=TokenCount)
+    cost_usd: float
+    cost: str  # how it is known: reported, computed, ceiling; "" where nobody knows
+    requests: int
+    compactions: int
+    began: float
+    ended: float
+
+    @property
+    def claim(self) -> str:
+        """The word by which the agent says how its work ended: DONE, PASS, …"""
+        reply = self.reply or {}
+        return str(reply.get("result") or reply.get("status") or "")
+
+
+class CallWaits(JournalEvent, kind="waits"):
+    """A call waits because its provider refused it for now."""
+
+    until: float
+    why: str
+    failure: str  # rate, overloaded, …
+    agent: str
+
+    @property
+    def waits_for(self) -> str:
+        """What it waits for, in words: `rate limit of claude`."""
+        kind, _, rest = (self.agent or "its provider").partition(":")
+        who = rest.partition(":")[0] if kind == "coder" else kind if kind != "acp" else rest.partition(" ")[0]
+        return f"{who} is overloaded or out of reach" if self.failure == "overloaded" else f"rate limit of {who}"
+
+
+class CallWaited(JournalEvent, kind="waited"):
+    """The wait for a provider is over."""
+
+    seconds: float
+
+
+class QuotaReported(JournalEvent, kind="quota"):
+    """An agent reported how much of the user's subscription is used."""
+
+    agent: str
+    window: str = ""
+    used: float = 0.0  # per cent
+    until: float = 0.0
+
+
+class CallRepeated(JournalEvent, kind="run again"):
+    """Nothing was left of a call that died: it is made again."""
+
+    attempt: int
+    why: str
+
+
+class FreshSession(JournalEvent, kind="fresh session"):
+    """The agent cannot resume a conversation: it is given all facts again."""
+
+    why: str
+
+
+class CallStarted(JournalEvent, kind="started"):
+    """A supervisor started the agent."""
+
+    pid: int
+
+
+class CallAdopted(JournalEvent, kind="adopted"):
+    """A resumed engine found the call still at work and waits for it."""
+
+    pid: int
+
+
+class ReportFound(JournalEvent, kind="report found"):
+    """A resumed engine found the report of a call that had ended meanwhile."""
+
+    state: str
+
+
+class CallDied(JournalEvent, kind="died"):
+    """The call ended without a report."""
+
+    stopped: bool
+    reaped: int
+
+
+class SessionResumed(JournalEvent, kind="session resumed"):
+    """The agent's conversation is resumed after its process died."""
+
+    session: str
+
+
+class CallFileCorrupted(JournalEvent, kind="corrupted"):
+    """A file of the call cannot be read; it was moved aside."""
+
+    file: str
+
+
+class SupervisorStuck(JournalEvent, kind="supervisor stands still"):
+    """A supervisor did not keep its own time limit and was ended."""
+
+
+EVENTS = (
+    *(CallAsked, CallAnswered, CallWaits, CallWaited, QuotaReported, CallRepeated, FreshSession, CallStarted),
+    *(CallAdopted, ReportFound, CallDied, SessionResumed, CallFileCorrupted, SupervisorStuck),
+)

@@ -1,0 +1,54 @@
+"""Events of landing: consent, the branch that work came to, and pull requests."""
+
+from typing import Literal
+
+from trued.model.events import JournalEvent
+
+
+class ConsentGiven(JournalEvent, kind="agreed"):
+    """A person agreed to changes of files that tools execute automatically."""
+
+    files: tuple[str, ...]
+    digest: str
+    who: str
+
+
+class ApprovalsCarried(JournalEvent, kind="carried"):
+    """A person confirmed earlier approvals for the commit that lands."""
+
+    requirements: tuple[str, ...]
+    who: str
+
+
+class WorkLanded(JournalEvent, kind="landed"):
+    """The run's work was merged into a branch of the user's repository."""
+
+    onto: str
+    commit: str
+    before: str
+    how: str
+    who: str
+
+
+class PullRequestOffered(JournalEvent, kind="offered", omits=("onto", "who", "commit", "state", "title", "head")):
+    """The work was offered as a pull request: by `land --pr` (onto, who, commit) or by a workflow (state, title)."""
+
+    onto: str = ""
+    draft: bool
+    url: str
+    number: int
+    commit: str = ""
+    who: str = ""
+    state: Literal["", "open", "closed", "merged"] = ""
+    title: str = ""
+    head: str = ""
+
+
+class PullRequestWithheld(JournalEvent, kind="not offered"):
+    """The work was not offered: it changes files that ask for a person's consent first."""
+
+    files: tuple[str, ...]
+    why: str
+
+
+EVENTS = (ConsentGiven, ApprovalsCarried, WorkLanded, PullRequestOffered, PullRequestWithheld)

@@ -1,0 +1,66 @@
+"""Events of people: questions, answers, approvals."""
+
+from trued.model.events import JournalEvent
+
+
+class QuestionAsked(JournalEvent, kind="question"):
+    """A person is asked; the run waits."""
+
+    text: str
+    options: tuple[str, ...]  # none: answered in their own words
+
+
+class QuestionAnswered(JournalEvent, kind="said"):
+    """A person answered."""
+
+    answer: str
+    comment: str
+    who: str
+
+
+class QuestionLeftOpen(JournalEvent, kind="left open"):
+    """Nobody judged a requirement that a person has to look at."""
+
+    requirement: str
+
+
+class QuestionNotAsked(JournalEvent, kind="not asked"):
+    """Nobody was asked at this terminal, because an agent could have answered there."""
+
+    why: str
+
+
+class RequirementApproved(JournalEvent, kind="approved", omits=("commit",)):
+    """A person accepts a requirement, or the contract ("*")."""
+
+    requirement: str
+    who: str
+    why: str
+    commit: str = ""
+
+
+class RequirementRejected(RequirementApproved, kind="rejected", omits=("commit",)):
+    """A person rejects a requirement."""
+
+
+class DecisionTooLate(JournalEvent, kind="said too late"):
+    """Somebody else had decided on the requirement before."""
+
+    requirement: str
+    who: str
+    why: str
+    commit: str
+    first: str  # who decided
+
+
+class RequirementParked(JournalEvent, kind="parked"):
+    """A requirement waits for a person; the run continues without."""
+
+    requirement: str
+    commit: str
+
+
+EVENTS = (
+    *(QuestionAsked, QuestionAnswered, QuestionLeftOpen, QuestionNotAsked),
+    *(RequirementApproved, RequirementRejected, DecisionTooLate, RequirementParked),
+)

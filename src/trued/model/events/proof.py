@@ -1,0 +1,205 @@
+"""Events of sealing and proving: what was run on which commit, and what it showed."""
+
+from typing import Literal
+
+from pydantic import ConfigDict
+
+from trued.model.events import JournalEvent
+from trued.model.grades import Grade, Outcomes, Value
+
+
+class EnvironmentBuilt(JournalEvent, kind="environment"):
+    """The environment for checks was built, and something about it is worth knowing."""
+
+    said: tuple[str, ...]
+    why: str
+
+
+class BaseFactsReused(JournalEvent, kind="base known"):
+    """What the checks show on the base was known from an earlier run."""
+
+    checks: int
+
+
+class SealingStarted(JournalEvent, kind="sealing"):
+    """`verify` begins to run all checks on the base."""
+
+    base: str
+    requirements: int
+
+
+class ProvingStarted(JournalEvent, kind="proving"):
+    """`verify` begins to run all checks on the head."""
+
+    head: str
+
+
+class CheckSealed(JournalEvent, kind="sealed"):
+    """A check was run on the base before any work."""
+
+    check: str
+    sort: str  # of check
+    serves: tuple[str, ...]  # requirements
+    cases: dict[str, int]  # how many were red, green (guard), broken
+
+
+class ContractSealed(JournalEvent, kind="contract sealed"):
+    """Requirements and checks are fixed."""
+
+    contract: str  # hash
+    requirements: int
+    held_out: bool
+    why: str
+
+
+class ContractAmended(JournalEvent, kind="amended"):
+    """A person changed the contract."""
+
+    who: str
+    why: str
+    what: tuple[str, ...]
+    contract: str
+
+
+class CheckStarted(JournalEvent, kind="checking"):
+    """A check begins. Only journals of earlier versions hold it."""
+
+    requirement: str
+    kind: str
+    side: str
+    turn: int
+
+
+class CheckRan(JournalEvent, kind="checked", omits=("requirement", "kind", "side", "passed", "failed", "began")):
+    """A check was run on the head. What is omitted is in journals of earlier versions only."""
+
+    check: str
+    sort: str
+    turn: int
+    void: str  # why the run counts for nothing
+    requirement: str = ""
+    kind: str = ""
+    side: str = ""
+    passed: int | None = None
+    failed: int | None = None
+    began: float = 0.0
+
+
+class RequirementJudged(JournalEvent, kind="judged"):
+    """One requirement got its grade; the verdict on all of them follows."""
+
+    requirement: str
+    grade: Grade | Literal[""]
+    why: tuple[str, ...]
+
+
+class GradedRequirement(Value):
+    """One requirement of a verdict."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    id: str
+    grade: Grade | Literal[""] = ""
+    why: tuple[str, ...] = ()
+
+
+class VerdictReached(JournalEvent, kind="proven", omits=("gaps", "requirements", "taken_by")):
+    """All checks of a commit were run and judged; whether it holds or not."""
+
+    subject: str
+    commit: str
+    grade: Grade | Literal[""]
+    holds: bool
+    gaps: tuple[str, ...] | None = None  # None: of a landing, which has no further round
+    requirements: tuple[GradedRequirement, ...] | None = None
+    taken_by: str = ""  # the step whose verdict on the same commit is taken again
+
+
+class ProvingAgain(JournalEvent, kind="proving again"):
+    """A commit is proven against another base before it lands."""
+
+    base: str
+    commit: str
+
+
+class ObjectionNotRun(JournalEvent, kind="objection not run"):
+    """An agent's objection could not be run as a check."""
+
+    what: str
+    by: str
+    why: str
+
+
+class ObjectionRan(JournalEvent, kind="objection"):
+    """An agent's objection was run as a check."""
+
+    what: str
+    passed: bool
+
+
+class TextWithheld(JournalEvent, kind="withheld"):
+    """A text quotes a held-out case: no agent is shown it."""
+
+    about: str
+
+
+class DisputeAnswered(JournalEvent, kind="dispute"):
+    """Another examiner looked at cases that an implementer disputed."""
+
+    requirement: str
+    what: str
+    stands: bool  # the cases stay as they are
+
+
+class CaseDisclosed(JournalEvent, kind="disclosed"):
+    """After fruitless rounds one held-out case was shown to the implementer and replaced."""
+
+    requirement: str
+    clause: str
+
+
+class NoProgress(JournalEvent, kind="no progress"):
+    """A loop ended early: the same checks failed twice, and nothing was changed."""
+
+    gaps: tuple[str, ...] = ()
+
+
+class TestsCounted(JournalEvent, kind="figures"):
+    """The engine counted the tests of a command and what they cover; never evidence of more."""
+
+    passing: int
+    total: int
+    coverage: float | None  # per cent
+    why: str
+    said: str
+    skipped: tuple[str, ...]
+
+
+class TestsNotCounted(JournalEvent, kind="tests not counted"):
+    """Tests that an agent named could not be counted."""
+
+    command: str
+    why: str
+
+
+class BuildRan(JournalEvent, kind="built"):
+    """The engine ran the project's own build."""
+
+    outcome: Outcomes | Literal[""]
+    said: str
+    command: str
+    unsure: tuple[str, ...]
+
+
+class ClaimRefuted(JournalEvent, kind="claim refuted"):
+    """An agent claims something that git shows otherwise."""
+
+    what: str
+
+
+EVENTS = (
+    *(EnvironmentBuilt, BaseFactsReused, SealingStarted, ProvingStarted, CheckSealed, ContractSealed),
+    *(ContractAmended, CheckStarted, CheckRan, RequirementJudged, VerdictReached, ProvingAgain, ObjectionNotRun),
+    *(ObjectionRan, TextWithheld, DisputeAnswered, CaseDisclosed, NoProgress, TestsCounted, TestsNotCounted),
+    *(BuildRan, ClaimRefuted),
+)

@@ -1,0 +1,167 @@
+"""Events of a run as a whole: its beginning and end, its branch, its files, and the merging of its parts."""
+
+from typing import Literal
+
+from trued.model.events import JournalEvent
+from trued.model.grades import Grade
+
+
+class RunBegan(JournalEvent, kind="run began"):
+    """A new run was recorded."""
+
+    title: str
+    workflow: str
+    branch: str
+    level: str  # of the sandbox
+
+
+class BranchContinued(JournalEvent, kind="going on"):
+    """The run continues work that an earlier one left on its branch."""
+
+    branch: str
+    start: str
+    base: str
+    why: str
+
+
+class TicketIncomplete(JournalEvent, kind="missing in the ticket"):
+    """The ticket lacks sections that the workflow could have used."""
+
+    key: str
+    what: tuple[str, ...]
+
+
+class AgentsDetected(JournalEvent, kind="agents found"):
+    """No agent was named; these are installed and were chosen."""
+
+    says: str
+    agents: dict[str, str]
+
+
+class WorkingTreeDirty(JournalEvent, kind="working tree is dirty", omits=("place", "why")):
+    """There are uncommitted changes, which are no part of the work."""
+
+    files: tuple[str, ...]
+    place: str = ""
+    why: str = ""
+
+
+class ForeignRoleUsed(JournalEvent, kind="role of another tool"):
+    """A role is played by the rules of a role file written for another tool."""
+
+    role: str
+    origin: str
+    notes: tuple[str, ...]
+
+
+class RunResumed(JournalEvent, kind="resumed"):
+    """A process drives the run again."""
+
+    after: str  # the state that the last process left; "running" after a crash
+
+
+class HandoverWritten(JournalEvent, kind="handed over"):
+    """HANDOVER.md was written for a run that halted."""
+
+    file: str
+
+
+class RunEnded(JournalEvent, kind="ended"):
+    """The run ended, or halted until somebody resumes it."""
+
+    state: str
+    code: int  # exit code
+    why: str
+    grade: Grade | Literal[""]
+
+
+class LimitRaised(JournalEvent, kind="limit raised"):
+    """A person raised a limit of the run."""
+
+    scope: str  # "" is the whole run
+    what: str
+    to: float
+    who: str
+
+
+class BranchNotMoved(JournalEvent, kind="branch not moved"):
+    """The run's branch in the user's repository could not follow the work."""
+
+    why: str
+
+
+class SealedFileEdited(JournalEvent, kind="sealed file edited"):
+    """An agent edited files that are sealed or that the engine owns; the edit was undone."""
+
+    role: str
+    files: tuple[str, ...]
+
+
+class FileEdited(JournalEvent, kind="edited"):
+    """A person edited the live copy of a file."""
+
+    path: str
+
+
+class EditApplied(JournalEvent, kind="edit honoured"):
+    """A person's edit was read and taken into the run."""
+
+    path: str
+    said: tuple[str, ...]
+
+
+class EditNotUnderstood(JournalEvent, kind="edit not understood"):
+    """A person's edit could not be read; it stays in the live copy."""
+
+    path: str
+    why: str
+
+
+class PartMerged(JournalEvent, kind="merged", omits=("given_up",)):
+    """The work of one part was merged into the run's head."""
+
+    part: str
+    commit: str
+    given_up: tuple[str, ...] = ()  # files of which one side was dropped
+
+
+class MergeConflict(JournalEvent, kind="conflict"):
+    """The work of one part conflicts with what was merged before."""
+
+    part: str
+    files: tuple[str, ...]
+
+
+class WorkSetAside(JournalEvent, kind="set aside"):
+    """Work that was given up was moved to a branch of its own."""
+
+    branch: str  # "" where there was no work
+    head: str
+    why: str  # why the branch could not be made
+
+
+class SetUpRan(JournalEvent, kind="set up"):
+    """The project's set-up script was run in an agent's clone."""
+
+    code: int | None  # None: it did not end in time
+    said: str
+
+
+class StepRepeated(JournalEvent, kind="tried again"):
+    """A role is asked again because its first answer could not be used."""
+
+    why: str
+
+
+class AgentStartRefused(JournalEvent, kind="tried to start an agent"):
+    """An agent tried to start another agent."""
+
+    program: str
+
+
+EVENTS = (
+    *(RunBegan, BranchContinued, TicketIncomplete, AgentsDetected, WorkingTreeDirty, ForeignRoleUsed),
+    *(RunResumed, HandoverWritten, RunEnded, LimitRaised, BranchNotMoved, SealedFileEdited),
+    *(FileEdited, EditApplied, EditNotUnderstood, PartMerged, MergeConflict, WorkSetAside, SetUpRan),
+    *(StepRepeated, AgentStartRefused),
+)

@@ -1,0 +1,53 @@
+"""Step keys: the names under which the journal stores steps and events, built and taken apart here alone.
+
+A key is a path of scopes and a name: `feature F1/task F1-T2/dev#3` is the third time that `dev` is asked for task
+F1-T2 of feature F1. Keys are stored, so that their text never changes.
+"""
+
+LANDING = "land onto "
+
+
+def scope_of(key: str) -> str:
+    """The scopes of a step, without a slash at the end: `chunk 1A` of `chunk 1A/purple-team-a#2`."""
+    return key.rpartition("/")[0]
+
+
+def outer_scope(key: str) -> str:
+    """The outermost scope: `feature F1` of `feature F1/task F1-T2/dev#3`; "" of a step in no scope."""
+    return key.partition("/")[0] if "/" in key else ""
+
+
+def inner_scope(key: str) -> str:
+    """The innermost scope: `task F1-T2` of `feature F1/task F1-T2/dev#3`."""
+    return scope_of(key).rpartition("/")[2]
+
+
+def label_of(key: str) -> str:
+    """A step's name with its number, without its scopes: `dev#3` of `feature F1/task F1-T2/dev#3`."""
+    return key.rpartition("/")[2] or key
+
+
+def step_name(key: str) -> str:
+    """A step's name without scopes and number: `dev` of `feature F1/task F1-T2/dev#3`."""
+    return label_of(key).partition("#")[0]
+
+
+def feature_scope(key: str) -> str:
+    """The feature that a step belongs to, with all of its tasks: `feature F1`; "" if none."""
+    scope = outer_scope(key)
+    return scope if scope.startswith("feature ") else ""
+
+
+def landing_key(onto: str) -> str:
+    """The key of a landing on a branch."""
+    return f"{LANDING}{onto}"
+
+
+def is_landing(key: str) -> bool:
+    """Whether a step belongs to a landing, not to the run's own work."""
+    return key.startswith(LANDING)
+
+
+def is_verdict(key: str) -> bool:
+    """Whether a step's result is a verdict: of a part of the run, or of all of it."""
+    return label_of(key).startswith(("prove#", "finish#"))

@@ -1,0 +1,62 @@
+"""Events of the handoff workflow: the feature list, and what went wrong with a feature."""
+
+from typing import Any
+
+from trued.model.events import JournalEvent
+
+
+class FeatureListWritten(JournalEvent, kind="features", omits=("feature", "attempt", "of")):
+    """The feature list as the engine wrote it; while somebody works on a feature, which attempt it is."""
+
+    features: tuple[dict[str, Any], ...]
+    feature: str = ""
+    attempt: int = 0
+    of: int = 0
+
+
+class FeatureProposed(JournalEvent, kind="feature proposed"):
+    """An agent proposes a feature; a person decides about it."""
+
+    feature: str
+    proposed: str
+
+
+class PassUndone(JournalEvent, kind="passes undone", omits=("feature", "features")):
+    """Features were called passed, and checks show otherwise."""
+
+    feature: str = ""
+    features: tuple[str, ...] = ()
+    why: str
+
+
+class SetUpFailed(JournalEvent, kind="set-up fails"):
+    """init.sh fails again after it was repaired."""
+
+    said: str
+
+
+class FailureMode(JournalEvent):
+    """A known failure mode of coding agents occurred. Each has a class and a kind of its own."""
+
+    feature: str
+    evidence: str
+
+
+class OneShotAttempt(FailureMode, kind="one-shot attempt"):
+    """More than one feature was built at once."""
+
+
+class PrematureVictory(FailureMode, kind="premature victory"):
+    """The feature was called done while its tests fail."""
+
+
+class Guesswork(FailureMode, kind="guesswork"):
+    """Something was installed or started in other ways than by init.sh."""
+
+
+class FeatureListMeddled(FailureMode, kind="meddling"):
+    """An agent edited the feature list; the edit was undone."""
+
+
+FAILURE_MODES = {one.KIND: one for one in (OneShotAttempt, PrematureVictory, Guesswork, FeatureListMeddled)}
+EVENTS = (FeatureListWritten, FeatureProposed, PassUndone, SetUpFailed, *FAILURE_MODES.values())

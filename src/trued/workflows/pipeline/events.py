@@ -1,0 +1,79 @@
+"""Events of the pipeline workflow: steps, waves, decisions, and what agents left undone or in the wrong place."""
+
+from typing import Literal
+
+from trued.model import Status
+from trued.model.events import JournalEvent
+
+
+class StepReported(JournalEvent, kind="step"):
+    """A step of the flow began, or ended with a result."""
+
+    step: str
+    agents: tuple[str, ...] = ()
+    result: str = ""  # "" has just begun
+    why: tuple[str, ...] = ()
+
+
+class WaveStarted(JournalEvent, kind="wave"):
+    """Implementers begin with tasks that do not depend on each other."""
+
+    number: int
+    tasks: tuple[str, ...]
+
+
+class ClusterDecided(JournalEvent, kind="decided"):
+    """The answers of a cluster of agents were added up by a decision table."""
+
+    cluster: str
+    result: Status | Literal[""]
+    why: tuple[str, ...] = ()
+
+
+class CritiqueClosed(JournalEvent, kind="critique"):
+    """What became of severe critiques of the design after it was built."""
+
+    stands: tuple[str, ...]
+    closed: tuple[str, ...]
+
+
+class ArtifactMissing(JournalEvent, kind="artifact missing"):
+    """An agent did not write its document."""
+
+    agent: str
+    path: str
+    why: str
+
+
+class MemoryMissing(JournalEvent, kind="memory missing"):
+    """An agent gave no answer: it is missing in the table of memories."""
+
+    agent: str
+    step: str
+
+
+class MemoryUndone(JournalEvent, kind="memory undone"):
+    """An agent wrote into memory files that only the engine writes; it was undone."""
+
+    agent: str
+    files: tuple[str, ...]
+    why: str
+
+
+class StrayFilesUndone(JournalEvent, kind="left elsewhere"):
+    """An agent wrote files beside its own document; they were undone."""
+
+    agent: str
+    files: tuple[str, ...]
+
+
+class PlanRefused(JournalEvent, kind="plan refused"):
+    """The planner's plan cannot be followed."""
+
+    why: tuple[str, ...]
+
+
+EVENTS = (
+    *(StepReported, WaveStarted, ClusterDecided, CritiqueClosed, ArtifactMissing),
+    *(MemoryMissing, MemoryUndone, StrayFilesUndone, PlanRefused),
+)

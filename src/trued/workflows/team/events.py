@@ -1,0 +1,70 @@
+"""Events of the team workflow: where the team is, what its roles ask each other, what was taken over from files."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from trued.model.events import JournalEvent
+
+
+class TeamReported(JournalEvent, kind="team"):
+    """Where the team is: counts, and the feature and task at work."""
+
+    kind: Literal["", "begun", "attempt", "task", "feature", "uat", "finished"]
+    feature: str = ""
+    feature_name: str = ""
+    task: str = ""
+    task_name: str = ""
+    attempt: int = 0
+    attempts: int = 0  # at most
+    qa: str = ""
+    uat: str = ""
+    features_done: int = 0
+    features: int = 0
+    tasks_done: int = 0
+    tasks: int = 0
+    recoveries: int = 0
+    why: tuple[str, ...] = ()
+    state: str = ""  # of the task, else of the feature, as the backlog says
+    project: str = ""  # the project's kind, with its commands and the features found: at the beginning only
+    commands: dict[str, str] = Field(default_factory=dict)
+    found: tuple[str, ...] = ()
+
+
+class RoleAsks(JournalEvent, kind="team asks"):
+    """A role asks another one."""
+
+    who: str
+    to: str
+    text: str
+
+
+class RoleAnswers(JournalEvent, kind="team answers"):
+    """A role answers a question of the team."""
+
+    role: str
+    text: str
+
+
+class FixTasksMade(JournalEvent, kind="fix tasks"):
+    """The PM made tasks of what UAT found."""
+
+    about: str
+    tasks: tuple[str, ...]
+
+
+class FileTakenOver(JournalEvent, kind="migrated"):
+    """A file of an older tool was read and taken over."""
+
+    file: str
+    said: tuple[str, ...]
+
+
+class FileNotTakenOver(JournalEvent, kind="not migrated"):
+    """A file of an older tool could not be taken over; it is left as it is."""
+
+    file: str
+    why: str
+
+
+EVENTS = (TeamReported, RoleAsks, RoleAnswers, FixTasksMade, FileTakenOver, FileNotTakenOver)

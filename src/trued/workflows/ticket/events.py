@@ -1,0 +1,44 @@
+"""Events of the ticket workflow: rounds of verification, fixes, previews, pictures."""
+
+from trued.model.events import JournalEvent
+from trued.workflows.ticket.issues import Beyond, Issue
+
+
+class RoundVerified(JournalEvent, kind="round"):
+    """One round of verification ended."""
+
+    number: int
+    issues: tuple[Issue, ...]
+    open: tuple[str, ...]  # the same issues as sentences
+    fate: str  # of the issues of the round before
+
+
+class RoundWithoutProgress(RoundVerified, kind="no progress"):
+    """A round found what the last one had found, and nothing was changed: the loop ends."""
+
+
+class IssuesFixed(JournalEvent, kind="mended"):
+    """An agent worked on the issues of a round."""
+
+    number: int
+    summary: str
+    files: tuple[str, ...]
+    beyond: tuple[Beyond, ...]  # files that nobody had named
+
+
+class PreviewShown(JournalEvent, kind="preview", omits=("commit",)):
+    """The work was served for the verifier to look at, or could not be."""
+
+    url: str
+    why: str  # why there is nothing to look at
+    commit: str = ""
+
+
+class PicturesClaimed(JournalEvent, kind="pictures claimed"):
+    """A verifier handed in pictures; they are its claim."""
+
+    role: str
+    pictures: dict[str, str]  # name → hash
+
+
+EVENTS = (RoundVerified, IssuesFixed, PreviewShown, PicturesClaimed)
