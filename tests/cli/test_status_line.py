@@ -10,13 +10,13 @@ from rich.text import Text
 
 from tests.cli.conftest import Trued
 from tests.reporting.views.recorded import Recorder, pipeline, team
-from trued.cli.format import told
+from trued.cli.event_lines import event_line
 from trued.cli.live import AT_ONCE, Tree, hung
 from trued.cli.status_line import ending, standing, steps_line
 from trued.cli.tree import footer
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Event, RunRecord
-from trued.reporting.views import Progress
+from trued.reporting.views.progress import Progress
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]not bold[/bold]\nnext \u202etfel"
 
@@ -25,7 +25,7 @@ def until(events: Iterable[Event], kind: str, times: int = 1) -> Progress:
     """As it stood after the event of this kind."""
     seen = Progress()
     for event in events:
-        seen.tell(event)
+        seen.add(event)
         times -= event.kind == kind
         if not times:
             break
@@ -45,7 +45,7 @@ def test_the_steps_are_one_line_that_fits_and_says_how_far_each_is() -> None:
 def test_of_a_cluster_at_work_those_who_have_ended_are_counted() -> None:
     seen = Progress()
     for event in pipeline():
-        seen.tell(event)
+        seen.add(event)
         if event.kind == "answered" and event.key == "verification/v-tasks#1":
             break
     assert "● verify 2/4" in steps_line(seen).plain
@@ -54,7 +54,7 @@ def test_of_a_cluster_at_work_those_who_have_ended_are_counted() -> None:
 @pytest.mark.spec("USE-4")
 def test_a_step_that_was_broken_off_is_neither_done_nor_at_work() -> None:
     seen = until(pipeline(), "merged", 1)
-    seen.tell(Recorder().event("ended", state="interrupted", code=130))
+    seen.add(Recorder().event("ended", state="interrupted", code=130))
     assert "… implement 1/2  · verify" in steps_line(seen).plain
 
 
@@ -141,7 +141,7 @@ def test_nothing_that_a_feature_or_a_finding_is_called_steers_the_terminal() -> 
         for event in events:
             tree.listen(event)
     seen = Progress(events)
-    for one in (*footer(seen, 0.0), *ending(seen), *(Text(told(event)) for event in events)):
+    for one in (*footer(seen, 0.0), *ending(seen), *(Text(event_line(event)) for event in events)):
         console.print(one)
     assert "red [bold]not bold[/bold] next tfel" in screen.getvalue()
     assert not set(screen.getvalue()) & set("\x1b\x07\u202e")

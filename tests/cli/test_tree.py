@@ -9,11 +9,12 @@ from rich.console import Console
 from rich.text import Text
 
 from tests.cli.conftest import Trued
-from trued.cli.format import case, duration, line, money, tokens, told
+from trued.cli.event_lines import event_line
+from trued.cli.format import case, duration, line, money, tokens
 from trued.cli.tree import footer, row_lines, waiting
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import CallCase, Event, RunCase, RunRecord
-from trued.reporting.views import Progress
+from trued.reporting.views.progress import Progress
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 [bold]not bold[/bold]\nnext \u202etfel"
 
@@ -51,11 +52,11 @@ def test_what_a_run_waits_for_is_said() -> None:
     seen = Progress([event("run began", at=990.0), event("asked", key, role="purple-team-a", agent="command:x")])
     assert waiting(seen, 1004.0) == "waiting for purple-team-a#1 (4.0s)"
     assert [one.plain for one in footer(seen, 1004.0)][-1] == "14s"
-    seen.tell(event("answered", key, state="failed", why="it broke"))
+    seen.add(event("answered", key, state="failed", why="it broke"))
     assert waiting(seen, 1004.0) == "waiting for the engine's checks"
-    seen.tell(event("question", "chunk 1A/confirm#1", text="Go on?"))
+    seen.add(event("question", "chunk 1A/confirm#1", text="Go on?"))
     assert waiting(seen, 1004.0) == "waiting for you: Go on?"
-    seen.tell(event("ended", state="waiting", code=3))
+    seen.add(event("ended", state="waiting", code=3))
     assert [row.plain for row in row_lines(seen.rows[key], 0)] == ["✗ purple-team-a#1    command:x  0.0s  it broke"]
 
 
@@ -65,7 +66,9 @@ def test_what_is_not_met_stands_under_its_checks_with_the_reason() -> None:
         {"id": "a", "grade": "refuted", "why": ["case 2: another value"]},
         {"id": "b", "grade": "proven"},
     ]
-    seen = Progress([event("proven", "chunk 1A/prove", grade="refuted", holds=False, gaps=1, requirements=judged)])
+    seen = Progress(
+        [event("proven", "chunk 1A/prove", grade="refuted", holds=False, gaps=["a gap"], requirements=judged)]
+    )
     lines = [one.plain for one in row_lines(seen.rows["chunk 1A/prove 1"], 0)]
     assert lines == [
         "✗ checks             engine  0.0s  refuted, 1 gap",
@@ -85,7 +88,10 @@ def test_nothing_from_outside_steers_the_terminal_or_is_taken_for_markup() -> No
         ]
     )
     texts = [one for row in seen.rows.values() for one in row_lines(row, 0)]
-    texts += [Text(told(event("something else", HOSTILE, what=HOSTILE))), Text(told(event("ended", why=HOSTILE)))]
+    texts += [
+        Text(event_line(event("something else", HOSTILE, what=HOSTILE))),
+        Text(event_line(event("ended", why=HOSTILE))),
+    ]
     screen = io.StringIO()
     for one in texts:
         Console(file=screen, force_terminal=False, width=500).print(one)
@@ -148,6 +154,6 @@ def test_a_run_of_a_thousand_chunks_can_still_be_looked_at(
     ],
 )
 def test_an_event_is_one_harmless_line_whatever_is_in_it(kind: str, data: dict[str, Any]) -> None:
-    said = told(event(kind, f"part/{HOSTILE}", **data))
+    said = event_line(event(kind, f"part/{HOSTILE}", **data))
     assert "red" in said
     assert said.isprintable()

@@ -7,7 +7,9 @@ import pytest
 
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
-from trued.reporting.views import HELD_BACK, Call, Checks, Progress, Remark, ledger, listed, shown
+from trued.reporting.views import HELD_BACK, ledger, listed, shown
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Call, Checks, Remark
 
 TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
 
@@ -48,7 +50,13 @@ def a_run(tell: RunJournal) -> None:
         grade = "refuted" if turn == 1 else "proven"
         judged = [{"id": "slug", "grade": grade, "why": ["1 of 4 cases failed"]}]
         tell.tell(
-            "proven", "chunk 1A/prove", subject="1A", grade=grade, holds=turn == 2, gaps=2 - turn, requirements=judged
+            "proven",
+            "chunk 1A/prove",
+            subject="1A",
+            grade=grade,
+            holds=turn == 2,
+            gaps=["a gap"][turn - 1 :],
+            requirements=judged,
         )
     tell.tell("question", "chunk 1A/confirm#1", text="Go on?", options=["yes", "stop", "redo"])
 
@@ -60,7 +68,7 @@ def picture(seen: Progress) -> object:
 @pytest.mark.spec("RUN-10", "USE-4")
 def test_the_live_picture_and_the_one_from_the_journal_are_the_same(journal: SqliteJournal, record: RunRecord) -> None:
     live = Progress()
-    a_run(journal.of(record.id, live.tell))
+    a_run(journal.of(record.id, live.add))
     again = Progress(journal.events(record.id))
     assert picture(again) == picture(live)
     kinds = [type(again.rows[name]) for name in again.scopes["chunk 1A"]]
@@ -106,13 +114,13 @@ def test_what_was_at_work_when_a_run_ended_is_unfinished_until_it_goes_on(
     tell("asked", key, role="purple-team-a", agent="command:x")
     tell("ended", state="interrupted", code=130, why="interrupted", grade="unproven")
     ended = Progress(journal.events(record.id))
-    assert (ended.call(key).state, ended.state, ended.code) == ("unfinished", "interrupted", 130)
+    assert (ended.call_row(key).state, ended.state, ended.code) == ("unfinished", "interrupted", 130)
     tell("resumed", after="interrupted")
     tell("asked", key, role="purple-team-a", agent="command:x")
     tell("adopted", key, pid=4)
     again = Progress(journal.events(record.id))
-    assert (again.call(key).state, again.state) == ("running", "running")
-    assert again.call(key).remarks == ("adopted after a restart",)
+    assert (again.call_row(key).state, again.state) == ("running", "running")
+    assert again.call_row(key).remarks == ("adopted after a restart",)
     assert [row.text for row in again.rows.values() if isinstance(row, Remark)] == ["resumed after: interrupted"]
 
 

@@ -10,15 +10,18 @@ import pytest
 from tests.cli.conftest import Trued
 from tests.reporting.html.sample import START, call, material
 from tests.reporting.html.sample import told as happened
-from trued.cli.format import told, until
+from trued.cli.event_lines import event_line
+from trued.cli.format import until
 from trued.cli.tree import row_lines, waiting
 from trued.inputs.settings.loader import load_settings
 from trued.model import Event, RunRecord
+from trued.model.events.call import CallWaits
 from trued.reporting.html.calls import calls
 from trued.reporting.html.page import page
 from trued.reporting.html.render import rendered
 from trued.reporting.html.timeline import timeline
-from trued.reporting.views import Progress, shown, waits_for
+from trued.reporting.views import shown
+from trued.reporting.views.progress import Progress
 
 KEY = "chunk 1A/purple-team-a#1"
 NOW = 1_794_744_000.0
@@ -57,7 +60,7 @@ def test_after_the_wait_it_is_at_work_again_and_the_waiting_is_counted() -> None
     seen = Progress([*a_wait(), event("waited", NOW + 723, seconds=723.0)])
     (text,) = row_lines(seen.rows[KEY], NOW + 725)
     assert text.plain == "● purple-team-a#1    claude:opus  13m05s  waited 12m03s for its provider"
-    seen.tell(event("answered", NOW + 800, state="done", began=NOW + 724, ended=NOW + 800, reply={}))
+    seen.add(event("answered", NOW + 800, state="done", began=NOW + 724, ended=NOW + 800, reply={}))
     (text,) = row_lines(seen.rows[KEY], NOW + 900)
     assert text.plain == "✓ purple-team-a#1    claude:opus  14m20s  waited 12m03s for its provider"
 
@@ -69,10 +72,10 @@ def test_a_wait_that_is_over_is_not_shown_as_one() -> None:
 
 @pytest.mark.spec("USE-4")
 def test_plain_lines_say_it_too() -> None:
-    line = told(event("waits", **WAITS)).partition(" ")[2]
+    line = event_line(event("waits", **WAITS)).partition(" ")[2]
     until_when = f"{clock(NOW + 720)} (in 12m00s)"
     assert line == f"waits {KEY}: until {until_when}: rate limit of claude; claude: You've hit your limit"
-    assert told(event("waited", seconds=723.0)).endswith(f"waited {KEY}: 12m03s")
+    assert event_line(event("waited", seconds=723.0)).endswith(f"waited {KEY}: 12m03s")
 
 
 @pytest.mark.spec("USE-9")
@@ -96,7 +99,7 @@ def test_show_has_it_as_data() -> None:
     ],
 )
 def test_whose_limit_it_is(agent: str, failure: str, says: str) -> None:
-    assert waits_for({"agent": agent, "failure": failure}) == says
+    assert CallWaits(until=0.0, why="", agent=agent, failure=failure).waits_for == says
 
 
 def test_a_time_on_another_day_has_its_day() -> None:

@@ -8,7 +8,7 @@ import pytest
 from trued.agents.adapters.claude import fold
 from trued.agents.driver.transcript import Heard
 from trued.model import Event
-from trued.reporting.views import Progress
+from trued.reporting.views.progress import Progress
 from trued.wire import Order, Price
 
 SOON = 1784283600
@@ -57,4 +57,5 @@ def test_a_closed_window_says_when_a_refusal_without_a_time_is_over(heard: Heard
 def test_views_know_the_window_of_each_kind_of_agent() -> None:
     data = {"agent": "claude:opus", "window": "five_hour", "used": 83.0, "until": SOON}
     seen = Progress([Event(id=1, at=1.0, key="a#1", kind="quota", data=data)])
-    assert seen.quotas == {"claude": {"window": "five_hour", "used": 83.0, "until": SOON}}
+    ((kind, quota),) = seen.quotas.items()
+    assert (kind, quota.window, quota.used, quota.until) == ("claude", "five_hour", 83.0, SOON)

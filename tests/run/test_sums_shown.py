@@ -7,7 +7,8 @@ import pytest
 from trued.cli.tree import footer, scope_lines
 from trued.engine.handover_file import Standing, handover
 from trued.model import Event, RunRecord
-from trued.reporting.views import Progress, shown
+from trued.reporting.views import shown
+from trued.reporting.views.progress import Progress
 
 
 def answered(key: str, cost: str, usd: float, **more: Any) -> Event:

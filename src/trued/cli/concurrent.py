@@ -9,7 +9,8 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import is_over
-from trued.cli.format import line, told
+from trued.cli.event_lines import event_line
+from trued.cli.format import line
 from trued.cli.summary import conclude, whole
 from trued.cli.terminal import asked, complain, err, hint, home, print_json
 from trued.engine.concurrent_runs import code_of
@@ -29,7 +30,7 @@ class Side:
         self._console, self._one = err(), asyncio.Lock()
 
     def hear(self, record: RunRecord, event: Event) -> None:
-        self._console.print(Text(f"{self.name_of(record)}  {told(event)}"), soft_wrap=True)
+        self._console.print(Text(f"{self.name_of(record)}  {event_line(event)}"), soft_wrap=True)
 
     def name_of(self, record: RunRecord) -> str:
         return name_of(record)

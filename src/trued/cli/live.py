@@ -8,11 +8,13 @@ from rich.console import Console, Group, RenderableType
 from rich.live import Live
 from rich.text import Text
 
-from trued.cli.format import told
+from trued.cli.event_lines import event_line
 from trued.cli.terminal import asked, err
 from trued.cli.tree import footer, header, scope_lines
 from trued.model import Event, Question
-from trued.reporting.views import Progress, Row
+from trued.model.events.run import RunBegan
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Row
 
 PER_SECOND = 4  # redraws; more only uses CPU
 HANGING = 4  # columns by which the rest of a wrapped line is indented
@@ -42,7 +44,7 @@ class Lines:
         return None
 
     def listen(self, event: Event) -> None:
-        self._console.print(Text(told(event)), soft_wrap=True)
+        self._console.print(Text(event_line(event)), soft_wrap=True)
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
         return await asked(question)
@@ -88,11 +90,11 @@ class Tree:
             self._hear(event)
 
     def _hear(self, event: Event) -> None:
-        self._seen.tell(event)
+        self._seen.add(event)
         for scope in self._seen.touched:
             self._last = scope
             self._alive[scope] = None
-        if event.kind == "run began" or not self._titled:
+        if event.kind == RunBegan.KIND or not self._titled:
             self._title(event)
         self._settle(everything=False)
 

@@ -11,7 +11,7 @@ import typer
 from rich.text import Text
 
 from trued.cli.context import AsJson, RunName, chosen, is_over, newest, opened, top_of, writable
-from trued.cli.format import GRADES, STATES, ago, clock, counted, line, told
+from trued.cli.format import GRADES, STATES, ago, clock, counted, line
 from trued.cli.terminal import as_json as one_line
 from trued.cli.terminal import err, hint, out, print_json
 from trued.errors import BadInput
@@ -21,7 +21,7 @@ from trued.support.redaction import plain
 
 if TYPE_CHECKING:
     from trued.engine.engine import Engine
-    from trued.reporting.views import Progress
+    from trued.reporting.views.progress import Progress
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -80,7 +80,7 @@ def show(
     """Show one run: calls and checks, tokens, cost, and what it waits for."""
     from trued.cli.summary import advise, used_lines, whole
     from trued.cli.tree import footer, header, scope_lines
-    from trued.reporting.views import Progress
+    from trued.reporting.views.progress import Progress
 
     with opened() as engine:
         record = chosen(engine, run)
@@ -141,12 +141,14 @@ def logs(
 
 
 def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+    from trued.cli.event_lines import event_line
+
     last = 0
     while True:
         driven = engine.journal.driver(record.id)  # read first, so that the last events are not missed
         for event in engine.journal.events(record.id, last):
             last = event.id
-            yield event.model_dump(mode="json"), told(event)
+            yield event.model_dump(mode="json"), event_line(event)
         if not follow or not driven:
             return
         time.sleep(POLL_S)
@@ -173,7 +175,10 @@ def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -
 
 def _call_named(engine: "Engine", record: RunRecord, given: str) -> str:
     """The key of the one call whose key is `given` or contains it; raises BadInput if there is not exactly one."""
-    keys = list(dict.fromkeys(event.key for event in engine.journal.events(record.id) if event.kind == "asked"))
+    from trued.model.events.call import CallAsked
+
+    events = engine.journal.events(record.id)
+    keys = list(dict.fromkeys(event.key for event in events if event.kind == CallAsked.KIND))
     fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
     if len(fitting) == 1:
         return fitting[0]

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from trued.cli.format import counted, duration, line, money, tokens
-from trued.reporting.views import Progress
+from trued.model.step_keys import step_name
+from trued.reporting.views.progress import Progress
 from trued.workflows.pipeline import view as stages
 from trued.workflows.pipeline.view import Stage
 from trued.workflows.team import view as team
@@ -64,7 +65,7 @@ def _part(stage: Stage, seen: Progress) -> str:
         return f" {seen.stages.merged}/{len(seen.stages.tasks)}" if seen.stages.tasks else ""
     if len(stage.agents) < 2:
         return ""
-    ended = {stages.instance(one.key): one.state != "running" for one in seen.calls}
+    ended = {step_name(one.key): one.state != "running" for one in seen.calls}
     return f" {sum(ended.get(name, False) for name in stage.agents)}/{len(stage.agents)}"
 
 

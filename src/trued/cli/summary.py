@@ -28,7 +28,8 @@ from trued.model import (
     RunRecord,
     Spending,
 )
-from trued.reporting.views import Progress, ledger, shown, state_of
+from trued.reporting.views import ledger, shown, state_of
+from trued.reporting.views.progress import Progress
 
 if TYPE_CHECKING:
     from trued.engine.estimate import Estimate

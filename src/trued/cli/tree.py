@@ -1,15 +1,17 @@
 """The tree of a run as lines: scopes with their calls and checks, and a footer with status and usage."""
 
 import time
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from rich.text import Text
 
 from trued.cli.format import GRADES, counted, duration, line, money, tokens, until
 from trued.cli.status_line import standing
 from trued.model import Grade
-from trued.reporting.views import Call, Checks, Progress, Remark, Row, label_of
+from trued.model.events.call import QuotaReported
+from trued.model.step_keys import label_of, step_name
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Call, Checks, Remark, Row
 from trued.workflows.handoff import view as features
 from trued.workflows.team import view as team
 
@@ -62,10 +64,10 @@ def _call(call: Call, now: float, width: int) -> Text:
     facts = [
         short(call.agent),
         duration((call.ended or now) - call.began),
-        tokens(call.tokens, estimated=call.estimated),
+        tokens(call.tokens.total, estimated=call.tokens.estimated),
         money(call.cost_usd, call.cost),
-        f"peak {tokens(call.peak, estimated=call.estimated)}" if call.requests > 1 else "",
-        counted(call.changed, "file") if call.changed else "",
+        f"peak {tokens(call.tokens.peak, estimated=call.tokens.estimated)}" if call.requests > 1 else "",
+        counted(len(call.changed), "file") if call.changed else "",
         f"claims {line(call.claim, 20)}" if call.claim else "",
         f"attempt {call.attempts}" if call.attempts > 1 else "",
         f"waited {duration(call.waited)} for its provider" if call.waited else "",
@@ -81,7 +83,7 @@ def _call(call: Call, now: float, width: int) -> Text:
 
 def _checks(checks: Checks, now: float, width: int) -> Text:
     mark, style = MARKS.get(checks.state, ("?", "yellow"))
-    name = label_of(checks.key).partition("#")[0]
+    name = step_name(checks.key)
     end = now if checks.state == "running" else checks.ended
     doing = f"running {line(checks.current, 60)}" if checks.current and checks.state == "running" else ""
     facts = [duration(end - checks.began), counted(checks.runs, "check run") if checks.runs else "", doing]
@@ -104,17 +106,14 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     used, estimated = seen.tokens
     met = sum(grade in MET for grade in seen.grades.values())
     parts = [
-        line(features.said(seen.features, seen.feature if seen.state == "running" else {}), 120),
+        line(features.summary(seen.features.written, at_work=seen.state == "running"), 120),
         team.counts(seen.team),
         f"{met}/{max(seen.requirements, len(seen.grades))} requirements met"
         if seen.requirements or seen.grades
         else "",
         tokens(used, estimated=estimated),
         money(seen.cost_usd, seen.cost),
-        *(
-            f"{line(kind, 20)} {one.get('used', 0):.0f}% of its {window(one)} window"
-            for kind, one in seen.quotas.items()
-        ),
+        *(f"{line(kind, 20)} {one.used:.0f}% of its {window(one)} window" for kind, one in seen.quotas.items()),
         duration(now - seen.began) if seen.began else "",
     ]
     waits = waiting(seen, now) if at_work else ""
@@ -122,8 +121,8 @@ def footer(seen: Progress, now: float, *, at_work: bool = True) -> list[Text]:
     return [*lines, Text(" · ".join(part for part in parts if part), style="dim")]
 
 
-def window(told: Mapping[str, Any]) -> str:
-    return line(str(told.get("window") or "quota").replace("_", "-"), 20)
+def window(quota: QuotaReported) -> str:
+    return line((quota.window or "quota").replace("_", "-"), 20)
 
 
 def waiting(seen: Progress, now: float | None = None) -> str:

@@ -116,7 +116,7 @@ def team(features: int = 2, tasks: int = 2) -> Iterator[Event]:
     began = {"title": "A shop with search", "workflow": "team", "branch": "trued/r-team", "level": "landlock"}
     yield tape.event("run began", **began)
     yield from tape.side_by_side("plan", ("pm", "pm", "DONE"))
-    names = [{"id": f"F{number}", "name": f"Feature {number}"} for number in range(1, features + 1)]
+    names = [f"F{number}: Feature {number}" for number in range(1, features + 1)]
     counts = {"features": features, "features_done": 0, "tasks": features * tasks, "tasks_done": 0, "recoveries": 0}
     kind = {"project": "Python", "commands": {"build": "", "test": "uv run pytest", "start": ""}}
     yield tape.event("team", "team", kind="begun", found=names, **kind, **counts)

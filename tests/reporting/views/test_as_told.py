@@ -5,13 +5,15 @@ from typing import Any
 import pytest
 
 from tests.reporting.views.recorded import Recorder
-from trued.cli import format as words
+from trued.cli.event_lines import event_line
 from trued.model import Event, Status, Value
-from trued.reporting.views import Progress, Remark, stages_of, team_of
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
 from trued.workflows.pipeline.orchestrator import Decided, Stepped
-from trued.workflows.pipeline.view import STEPS
+from trued.workflows.pipeline.view import STEPS, stages_of
 from trued.workflows.pipeline.waves import Wave
 from trued.workflows.team.steps import Told
+from trued.workflows.team.view import team_of
 
 COUNTS = {"features": 2, "tasks": 3}
 
@@ -66,7 +68,7 @@ def test_a_pleased_qa_that_evidence_overrules_is_told_as_that_and_questions_have
         ("QA passed, overruled by evidence, attempt 1/10: 1 fails", True),
         ("the PM makes fix tasks for F1: mend it, show it", False),
     ]
-    lines = [words.told(one).partition(" ")[2] for one in (asks, tells, qa, fixes)]
+    lines = [event_line(one).partition(" ")[2] for one in (asks, tells, qa, fixes)]
     assert lines[0] == "team asks feature F1/task F1-T1: dev, F1-T1 asks the techlead: How?"
     assert lines[1] == "team answers feature F1/task F1-T1: the techlead: So."
     assert lines[2].startswith("team: feature F1 · task F1-T1 · attempt 1/10 · QA passed, overruled by evidence · ")

@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from trued.model import Event
-from trued.reporting.views import Progress, Remark
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
 
 LONG = [f"file{number}.py" for number in range(20)]
 
@@ -33,7 +34,7 @@ def row(kind: str, **data: Any) -> Remark:
         ("plan refused", {"why": ["a circle: T1", "T9 is unknown"]}, "refused: a circle: T1, T9 is unknown", True),
         ("critique", {"stands": ["CT-1"], "closed": []}, "critiques of the design still stand: CT-1", True),
         ("built", {"command": "make", "outcome": "failed", "said": "a\nboom\n\n"}, "make failed: boom", True),
-        ("edit honoured", {"path": "backlog.md", "said": ["F1-T2 is done"]}, "honoured: F1-T2 is done", False),
+        ("edit honoured", {"path": "backlog.md", "said": ["F1-T2 is done"]}, "applied: F1-T2 is done", False),
         ("edit not understood", {"path": "backlog.md", "why": "line 3"}, "is not understood, and left", True),
         ("sealed file edited", {"role": "dev", "files": ["a.py"]}, "dev edited what is sealed or the engine's", True),
         ("branch not moved", {}, "the run's branch was not moved: ", True),

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 
 from trued.model import Event
-from trued.reporting.views import Progress, Remark, features_of
-from trued.workflows.handoff.view import said
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
+from trued.workflows.handoff.events import FeatureListWritten
+from trued.workflows.handoff.view import features_of, summary
 
 DONE = {"id": "a", "passes": True, "state": "completed", "holds": True, "tests_passing": 2, "tests_total": 2}
 HELD = {"id": "b", "passes": False, "state": "in_progress", "holds": True}
@@ -25,21 +27,21 @@ def test_the_list_as_it_was_written_last_has_what_went_wrong_under_the_feature_t
         event(2, "meddling", "feature c/meddling", feature="d", evidence="passes of d was written"),
         event(3, "features", features=[{**OPEN, "passes": True}, BLOCKED], feature="c", attempt=2, of=3),
     ]
-    first, second = features_of(events)
+    seen = Progress(events)
+    first, second = features_of(seen.features)
     assert first["passes"] is True
     assert first["failure_modes"] == [{"name": "meddling", "evidence": "passes of d was written"}]
     assert second["failure_modes"] == []
-    seen = Progress(events)
-    assert seen.feature == {"feature": "c", "attempt": 2, "of": 3}
+    written = seen.features.written
+    assert (written.feature, written.attempt, written.of) == ("c", 2, 3)
     remarks = [row.text for row in seen.rows.values() if isinstance(row, Remark)]
     assert remarks == ["meddling: passes of d was written"]
 
 
 @pytest.mark.spec("USE-4")
 def test_a_list_in_a_few_words() -> None:
-    rows = [DONE, HELD, OPEN, BLOCKED]
-    now = {"feature": "c", "attempt": 2, "of": 3}
-    assert said(rows, now) == (
+    rows = (DONE, HELD, OPEN, BLOCKED)
+    assert summary(FeatureListWritten(features=rows, feature="c", attempt=2, of=3)) == (
         "1/4 features pass, 1 waits for you, 1 blocked · c: attempt 2/3, 15/20 tests, 72.5 % covered"
     )
-    assert said([], now) == ""
+    assert summary(FeatureListWritten(features=(), feature="c", attempt=2, of=3)) == ""

@@ -3,9 +3,11 @@
 import pytest
 
 from tests.reporting.views.recorded import Recorder, pipeline
+from trued.cli.event_lines import event_line
 from trued.model import Event
-from trued.reporting.views import Progress, Remark, stages_of
-from trued.workflows.pipeline.view import STEPS, told_stage, waved
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
+from trued.workflows.pipeline.view import STEPS, stages_of, waved
 
 
 def remarks(seen: Progress) -> list[str]:
@@ -97,6 +99,7 @@ def test_a_step_that_has_ended_badly_says_so_while_the_next_is_at_work() -> None
 )
 def test_events_of_another_shape_break_nothing(data: dict[str, object]) -> None:
     kinds = ("step", "wave", "merged", "conflict", "decided", "team")
-    seen = Progress(Event(id=1, at=1.0, key="", kind=kind, data=data) for kind in kinds)
+    events = [Event(id=1, at=1.0, key="", kind=kind, data=data) for kind in kinds]
+    seen = Progress(events)
     assert stages_of(seen.stages, seen.calls)["steps"]
-    assert isinstance(told_stage(data), str)
+    assert all(event_line(one) for one in events)

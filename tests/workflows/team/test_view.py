@@ -3,8 +3,10 @@
 import pytest
 
 from tests.reporting.views.recorded import Recorder, team
-from trued.reporting.views import Progress, Remark, team_of
-from trued.workflows.team.view import RESULTS, counts, now, told_team
+from trued.reporting.views.progress import Progress
+from trued.reporting.views.rows import Remark
+from trued.workflows.team.events import TeamReported
+from trued.workflows.team.view import RESULTS, counts, describe, now, team_of
 
 AT_WORK = {"feature": "F1", "feature_name": "Search", "task": "F1-T1", "task_name": "Index", "attempts": 3}
 
@@ -27,7 +29,7 @@ def test_at_the_start_kind_commands_and_features_are_shown() -> None:
 def test_while_it_works_feature_task_attempt_qa_uat_and_counts_are_shown() -> None:
     seen, lines = Progress(), list[str]()
     for event in team():
-        seen.tell(event)
+        seen.add(event)
         lines.append(f"{now(seen.team)} | {counts(seen.team)}")
     assert "feature 1/2 F1: Feature 1 · task F1-T1: Do F1-T1, attempt 1/10 | 0/2 features · 0/4 tasks" in lines
     wanted = (
@@ -85,7 +87,7 @@ def test_tasks_that_are_tried_side_by_side_are_all_named() -> None:
         "feature 1/1 F1: Search · tasks F1-T1 1/10, F1-T2 2/10, F1-T3 3/10, F1-T4 4/10 and 2 more side by side"
     )
     for one in tries[:5]:
-        seen.tell(tape.event("team", "feature F1/team", kind="task", qa="passed", state="done", **one))
+        seen.add(tape.event("team", "feature F1/team", kind="task", qa="passed", state="done", **one))
     assert len(seen.team.at_work) == 1
 
 
@@ -106,8 +108,8 @@ def test_a_feature_that_fails_and_uat_that_objects_are_warnings() -> None:
 @pytest.mark.spec("USE-4")
 def test_one_event_is_one_line_for_those_without_a_terminal() -> None:
     last = {**AT_WORK, "attempt": 2, "qa": "failed", "features": 4, "features_done": 1, "tasks": 9, "why": ["no index"]}
-    assert told_team(last) == (
+    assert describe(TeamReported(kind="task", **last)) == (
         "feature F1: Search · task F1-T1: Index · attempt 2/3 · QA failed · 1/4 features · 0/9 tasks · no index"
     )
     begun = {"project": "Go", "found": ["F1: Search", "F2: Pay"], "features": 2}
-    assert told_team(begun) == "Go · F1: Search, F2: Pay · 0/2 features"
+    assert describe(TeamReported(kind="begun", **begun)) == "Go · F1: Search, F2: Pay · 0/2 features"

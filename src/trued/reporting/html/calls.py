@@ -1,4 +1,4 @@
-"""Every agent call of a run, as it is told: what it was asked, what it claimed, and what became of the claim."""
+"""Every agent call of a run for the report: what it was asked, what it claimed, and what became of the claim."""
 
 import json
 from collections import defaultdict
@@ -7,9 +7,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from trued.model import Event, Grade
+from trued.model.events.call import CallAnswered, CallAsked, CallWaits
+from trued.model.step_keys import scope_of
 from trued.reporting.html.format import agent_name, clock, cut, moment
 from trued.reporting.html.material import Material, Proved, Spooled
-from trued.reporting.views import waits_for
+from trued.reporting.views.rows import Call
 
 TRANSCRIPTS = 6_000_000  # characters of all transcripts together: the page has to open at once
 FIRST = ("impl-agent",)  # builds before the first round that looks at it
@@ -19,10 +21,10 @@ ADVISERS = (
         | {"ct-security", "ct-scalability", "ct-maintainability", "ct-strategy"}
     )
 )
-DONE = ("", "DONE", "PASS", "passed")  # words that claim that all is well
+DONE = ("", "DONE", "PASS", "passed")  # claims that all is well
 LONGEST, SHORTEST = 60_000, 1_500  # of one transcript
-LOST = {  # what happened to a call that its own report does not tell
-    "adopted": "the engine died; this call went on by itself and was adopted",
+INCIDENTS = {  # what happened to a call that its own report does not say
+    "adopted": "the engine died; this call continued by itself and was adopted",
     "report found": "the engine died; this call ended by itself, and its answer was found",
     "died": "the call died",
     "session resumed": "the call died; its session was resumed",
@@ -31,7 +33,7 @@ LOST = {  # what happened to a call that its own report does not tell
 
 
 @dataclass(frozen=True)
-class Told:
+class TranscriptLine:
     """One line of a transcript."""
 
     at: float
@@ -44,8 +46,8 @@ class Told:
 
 
 @dataclass(frozen=True)
-class Wait:
-    """For the provider."""
+class ProviderWait:
+    """A wait for the provider."""
 
     began: float
     ended: float
@@ -67,40 +69,47 @@ class Text:
 
 
 @dataclass(frozen=True)
-class Call:
-    key: str
+class ReportedCall:
+    """A call of the run's tree with its brief, reply and transcript."""
+
+    row: Call
     anchor: str
-    role: str
-    agent: str
-    asked: float
     began: float
     ended: float
-    state: str  # done | failed | at work
     claim: str  # in the agent's own word: PASS, DONE, …
     claims_done: bool
-    summary: str
-    why: str
     brief: Text
     reply: Text
-    told: tuple[Told, ...]
-    told_left_out: int
+    transcript: tuple[TranscriptLine, ...]
+    transcript_left_out: int
     folder: str
-    tokens: Mapping[str, Any]
-    cost_usd: float
-    cost: str  # how it is known: reported | computed | ceiling
-    compactions: int
-    attempts: int
-    asks: int
-    reaped: int
-    continued: bool  # the agent went on with its own conversation
-    commit: str
-    changed: tuple[str, ...]
-    lost: tuple[Told, ...]  # crashes that it lived through
-    waits: tuple[Wait, ...] = ()
-    refuted: str = ""  # by what, when the engine's own check said otherwise
+    incidents: tuple[TranscriptLine, ...]  # crashes that it survived
+    waits: tuple[ProviderWait, ...] = ()
+    refuted: str = ""  # the requirements whose check by the engine failed
 
     @property
-    def scripted(self) -> bool:
+    def key(self) -> str:
+        return self.row.key
+
+    @property
+    def role(self) -> str:
+        return self.row.role
+
+    @property
+    def agent(self) -> str:
+        return self.row.agent
+
+    @property
+    def state(self) -> str:
+        """done | failed | at work."""
+        return self.row.answer.state or "at work" if self.row.answer else "at work"
+
+    @property
+    def answer(self) -> CallAnswered | None:
+        return self.row.answer
+
+    @property
+    def is_scripted(self) -> bool:
         return self.agent.startswith("scripted")
 
     @property
@@ -108,117 +117,103 @@ class Call:
         return agent_name(self.agent)
 
     @property
-    def scope(self) -> str:
-        return self.key[: self.key.rfind("/") + 1]
+    def summary(self) -> str:
+        """What the agent says that it did."""
+        reply = self.answer.reply if self.answer else None
+        return cut(str((reply or {}).get("summary") or ""), 600)[0]
+
+    @property
+    def why(self) -> str:
+        return cut(self.answer.why, 2000)[0] if self.answer else ""
 
     @property
     def seconds(self) -> float:
         return max(0.0, self.ended - self.began)
 
 
-def calls(material: Material) -> tuple[Call, ...]:
+def calls(material: Material) -> tuple[ReportedCall, ...]:
+    """All calls of a run, in the order in which they were first asked."""
     by_key: dict[str, list[Event]] = defaultdict(list)
     for event in material.events:
-        if event.key:
-            by_key[event.key].append(event)
-    asked = [key for key, events in by_key.items() if any(one.kind == "asked" for one in events)]
-    room = min(LONGEST, max(SHORTEST, TRANSCRIPTS // max(1, len(asked))))
-    every = [_call(material, key, by_key[key], f"call-{number}", room) for number, key in enumerate(asked, 1)]
-    return tuple(_refuted(every, material.history))
+        by_key[event.key].append(event)
+    rows = [row for row in material.progress.calls if row.asked]
+    room = min(LONGEST, max(SHORTEST, TRANSCRIPTS // max(1, len(rows))))
+    every = [_reported(material, row, by_key[row.key], f"call-{number}", room) for number, row in enumerate(rows, 1)]
+    return tuple(_with_refutations(every, material.history))
 
 
-def _call(material: Material, key: str, events: Sequence[Event], anchor: str, room: int) -> Call:
-    asked = next(one for one in events if one.kind == "asked")
-    answered = next((one for one in reversed(events) if one.kind == "answered"), None)
-    data: Mapping[str, Any] = answered.data if answered else {}
-    reply: Mapping[str, Any] = data.get("reply") or {}
-    ended = float(data.get("ended") or (answered.at if answered else material.now))
-    spooled = material.spool(key, max(5, room // 400))
-    claim = str(reply.get("result") or reply.get("decision") or reply.get("status") or "")
-    if isinstance(passed := reply.get("passes", reply.get("passed")), bool):
-        claim = "PASS" if passed else "not yet"
-    state, role = str(data.get("state") or "at work"), str(asked.data.get("role", ""))
-    claims_done = state == "done" and claim in DONE and role not in ADVISERS and not reply.get("asks")
+def _reported(material: Material, row: Call, events: Sequence[Event], anchor: str, room: int) -> ReportedCall:
+    answer, reply = row.answer, (row.answer.reply if row.answer else None) or {}
+    ended = row.ended or material.now
+    spooled = material.spool(row.key, max(5, room // 400))
+    claim = _claim(reply)
+    state = answer.state if answer else ""
     waits = tuple(_waits(events, ended))
-    started = _started(
-        events, asked.at
-    )  # of a call that was refused and waited, the report tells of the last part only
-    return Call(
-        key=key,
+    started = row.started or row.asked
+    # of a call that was refused and waited, the report covers the last part only
+    began = started if waits or not answer else answer.began or started
+    return ReportedCall(
+        row=row,
         anchor=anchor,
-        role=role,
-        agent=str(asked.data.get("agent", "")),
-        asked=asked.at,
-        began=min(ended, max(asked.at, started if waits else float(data.get("began") or started))),
-        ended=max(asked.at, ended),
-        state=state,
+        began=min(ended, max(row.asked, began)),
+        ended=max(row.asked, ended),
         claim=claim,
-        claims_done=claims_done,
-        summary=cut(str(reply.get("summary") or ""), 600)[0],
-        why=cut(str(data.get("why") or ""), 2000)[0],
-        brief=Text.of(str(asked.data.get("brief", "")), room * 3 // 5),
+        claims_done=state == "done" and claim in DONE and row.role not in ADVISERS and not reply.get("asks"),
+        brief=Text.of(next((one.brief for event in events if (one := CallAsked.read(event))), ""), room * 3 // 5),
         reply=Text.of(json.dumps(reply, indent=2, ensure_ascii=False) if reply else "", room // 4),
-        told=tuple(_told(events, spooled, room // 5)),
-        told_left_out=spooled.left_out,
+        transcript=tuple(_transcript(events, spooled, room // 5)),
+        transcript_left_out=spooled.left_out,
         folder=spooled.folder,
-        tokens=data.get("tokens") or {},
-        cost_usd=float(data.get("cost_usd") or 0.0),
-        cost=str(data.get("cost") or ""),
-        compactions=int(data.get("compactions") or 0),
-        attempts=int(data.get("attempts") or 1),
-        asks=int(data.get("asks") or 1),
-        reaped=int(data.get("reaped") or 0),
-        continued=bool(data.get("resumed")),
-        commit=str(data.get("commit") or ""),
-        changed=tuple(map(str, data.get("changed") or ())),
-        lost=tuple(Told(one.at, one.kind, LOST[one.kind]) for one in events if one.kind in LOST),
+        incidents=tuple(TranscriptLine(at, kind, INCIDENTS[kind]) for at, kind in row.incidents),
         waits=waits,
     )
 
 
-def _waits(events: Sequence[Event], ended: float) -> Iterator[Wait]:
+def _claim(reply: Mapping[str, Any]) -> str:
+    if isinstance(passed := reply.get("passes", reply.get("passed")), bool):
+        return "PASS" if passed else "not yet"
+    return str(reply.get("result") or reply.get("decision") or reply.get("status") or "")
+
+
+def _waits(events: Sequence[Event], ended: float) -> Iterator[ProviderWait]:
     """Each wait for the provider: until it was over, something else happened, or now."""
-    for number, one in enumerate(events):
-        if one.kind == "waits":
-            over = events[number + 1].at if number + 1 < len(events) else max(one.at, ended)
-            yield Wait(one.at, over, f"{waits_for(one.data)}: {cut(str(one.data.get('why') or ''), 300)[0]}")
+    for number, stored in enumerate(events):
+        if event := CallWaits.read(stored):
+            over = events[number + 1].at if number + 1 < len(events) else max(stored.at, ended)
+            yield ProviderWait(stored.at, over, f"{event.waits_for}: {cut(event.why, 300)[0]}")
 
 
-def _started(events: Sequence[Event], otherwise: float) -> float:
-    return next((one.at for one in events if one.kind == "started"), otherwise)
-
-
-def _told(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[Told]:
+def _transcript(events: Sequence[Event], spooled: Spooled, room: int) -> Iterator[TranscriptLine]:
     """The engine's events and the agent's own, by time, in no more than `room` characters."""
-    lines = [Told(one.at, one.kind, _event(one)) for one in events if one.kind not in ("asked", "answered")]
-    for one in spooled.events:
-        rest = {name: value for name, value in one.items() if name not in ("at", "kind")}
-        lines.append(Told(_time(one.get("at")), str(one.get("kind", "")), _words(rest)))
+    told_elsewhere = (CallAsked.KIND, CallAnswered.KIND)
+    lines = [TranscriptLine(one.at, one.kind, _line(one)) for one in events if one.kind not in told_elsewhere]
+    for row in spooled.events:
+        rest = {name: value for name, value in row.items() if name not in ("at", "kind")}
+        lines.append(TranscriptLine(_time(row.get("at")), str(row.get("kind", "")), _every_fact(rest)))
     for line in sorted(lines, key=lambda line: line.at):
-        text = cut(line.text, max(200, room))[0]
-        yield replace(line, text=text)
+        yield replace(line, text=cut(line.text, max(200, room))[0])
 
 
 def _time(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
-def _event(one: Event) -> str:
-    if one.kind != "waits":
-        return _words(one.data)
-    return f"until {moment(_time(one.data.get('until')))}: {waits_for(one.data)}: {one.data.get('why') or ''}"
+def _line(stored: Event) -> str:
+    if event := CallWaits.read(stored):
+        return f"until {moment(event.until)}: {event.waits_for}: {event.why}"
+    return _every_fact(stored.data)
 
 
-def _words(data: Mapping[str, Any]) -> str:
+def _every_fact(data: Mapping[str, Any]) -> str:
     if set(data) == {"text"}:
         return str(data["text"])
     return " · ".join(f"{name} {value}" for name, value in data.items() if value not in ("", None, [], {}))
 
 
-def _refuted(every: Sequence[Call], history: Sequence[Proved]) -> Iterator[Call]:
-    """A claim is refuted when the next check of the same chunk, made by the engine, failed."""
+def _with_refutations(every: Sequence[ReportedCall], history: Sequence[Proved]) -> Iterator[ReportedCall]:
+    """A claim is refuted if the next check of the same scope, made by the engine, failed."""
     for call in every:
         later = [one for one in history if one.at >= call.ended]
-        after = next((one for one in later if one.scope == call.scope or call.role in FIRST), None)
+        after = next((one for one in later if one.scope == scope_of(call.key) or call.role in FIRST), None)
         failed = [one.id for one in after.verdict.requirements if one.grade is Grade.REFUTED] if after else []
         yield replace(call, refuted=", ".join(failed)) if call.claims_done and failed else call

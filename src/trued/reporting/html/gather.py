@@ -10,6 +10,7 @@ from trued.engine.compare import with_run
 from trued.engine.engine import Engine
 from trued.engine.pending import waits
 from trued.model import Approval, Goal, RunRecord, Verdict
+from trued.model.step_keys import is_verdict
 from trued.proof.contract import contract_hash
 from trued.reporting.html.documents import papers, texts
 from trued.reporting.html.material import Material, Proved, Spooled
@@ -60,8 +61,7 @@ def _words(engine: Engine, run_id: str) -> Iterator[Approval]:
 
 def _history(engine: Engine, run_id: str) -> Iterator[Proved]:
     for key, _, ended in engine.journal.steps(run_id):
-        name = key.rpartition("/")[2]
-        if name.startswith(("prove#", "finish#")):
+        if is_verdict(key):
             yield Proved(key, ended, Verdict.model_validate_json(engine.journal.step(run_id, key) or ""))
 
 

@@ -2,12 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from trued.engine.pending import Wait
 from trued.model import Approval, Contract, Event, Evidence, Goal, Question, RunRecord, Settings, Verdict
+from trued.model.step_keys import scope_of
 from trued.reporting.views import OVER
+from trued.reporting.views.progress import Progress
 
 
 @dataclass(frozen=True)
@@ -37,8 +40,8 @@ class Proved:
 
     @property
     def scope(self) -> str:
-        """`chunk 1B/` of `chunk 1B/prove#2`."""
-        return self.key[: self.key.rfind("/") + 1]
+        """`chunk 1B` of `chunk 1B/prove#2`."""
+        return scope_of(self.key)
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,11 @@ class Material:
     kept: Callable[[str], bytes] = nothing_kept  # pictures and recordings, by hash
     now: float = 0.0
     compared: Mapping[str, Any] | None = None  # with other runs, as `compare --json` tells it
+
+    @cached_property
+    def progress(self) -> Progress:
+        """The run's tree."""
+        return Progress(self.events)
 
     @property
     def ended(self) -> bool:

@@ -5,47 +5,51 @@ from typing import Any
 
 from trued.engine.sensitive_files import kind_of
 from trued.model import Grade
-from trued.reporting.html.calls import Call
+from trued.model.events import JournalEvent, landing, of_kind, proof, run
+from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import counted, cut
 from trued.reporting.html.material import Material
+from trued.workflows.handoff import events as handoff
+from trued.workflows.ticket.events import IssuesFixed, PreviewShown
 
 SHOWN = 3  # of one kind; more of the same tells nobody more
-WORDS = {
-    "branch not moved": "The run's branch was not moved",
-    "sealed file edited": "An agent edited what is sealed or the engine's; the edit counts for nothing",
-    "tried to start an agent": "An agent tried to start another agent and was refused",
-    "claim refuted": "An agent's claim that git does not bear out",
-    "missing in the ticket": "What the ticket does not say",
-    "not offered": "The work was not offered",
-    "one-shot attempt": "One-shot attempt: more than the one feature was built at once",
-    "premature victory": "Premature victory: a claim over red",
-    "guesswork": "Guesswork: installed or started by other ways than init.sh",
-    "meddling": "Meddling with the feature list; it was undone",
-    "passes undone": "The list said that something passes, and it does not",
-    "edit not understood": "Somebody's edit could not be read; it stays in the live copy and counts for nothing",
-    "no progress": "A loop ended early: the same checks failed twice, and nothing was changed",
+WARNINGS: dict[type[JournalEvent], str] = {
+    run.BranchNotMoved: "The run's branch was not moved",
+    run.SealedFileEdited: "An agent edited what is sealed or the engine's; the edit counts for nothing",
+    run.AgentStartRefused: "An agent tried to start another agent and was refused",
+    proof.ClaimRefuted: "An agent's claim that git does not bear out",
+    run.TicketIncomplete: "What the ticket does not say",
+    landing.PullRequestWithheld: "The work was not offered",
+    handoff.OneShotAttempt: "One-shot attempt: more than the one feature was built at once",
+    handoff.PrematureVictory: "Premature victory: a claim over red",
+    handoff.Guesswork: "Guesswork: installed or started by other ways than init.sh",
+    handoff.FeatureListMeddled: "Meddling with the feature list; it was undone",
+    handoff.PassUndone: "The list said that something passes, and it does not",
+    run.EditNotUnderstood: "Somebody's edit could not be read; it stays in the live copy and counts for nothing",
+    proof.NoProgress: "A loop ended early: the same checks failed twice, and nothing was changed",
 }
 
 
-def notices(material: Material, every: Sequence[Call]) -> Iterator[str]:
+def notices(material: Material, every: Sequence[ReportedCall]) -> Iterator[str]:
     yield from _lowered(material)
     yield from _changed(every)
     yield from _ticket(material)
-    for kind, words in WORDS.items():
-        told = list(dict.fromkeys(_told(one.data) for one in material.events if one.kind == kind))
-        yield from (f"{words}: {rest}" if rest else f"{words}." for rest in told[:SHOWN])
-        if len(told) > SHOWN:
-            yield f"{words}, {counted(len(told) - SHOWN, 'time')} more."
+    for kind, text in WARNINGS.items():
+        facts = list(dict.fromkeys(_every_fact(one.data) for one in material.events if one.kind == kind.KIND))
+        yield from (f"{text}: {rest}" if rest else f"{text}." for rest in facts[:SHOWN])
+        if len(facts) > SHOWN:
+            yield f"{text}, {counted(len(facts) - SHOWN, 'time')} more."
 
 
 def _ticket(material: Material) -> Iterator[str]:
     """What was touched beyond the named files, and previews that nobody could look at."""
-    for one in material.events:
-        for each in (one.data.get("beyond") or ()) if one.kind == "mended" else ():
-            path, why = cut(str(each.get("path")), 200)[0], cut(str(each.get("why") or "no reason was given"), 200)[0]
+    for _, fix in of_kind(material.events, IssuesFixed):
+        for one in fix.beyond:
+            path, why = cut(one.path, 200)[0], cut(one.why or "no reason was given", 200)[0]
             yield f"A fix changed a file that nobody had named: {path} ({why})."
-        if one.kind == "preview" and one.data.get("why"):
-            yield f"There was no preview to look at: {cut(str(one.data['why']), 400)[0]}."
+    for _, preview in of_kind(material.events, PreviewShown):
+        if preview.why:
+            yield f"There was no preview to look at: {cut(preview.why, 400)[0]}."
 
 
 def _lowered(material: Material) -> Iterator[str]:
@@ -58,12 +62,12 @@ def _lowered(material: Material) -> Iterator[str]:
         yield f"Nothing was held out: {contract.held_out_why}."
 
 
-def _changed(every: Sequence[Call]) -> Iterator[str]:
-    touched = sorted({path for call in every for path in call.changed if kind_of(path)})
+def _changed(every: Sequence[ReportedCall]) -> Iterator[str]:
+    touched = sorted({path for call in every for path in call.row.changed if kind_of(path)})
     if touched:
         yield f"This run changed files that tools obey without asking: {', '.join(touched[:20])}."
 
 
-def _told(data: Mapping[str, Any]) -> str:
+def _every_fact(data: Mapping[str, Any]) -> str:
     values = (", ".join(map(str, one)) if isinstance(one, list) else str(one) for one in data.values() if one)
     return cut("; ".join(values), 400)[0]

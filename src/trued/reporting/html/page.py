@@ -7,7 +7,9 @@ from typing import Any
 
 from trued.engine.pending import Wait
 from trued.model import Approval, Finding, Grade, Question
-from trued.reporting.html.calls import Call, Text, calls
+from trued.model.events.call import CallAdopted, ReportFound
+from trued.model.events.run import RunResumed
+from trued.reporting.html.calls import ReportedCall, Text, calls
 from trued.reporting.html.comparison import Compared, compared
 from trued.reporting.html.format import amount, counted, duration, moment
 from trued.reporting.html.ledger import Row, rows
@@ -15,11 +17,14 @@ from trued.reporting.html.material import Material
 from trued.reporting.html.notices import notices
 from trued.reporting.html.spending import Spent, spent, tokens_of
 from trued.reporting.html.timeline import Timeline, timeline
-from trued.reporting.views import Progress, features_of, stages_of, team_of
+from trued.reporting.views.progress import Progress
+from trued.workflows.handoff.view import features_of
+from trued.workflows.pipeline.view import stages_of
+from trued.workflows.team.view import team_of
 
 ASKED = ("go on", "answer")  # waits that are questions: they are listed with their answers
 DOCUMENT = 200_000  # characters of one document
-SURVIVED = ("adopted", "report found")  # without their engine
+SURVIVED = (CallAdopted.KIND, ReportFound.KIND)  # calls that worked on without their engine
 ON_THE_WAY = ("running", "interrupted", "limited")  # no grade is the run's yet, whatever its parts have come to
 STATES = {
     "not proven": "Not everything is proven.",
@@ -67,7 +72,7 @@ class Page:
     timeline: Timeline
     features: tuple[dict[str, Any], ...]  # of a handoff
     rows: tuple[Row, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[ReportedCall, ...]
     spent: tuple[Spent, ...]
     gaps: tuple[Finding, ...]
     objections: tuple[Finding, ...]
@@ -90,7 +95,7 @@ def page(material: Material) -> Page:
     record, verdict = material.record, material.verdict
     every, ledger = calls(material), rows(material)
     count = Counter(row.grade for row in ledger if not row.guard)
-    line, seen = timeline(material, every), Progress(material.events)
+    line, seen = timeline(material, every), material.progress
     return Page(
         steps=stages_of(seen.stages, seen.calls) if seen.stages.seen else None,
         team=team_of(seen.team) if seen.team.seen else None,
@@ -101,13 +106,13 @@ def page(material: Material) -> Page:
         grade=record.state if record.state in ON_THE_WAY else str(record.grade),
         says=_says(material, count),
         why=record.why,
-        scripted=any(call.scripted for call in every),
+        scripted=any(call.is_scripted for call in every),
         notices=tuple(notices(material, every)),
         facts=tuple((name, value) for name, value in _facts(material) if value),
         figures=tuple(_figures(material, every, ledger, line, seen)),
         grades=tuple((str(grade), count[grade]) for grade in reversed(Grade) if count[grade]),
         timeline=line,
-        features=tuple(features_of(material.events)),
+        features=tuple(features_of(seen.features)),
         rows=ledger,
         calls=every,
         spent=tuple(spent(every)),
@@ -155,7 +160,7 @@ def _worked(seen: Progress) -> Iterator[tuple[str, str, str]]:
 
 
 def _figures(
-    material: Material, every: Sequence[Call], ledger: Sequence[Row], line: Timeline, seen: Progress
+    material: Material, every: Sequence[ReportedCall], ledger: Sequence[Row], line: Timeline, seen: Progress
 ) -> Iterator[tuple[str, str, str]]:
     asked = [row for row in ledger if not row.guard]
     met = sum(Grade(row.grade).rank >= material.settings.accept.rank for row in asked)
@@ -163,10 +168,10 @@ def _figures(
     yield from _worked(seen)
     yield _figure(len(every), "agent call")
     yield _figure(sum(1 for call in every if call.refuted), "claim", " refuted", "by the engine's own checks")
-    if crashes := sum(1 for one in material.events if one.kind == "resumed"):
-        survived = sum(1 for call in every if any(one.kind in SURVIVED for one in call.lost))
+    if crashes := sum(1 for one in material.events if one.kind == RunResumed.KIND):
+        survived = sum(1 for call in every if any(one.kind in SURVIVED for one in call.incidents))
         yield _figure(crashes, "restart", "", f"{counted(survived, 'call')} went on meanwhile")
-    yield tokens_of(every), "tokens", "simulated" if every and all(call.scripted for call in every) else ""
+    yield tokens_of(every), "tokens", "simulated" if every and all(call.is_scripted for call in every) else ""
     yield duration(line.seconds), "from first to last event", ""
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from trued.reporting.html.calls import Call
+from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, amount, duration, money
 
 
@@ -24,8 +24,8 @@ class Spent:
     remark: str
 
 
-def spent(every: Sequence[Call]) -> Iterator[Spent]:
-    by_agent: dict[tuple[str, str], list[Call]] = {}
+def spent(every: Sequence[ReportedCall]) -> Iterator[Spent]:
+    by_agent: dict[tuple[str, str], list[ReportedCall]] = {}
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     everything = _total(every) or 1
@@ -33,19 +33,19 @@ def spent(every: Sequence[Call]) -> Iterator[Spent]:
         yield _spent(own, 100 * _total(own) / everything)
 
 
-def tokens_of(every: Sequence[Call]) -> str:
+def tokens_of(every: Sequence[ReportedCall]) -> str:
     return _about(_total(every), every)
 
 
-def _spent(own: Sequence[Call], share: float) -> Spent:
+def _spent(own: Sequence[ReportedCall], share: float) -> Spent:
     return Spent(
         role=own[0].role,
         agent=agent_name(own[0].agent),
         calls=len(own),
-        tokens_in=_about(_sum(own, "in"), own),
-        tokens_out=_about(_sum(own, "out"), own),
-        cached=_about(_sum(own, "cached"), own),
-        peak=_about(max(_tokens(call, "peak") for call in own), own),
+        tokens_in=_about(sum(call.row.tokens.tokens_in for call in own), own),
+        tokens_out=_about(sum(call.row.tokens.tokens_out for call in own), own),
+        cached=_about(sum(call.row.tokens.cached for call in own), own),
+        peak=_about(max(call.row.tokens.peak for call in own), own),
         cost=_cost(own),
         time=duration(sum(call.seconds for call in own)),
         share=share,
@@ -53,9 +53,9 @@ def _spent(own: Sequence[Call], share: float) -> Spent:
     )
 
 
-def _cost(own: Sequence[Call]) -> str:
-    cost = sum(call.cost_usd for call in own)
-    known = {call.cost for call in own}
+def _cost(own: Sequence[ReportedCall]) -> str:
+    cost = sum(call.row.cost_usd for call in own)
+    known = {call.row.cost for call in own}
     if "ceiling" in known:
         return f"≤{money(cost)} at the ceiling"
     if "computed" in known:
@@ -63,28 +63,20 @@ def _cost(own: Sequence[Call]) -> str:
     return f"{'' if known == {'reported'} else _mark(own)}{money(cost)}" if cost else "not reported"
 
 
-def _remark(own: Sequence[Call]) -> str:
-    if own[0].scripted:
+def _remark(own: Sequence[ReportedCall]) -> str:
+    if own[0].is_scripted:
         return "simulated: a script, not a model"
-    times = sum(call.compactions for call in own)
+    times = sum(call.row.compactions for call in own)
     return f"shortened its context {times} time{'' if times == 1 else 's'}" if times else ""
 
 
-def _about(number: int, every: Sequence[Call]) -> str:
+def _about(number: int, every: Sequence[ReportedCall]) -> str:
     return f"{_mark(every) if number else ''}{amount(number)}"
 
 
-def _mark(every: Sequence[Call]) -> str:
-    return "~" if any(call.tokens.get("estimated") for call in every) else ""
+def _mark(every: Sequence[ReportedCall]) -> str:
+    return "~" if any(call.answer and call.row.tokens.estimated for call in every) else ""
 
 
-def _total(every: Sequence[Call]) -> int:
-    return _sum(every, "in") + _sum(every, "out")
-
-
-def _sum(every: Sequence[Call], name: str) -> int:
-    return sum(_tokens(call, name) for call in every)
-
-
-def _tokens(call: Call, name: str) -> int:
-    return int(call.tokens.get(name) or 0)
+def _total(every: Sequence[ReportedCall]) -> int:
+    return sum(call.row.tokens.total for call in every)

@@ -5,7 +5,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from trued.model import Approval, Evidence, Grade, Outcomes
-from trued.reporting.html.calls import Call
+from trued.model.events import of_kind
+from trued.model.events.run import RunResumed
+from trued.reporting.html.calls import ReportedCall
 from trued.reporting.html.format import agent_name, counted, duration
 from trued.reporting.html.material import Material, Proved
 
@@ -106,13 +108,12 @@ class Axis:
         return sum(end - begin for begin, end in self.quiet if end <= at)
 
 
-def timeline(material: Material, every: Sequence[Call]) -> Timeline:
+def timeline(material: Material, every: Sequence[ReportedCall]) -> Timeline:
     lanes = [*_agents(every), *_engine(material), *_people(material)]
     axis = _axis(material, [bar for lane in lanes for bar in lane.bars if bar.kind != "wait"])
     resumes = tuple(
-        Mark(one.at, "crash", f"the engine was started again ({one.data.get('after') or 'killed'})", x=axis.x(one.at))
-        for one in material.events
-        if one.kind == "resumed"
+        Mark(stored.at, "crash", f"the engine was started again ({event.after or 'killed'})", x=axis.x(stored.at))
+        for stored, event in of_kind(material.events, RunResumed)
     )
     cuts = (Cut(axis.x(begin), BREAK, duration(end - begin)) for begin, end in axis.quiet)
     placed = tuple(_placed(lane, axis) for lane in lanes)
@@ -122,8 +123,8 @@ def timeline(material: Material, every: Sequence[Call]) -> Timeline:
 # -- lanes -----------------------------------------------------------------------------------------------------------
 
 
-def _agents(every: Sequence[Call]) -> Iterator[Lane]:
-    by_agent: dict[tuple[str, str], list[Call]] = {}
+def _agents(every: Sequence[ReportedCall]) -> Iterator[Lane]:
+    by_agent: dict[tuple[str, str], list[ReportedCall]] = {}
     for call in every:
         by_agent.setdefault((call.role, call.agent), []).append(call)
     for (role, agent), own in by_agent.items():
@@ -131,19 +132,23 @@ def _agents(every: Sequence[Call]) -> Iterator[Lane]:
         yield Lane(role, agent_name(agent), "agent", bars, tuple(mark for call in own for mark in _marks(call)))
 
 
-def _marks(call: Call) -> Iterator[Mark]:
-    for one in call.lost:
+def _marks(call: ReportedCall) -> Iterator[Mark]:
+    for one in call.incidents:
         yield Mark(one.at, "crash", f"{call.key}: {one.text}", f"#{call.anchor}")
     if call.refuted:
         title = f"{call.key}: said {call.claim or 'done'}; refuted by the engine's own check of {call.refuted}"
         yield Mark(call.ended, "refuted", title, f"#{call.anchor}")
 
 
-def _bars(call: Call) -> Iterator[Bar]:
+def _bars(call: ReportedCall) -> Iterator[Bar]:
     link = f"#{call.anchor}"
-    if call.began - call.asked > 0.05:
+    if call.began - call.row.asked > 0.05:
         yield Bar(
-            call.asked, call.began, "wait", f"{call.key}: waited {duration(call.began - call.asked)} to start", link
+            call.row.asked,
+            call.began,
+            "wait",
+            f"{call.key}: waited {duration(call.began - call.row.asked)} to start",
+            link,
         )
     kind = "failed" if call.state == "failed" else "open" if call.state == "at work" else "work"
     said = f", said {call.claim}" if call.claim else ""

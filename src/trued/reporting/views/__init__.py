@@ -1,57 +1,15 @@
 """What people are shown of a run, made from its journal alone, so that it can be made again at any time."""
 
 from collections.abc import Iterable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Question, RunRecord, Verdict
 
 if TYPE_CHECKING:
-    from trued.reporting.views.progress import Progress, label_of, scope_of, sentence, waits_for
-    from trued.reporting.views.rows import Call, Checks, Remark, Row
-    from trued.workflows.handoff.view import features_of
-    from trued.workflows.pipeline.view import stages_of, told_stage
-    from trued.workflows.team.view import team_of, told_team
-
-_HOMES = {
-    "trued.workflows.handoff.view": ("features_of",),
-    "trued.reporting.views.progress": ("Progress", "label_of", "scope_of", "sentence", "waits_for"),
-    "trued.reporting.views.rows": ("Call", "Checks", "Remark", "Row"),
-    "trued.workflows.pipeline.view": ("stages_of", "told_stage"),
-    "trued.workflows.team.view": ("team_of", "told_team"),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}  # loaded when they are used
-
-__all__ = [
-    "Call",
-    "Checks",
-    "Progress",
-    "Remark",
-    "Row",
-    "evidence",
-    "features_of",
-    "label_of",
-    "ledger",
-    "listed",
-    "scope_of",
-    "sentence",
-    "shown",
-    "stages_of",
-    "state_of",
-    "team_of",
-    "told_stage",
-    "told_team",
-    "waits_for",
-]
+    from trued.reporting.views.rows import Call
 
 OVER = ("done", "not proven", "stopped", "cancelled")  # no agent of such a run will ever be asked again
 HELD_BACK = "(held out until the run has ended)"
-
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME_OF:
-        raise AttributeError(f"module 'trued.reporting.views' has no attribute {name!r}")
-    return getattr(import_module(_HOME_OF[name]), name)
 
 
 def state_of(record: RunRecord, driver: int) -> str:
@@ -75,12 +33,12 @@ def shown(
     from trued.workflows.pipeline.view import stages_of
     from trued.workflows.team.view import team_of
 
-    told = list(events)
-    seen = Progress(told)
+    seen = Progress(events)
     at_work = state_of(record, driver) == "running"
     asks = [{"key": one.key, "text": one.text, "options": list(one.options)} for one in questions if not one.answer]
-    more = {"questions": asks, "quotas": seen.quotas}
-    more |= {"features": features_of(told)} if seen.features else {}
+    quotas = {kind: one.model_dump(exclude={"agent"}) for kind, one in seen.quotas.items()}
+    more: dict[str, Any] = {"questions": asks, "quotas": quotas}
+    more |= {"features": features_of(seen.features)} if seen.features.rows else {}
     more |= {"pipeline": stages_of(seen.stages, seen.calls)} if seen.stages.seen else {}
     more |= {"team": team_of(seen.team)} if seen.team.seen else {}
     return {
@@ -91,22 +49,22 @@ def shown(
 
 
 def _called(call: "Call", *, at_work: bool) -> dict[str, Any]:
-    state = "unfinished" if call.state == "running" and not at_work else call.state
+    state, used = "unfinished" if call.state == "running" and not at_work else call.state, call.tokens
     return {
         "key": call.key,
         "role": call.role,
         "agent": call.agent,
         "state": state,
         "attempts": call.attempts,
-        "tokens": {"in": call.tokens_in, "out": call.tokens_out, "cached": call.tokens_cached, "peak": call.peak},
-        "tokens_estimated": call.estimated,
+        "tokens": {"in": used.tokens_in, "out": used.tokens_out, "cached": used.cached, "peak": used.peak},
+        "tokens_estimated": used.estimated,
         "cost_usd": call.cost_usd,
         "cost": call.cost,
         "requests": call.requests,
         "compactions": call.compactions,
         "began": call.began,
         "ended": call.ended,
-        "changed": call.changed,
+        "changed": len(call.changed),
         "why": call.why,
         "remarks": list(call.remarks),
         "waits_until": call.waits_until,
@@ -139,12 +97,10 @@ def min_grade(grades: Iterable[str]) -> str:
 
 
 def _judged(one: Judged, facts: Mapping[str, Evidence], *, over: bool) -> dict[str, Any]:
-    from trued.reporting.views.progress import sentence
-
     return {
         "id": one.id,
         "grade": str(one.grade),
-        "why": sentence(one.why),
+        "why": "; ".join(one.why),
         "evidence": [evidence(facts[name], over=over) for name in one.evidence if name in facts],
         "pictures": _pictures([facts[name] for name in one.evidence if name in facts], over=over),
         "text": one.text,

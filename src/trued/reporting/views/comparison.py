@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from trued.engine.compare import words_of
 from trued.engine.pull_request import leading
 from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
+from trued.model.events import JournalEvent, of_kind, people, proof, run
+from trued.model.step_keys import is_landing
 from trued.reporting.views import OVER, ledger, state_of
-from trued.reporting.views.progress import LANDING, Progress
+from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Call
 from trued.support.hashing import digest
 from trued.workflows.registry import find_descriptor
@@ -20,12 +22,16 @@ if TYPE_CHECKING:
 
 Span: TypeAlias = tuple[float, float]
 
-# What is told when a run is written down: it may be long before anybody drives it.
-BEGINNING = (
-    *("run began", "going on", "missing in the ticket"),
-    *("agents found", "working tree is dirty", "role of another tool"),
-)
-BASE_KNOWN = "base known"  # to a run: what another one found there was kept
+# Emitted when a run is recorded, which may be long before anybody drives it.
+BEGINNING = {
+    one.KIND
+    for one in (
+        *(run.RunBegan, run.BranchContinued, run.TicketIncomplete),
+        *(run.AgentsDetected, run.WorkingTreeDirty, run.ForeignRoleUsed),
+    )
+}
+PAUSES = (run.RunResumed.KIND, run.RunEnded.KIND, people.QuestionAsked.KIND)
+STARTS = (run.RunResumed.KIND, people.QuestionAnswered.KIND)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +141,10 @@ def figures(one: Known, shared: Collection[str] = ()) -> dict[str, Any]:
         "gaps": {"found": len(_gaps(one.events)), "left": len(one.verdict.gaps) if one.verdict else 0},
         "calls": len(seen.calls),
         "tokens": _tokens(seen),
-        "peak": {"tokens": max((call.peak for call in seen.calls), default=0), "roles": _peaks(one, seen.calls)},
+        "peak": {"tokens": max((call.tokens.peak for call in seen.calls), default=0), "roles": _peaks(one, seen.calls)},
         "cost_usd": round(seen.cost_usd, 6),
         "cost": seen.cost,
-        "cost_untold": sum(bool(call.tokens and not call.cost and not call.cost_usd) for call in seen.calls),
+        "cost_untold": sum(bool(call.tokens.total and not call.cost and not call.cost_usd) for call in seen.calls),
         "time_s": round(sum(end - start for start, end in working(one.events)), 3),
         "agents_s": round(sum(max(0.0, call.ended - call.began) for call in seen.calls if call.ended), 3),
     }
@@ -148,24 +154,23 @@ def _tokens(seen: Progress) -> dict[str, Any]:
     tokens, estimated = seen.tokens
     return {
         "all": tokens,
-        "in": sum(call.tokens_in for call in seen.calls),
-        "out": sum(call.tokens_out for call in seen.calls),
-        "cached": sum(call.tokens_cached for call in seen.calls),
+        "in": sum(call.tokens.tokens_in for call in seen.calls),
+        "out": sum(call.tokens.tokens_out for call in seen.calls),
+        "cached": sum(call.tokens.cached for call in seen.calls),
         "estimated": estimated,
     }
 
 
 def _gaps(events: Sequence[Event]) -> set[str]:
     """All that the engine's checks or another agent ever found missing, each once, whether or not it was mended."""
-    proven = [one for one in events if one.kind == "proven" and not one.key.startswith(LANDING)]
-    every = [one.data.get("gaps") for one in proven]
-    return {str(gap) for gaps in every if isinstance(gaps, list) for gap in gaps}
+    verdicts = of_kind(events, proof.VerdictReached)
+    return {gap for stored, verdict in verdicts if not is_landing(stored.key) for gap in verdict.gaps or ()}
 
 
 def _peaks(one: Known, calls: Sequence[Call]) -> dict[str, int]:
     """The largest context of each role; whoever leads the agents of a ticket holds one, too."""
     roles = dict.fromkeys(call.role for call in calls)
-    peaks = {role: max(call.peak for call in calls if call.role == role) for role in roles}
+    peaks = {role: max(call.tokens.peak for call in calls if call.role == role) for role in roles}
     return {**{each.role: each.peak for each in leading(one.ticket, one.events)}, **peaks}
 
 
@@ -195,10 +200,10 @@ def working(events: Sequence[Event]) -> list[Span]:
     for one in events:
         if one.kind in BEGINNING:
             continue
-        if one.kind in ("resumed", "ended", "question") and start is not None:
-            spans.append((start, last if one.kind == "resumed" else one.at))
+        if one.kind in PAUSES and start is not None:
+            spans.append((start, last if one.kind == run.RunResumed.KIND else one.at))
             start = None
-        if one.kind in ("resumed", "said") or (start is None and not spans):
+        if one.kind in STARTS or (start is None and not spans):
             start = one.at
         last = one.at
     if start is not None:
@@ -223,10 +228,10 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
     yield from _basis(every, rows, len(shared))
     yield from _times([working(one.events) for one in every])
     sealed = [one for one in every if one.contract]
-    later = [one.name for one in sealed if _happened(one, BASE_KNOWN)]
+    later = [one.name for one in sealed if _happened(one, proof.BaseFactsReused)]
     if 0 < len(later) < len(sealed):
         yield f"what the base shows was known when {_listed(later)} began: that much less time was needed"
-    if resumed := [one.name for one in every if _happened(one, "resumed")]:
+    if resumed := [one.name for one in every if _happened(one, run.RunResumed)]:
         was = "was" if len(resumed) == 1 else "were"
         yield f"{_listed(resumed)} {was} resumed: what was lost then is in the time, too"
     if unfinished := [row for row in rows if row["state"] not in OVER]:
@@ -241,8 +246,8 @@ def _notes(every: Sequence[Known], rows: Sequence[Mapping[str, Any]], shared: Se
         yield f"scripts, not models, play in {where}: their tokens and cost are made up"
 
 
-def _happened(one: Known, kind: str) -> bool:
-    return any(event.kind == kind for event in one.events)
+def _happened(one: Known, kind: type[JournalEvent]) -> bool:
+    return any(event.kind == kind.KIND for event in one.events)
 
 
 def _listed(names: Sequence[str]) -> str:

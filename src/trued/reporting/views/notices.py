@@ -1,86 +1,112 @@
-"""What happened between calls and checks and is worth a line: events as sentences."""
+"""Events that are worth a line between calls and checks, as sentences."""
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
 
-from trued.model import Event
-
-if TYPE_CHECKING:
-    from trued.reporting.views.progress import Progress
+from trued.model import Outcomes
+from trued.model.events import JournalEvent, landing, people, proof, run
 
 FILES = 6  # of a list; more are counted
 LENGTH = 300  # characters of one fact
 
-
-def _told(text: str, *, warning: bool = True) -> "Callable[[Progress, Event], None]":
-    def fold(seen: "Progress", event: Event) -> None:
-        seen.remark(event, text.format_map(_Facts(event.data)), warning=warning)
-
-    return fold
+Notice: TypeAlias = tuple[str, bool]  # the sentence, and whether it is a warning
 
 
-class _Facts(dict[str, str]):
-    """The facts of an event as words; one that was not told is nothing."""
-
-    def __init__(self, data: Mapping[str, Any]) -> None:
-        super().__init__({name: _words(value) for name, value in data.items()})
-
-    def __missing__(self, name: str) -> str:
-        return "somebody" if name == "agent" else ""
+def notices_of(event: JournalEvent) -> Iterator[Notice]:
+    """The lines that a reader of the tree is shown for an event of the engine; most events have none."""
+    yield from _of_run(event)
+    yield from _of_work(event)
+    yield from _of_people(event)
 
 
-def _words(value: object) -> str:
-    if isinstance(value, Iterable) and not isinstance(value, str | bytes | Mapping):
-        every = [str(one) for one in value]
-        more = f" and {len(every) - FILES} more" if len(every) > FILES else ""
-        return ", ".join(every[:FILES]) + more
-    return str(value)[:LENGTH]
+def _of_run(event: JournalEvent) -> Iterator[Notice]:
+    match event:
+        case run.AgentsDetected():
+            yield f"nobody named an agent; found: {_cut(event.says)}", False
+        case run.WorkingTreeDirty():
+            yield f"uncommitted changes are left alone and are no part of the run: {few(event.files)}", True
+        case run.ForeignRoleUsed():
+            yield f"{_cut(event.role)} works by {_cut(event.origin)}, not by the packaged role", True
+        case run.TicketIncomplete():
+            yield f"the ticket {_cut(event.key)} does not say: {few(event.what)}", False
+        case run.BranchContinued():
+            yield f"continues from {event.branch}: {event.why}", False
+        case run.BranchNotMoved():
+            yield f"the run's branch was not moved: {_cut(event.why)}", True
+        case run.LimitRaised():
+            whose = f"{event.scope}: " if event.scope else ""
+            yield f"{event.who or 'somebody'} raised a limit: {whose}{event.what} = {event.to:g}", False
+        case run.FileEdited():
+            yield f"somebody edited {_cut(event.path)}", False
+        case run.EditApplied():
+            yield f"the edit of {_cut(event.path)} is applied: {few(event.said)}", False
+        case run.EditNotUnderstood():
+            yield f"the edit of {_cut(event.path)} is not understood, and left as it is: {_cut(event.why)}", True
+        case _:
+            return
 
 
-def _built(seen: "Progress", event: Event) -> None:
-    """The engine's own build, where it failed."""
-    if str(event.data.get("outcome")) != "passed":
-        lines = [line for line in str(event.data.get("said", "")).splitlines() if line.strip()]
-        last = f": {lines[-1].strip()[:LENGTH]}" if lines else ""
-        seen.remark(event, f"{event.data.get('command')} {event.data.get('outcome')}{last}", warning=True)
+def _of_work(event: JournalEvent) -> Iterator[Notice]:
+    match event:
+        case run.SealedFileEdited():
+            files = few(event.files)
+            yield f"{_cut(event.role)} edited what is sealed or the engine's, to no effect: {files}", True
+        case run.AgentStartRefused():
+            yield "tried to start an agent: refused", True
+        case proof.NoProgress():
+            yield "no progress: the same checks failed twice and nothing was changed", True
+        case proof.ClaimRefuted():
+            yield f"a claim that git does not bear out: {_cut(event.what)}", True
+        case proof.TestsNotCounted():
+            yield f"tests that were named could not be counted: {_cut(event.command)}: {_cut(event.why)}", True
+        case proof.BuildRan() if event.outcome != Outcomes.PASSED:
+            yield f"{event.command} {event.outcome}{_last_line(event.said)}", True
+        case run.WorkSetAside() if event.branch:
+            yield f"given up; its work is on {event.branch}", True
+        case run.SetUpRan() if event.code != 0:
+            how = "does not end" if event.code is None else f"fails ({event.code})"
+            yield f"init.sh {how}{_last_line(event.said)}", True
+        case _:
+            return
 
 
-def _critique(seen: "Progress", event: Event) -> None:
-    """Critiques of the design that were still High when it was built."""
-    for name, how in (("stands", "still stand"), ("closed", "are closed")):
-        if event.data.get(name):
-            text = f"critiques of the design {how}: {_words(event.data[name])}"
-            seen.remark(event, text, warning=name == "stands")
+def _of_people(event: JournalEvent) -> Iterator[Notice]:
+    match event:
+        case landing.PullRequestWithheld():
+            yield f"not offered: {few(event.files)}: {_cut(event.why)}", True
+        case landing.PullRequestOffered():
+            yield f"offered as a pull request: {_cut(event.url)}", False
+        case landing.ConsentGiven():
+            yield f"{_cut(event.who)} agreed to changes of {few(event.files)}", False
+        case landing.ApprovalsCarried():
+            yield f"{_cut(event.who)} confirmed for the new commit: {few(event.requirements)}", False
+        case people.QuestionAnswered():
+            comment = f": {event.comment}" if event.comment else ""
+            yield f"{event.who or 'somebody'} answered {event.answer}{comment}", False
+        case people.RequirementApproved():
+            what = "the contract" if event.requirement == "*" else event.requirement
+            where = f" at {event.commit[:10]}" if event.commit else ""
+            yield f"{event.who} {event.stored_kind} {what}{where}: {event.why}", False
+        case people.RequirementParked():
+            yield f"{event.requirement} waits for somebody who looks at it; the run continues without", False
+        case people.QuestionNotAsked():
+            yield f"not asked at this terminal: {event.why}", False
+        case people.DecisionTooLate():
+            yield f"{event.first} had decided {event.requirement} before {event.who} did", False
+        case _:
+            return
 
 
-FOLDS: dict[str, "Callable[[Progress, Event], None]"] = {
-    "agents found": _told("nobody named an agent; found: {says}", warning=False),
-    "working tree is dirty": _told("uncommitted changes are left alone and are no part of the run: {files}"),
-    "role of another tool": _told("{role} works by {origin}, not by the packaged role"),
-    "no progress": _told("no progress: the same checks failed twice and nothing was changed"),
-    "branch not moved": _told("the run's branch was not moved: {why}"),
-    "sealed file edited": _told("{role} edited what is sealed or the engine's, to no effect: {files}"),
-    "tried to start an agent": _told("tried to start an agent: refused"),
-    "claim refuted": _told("a claim that git does not bear out: {what}"),
-    "missing in the ticket": _told("the ticket {key} does not say: {what}", warning=False),
-    "not offered": _told("not offered: {files}: {why}"),
-    "offered": _told("offered as a pull request: {url}", warning=False),
-    "agreed": _told("{who} agreed to changes of {files}", warning=False),
-    "carried": _told("{who} said again for the new commit: {requirements}", warning=False),
-    "memory missing": _told("{agent} gave no answer: it is missing in the table"),
-    "memory undone": _told("{agent} wrote what only the engine writes, and it was undone: {files}"),
-    "artifact missing": _told("{path} is missing: {why}"),
-    "left elsewhere": _told("{agent} wrote beyond its own document, and it was undone: {files}"),
-    "plan refused": _told("the plan was refused: {why}"),
-    "team asks": _told("{who} asks the {to}: {text}", warning=False),
-    "team answers": _told("the {role} answers: {text}", warning=False),
-    "fix tasks": _told("the PM makes fix tasks for {about}: {tasks}", warning=False),
-    "critique": _critique,
-    "built": _built,
-    "migrated": _told("{file} is taken over: {said}", warning=False),
-    "not migrated": _told("{file} is not taken over, and left as it is: {why}"),
-    "tests not counted": _told("tests that were named could not be counted: {command}: {why}"),
-    "edited": _told("somebody edited {path}", warning=False),
-    "edit honoured": _told("the edit of {path} is honoured: {said}", warning=False),
-    "edit not understood": _told("the edit of {path} is not understood, and left as it is: {why}"),
-}
+def few(values: Sequence[str]) -> str:
+    """The first of a list, and how many more there are."""
+    more = f" and {len(values) - FILES} more" if len(values) > FILES else ""
+    return ", ".join(values[:FILES]) + more
+
+
+def _cut(text: str) -> str:
+    return text[:LENGTH]
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return f": {lines[-1][:LENGTH]}" if lines else ""

@@ -1,51 +1,59 @@
 """A run's events folded into a tree of calls and checks: the same picture live and from the journal."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from trued.model import Event, Grade
-from trued.reporting.views import notices as noticed
-from trued.reporting.views import people as spoken
+from trued.model.events import JournalEvent, call, landing, people, proof, run
+from trued.model.step_keys import inner_scope, is_landing, scope_of
 from trued.reporting.views.cases import stood
+from trued.reporting.views.event_kinds import typed
+from trued.reporting.views.notices import notices_of
 from trued.reporting.views.rows import Call, Checks, Remark, Row
-from trued.workflows.handoff import view as features
-from trued.workflows.pipeline import view as stages
+from trued.support.plurals import counted
+from trued.workflows.handoff import view as handoff
+from trued.workflows.pipeline import view as pipeline
 from trued.workflows.team import view as team
-from trued.workflows.ticket import view as rounds
+from trued.workflows.ticket import view as ticket
 
 BAD = ("refuted", "unjudged", "unproven")  # grades with which nothing holds
-LANDING = "land onto "  # keys of a landing
+SEAL = "seal"
+INCIDENTS = {  # of a call, with what a reader is told of it
+    call.CallAdopted: "adopted after a restart",
+    call.ReportFound: "",
+    call.CallDied: "died",
+    call.SessionResumed: "session resumed",
+    call.CallRepeated: "run again",
+}
 
 
 class Progress:
-    """A run's events, folded as they come. The same events give the same picture, live or from the journal."""
+    """A run as its events tell it so far. The same events give the same picture."""
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         self.title = self.workflow = self.branch = self.level = ""
         self.state, self.grade, self.why, self.code = "running", "", "", 0
         self.began = self.last = 0.0
         self.scopes: dict[str, list[str]] = {}  # scope → ids of its rows, in order
-        self.names: dict[str, str] = {}  # scope → what it is called besides
+        self.names: dict[str, str] = {}  # scope → its title
         self.rows: dict[str, Row] = {}
         self.grades: dict[str, str] = {}  # requirement → its newest grade
         self.requirements = 0
-        self.served: set[str] = set()  # requirements that a sealed check stands for
-        self.on_base: Counter[str] = Counter()  # how the cases stood there
-        self.quotas: dict[str, dict[str, Any]] = {}  # kind of agent → what it told last of its subscription's window
+        self.served: set[str] = set()  # requirements that have a sealed check
+        self.on_base: Counter[str] = Counter()  # how the cases ended there
+        self.quotas: dict[str, call.QuotaReported] = {}  # kind of agent → what it reported last
         self.question: tuple[str, str] | None = None  # key, text
         self.landed: dict[str, str] = {}  # branch → commit of the run's work on it
-        self.features: list[dict[str, Any]] = []  # of a handoff, as its list was written last
-        self.feature: dict[str, Any] = {}  # the one at work, and which attempt it is
-        self.stages = stages.Stages()  # of a pipeline
+        self.features = handoff.FeatureProgress()
+        self.stages = pipeline.Stages()
         self.team = team.Team()
         self._places: dict[str, str] = {}  # row → its scope
         self._proofs: dict[str, int] = {}  # how many proofs began under a key
-        self.touched: list[str] = []  # the scopes where something happened with the last event
+        self.touched: list[str] = []  # the scopes that the last event changed
         self._open: set[str] = set()  # proofs without their verdict
         for event in events:
-            self.tell(event)
+            self.add(event)
 
     @property
     def calls(self) -> list[Call]:
@@ -59,7 +67,8 @@ class Progress:
     @property
     def tokens(self) -> tuple[int, bool]:
         """How many, and whether any of them are estimated."""
-        return sum(one.tokens for one in self.calls), any(one.estimated for one in self.calls if one.tokens)
+        used = [one.tokens for one in self.calls if one.tokens.total]
+        return sum(one.total for one in used), any(one.estimated for one in used)
 
     @property
     def cost_usd(self) -> float:
@@ -67,20 +76,28 @@ class Progress:
 
     @property
     def cost(self) -> str:
-        """How the worst known part of the cost is known."""
+        """How the least certain part of the cost is known."""
         known = {one.cost for one in self.calls}
         return next((each for each in ("ceiling", "computed", "reported") if each in known), "")
 
-    def tell(self, event: Event) -> None:
-        self.began = self.began or event.at
-        self.last = max(self.last, event.at)
+    def add(self, stored: Event) -> None:
+        """Take the next event of the journal."""
+        self.began = self.began or stored.at
+        self.last = max(self.last, stored.at)
         self.touched = []
-        if (fold := _FOLDS.get(event.kind)) is not None:
-            fold(self, event)
+        event = typed(stored)
+        handoff.add_event(self.features, self, stored.key, event)
+        pipeline.add_event(self.stages, self, stored.key, event)
+        team.add_event(self.team, self, stored.key, event)
+        ticket.add_event(self, stored.key, event)
+        self._add_run(stored, event)
+        self._add_call(stored, event)
+        self._add_proof(stored, event)
+        self._add_people(stored, event)
+        for text, warning in notices_of(event):
+            self.remark(stored.key, text, warning=warning)
 
-    def call(self, key: str) -> Call:
-        row = self.rows.get(key)
-        return row if isinstance(row, Call) else Call(key)
+    # -- rows ----------------------------------------------------------------------------------------------------------
 
     def put(self, row: Row, at: str = "") -> None:
         """Add a row to its scope, or replace the one that has its name."""
@@ -96,8 +113,31 @@ class Progress:
         else:
             self._open.discard(name)
 
-    def checks(self, key: str) -> tuple[str, Checks]:
-        """The proof that goes on under this key; a new one when the last has its verdict."""
+    def remark(self, key: str, text: str, *, warning: bool = False) -> None:
+        """Add a line to the scope of this step key."""
+        self.put(Remark(key, text, warning), f"{key} remark {len(self.rows)}")
+
+    def name_scope(self, key: str, kind: str, which: str, title: str) -> None:
+        """Give the innermost scope of this key a title, if it is the one that is meant: `task F1-T2`."""
+        if which and title and inner_scope(key) == f"{kind} {which}":
+            self.names[scope_of(key)] = title
+
+    def settle(self) -> None:
+        """Close proofs that have grades: agents work and people are asked only between proofs."""
+        for name in list(self._open):
+            row = self.rows[name]
+            if isinstance(row, Checks) and (row.grades or row.key == SEAL):
+                state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
+                worst = str(min((Grade(one[1]) for one in row.grades), key=lambda one: one.rank, default=row.summary))
+                self.put(replace(row, state=state, current="", summary=worst, closed=True), name)
+
+    def call_row(self, key: str) -> Call:
+        """The call of this key; an empty one if there is none yet."""
+        row = self.rows.get(key)
+        return row if isinstance(row, Call) else Call(key)
+
+    def _checks(self, key: str) -> tuple[str, Checks]:
+        """The proof that is open under this key, with its row's name; a new one if the last has its verdict."""
         turn = self._proofs.get(key, 1)
         row = self.rows.get(f"{key} {turn}")
         if isinstance(row, Checks) and row.closed:
@@ -105,281 +145,164 @@ class Progress:
         self._proofs[key] = turn
         return f"{key} {turn}", row if isinstance(row, Checks) else Checks(key)
 
-    def settle(self) -> None:
-        """Agents work and people are asked only between proofs: one that has grades has come to its end."""
-        for name in list(self._open):
-            row = self.rows[name]
-            if isinstance(row, Checks) and (row.grades or row.key == "seal"):
-                state = "failed" if any(grade in BAD for _, grade, _ in row.grades) else "held"
-                worst = str(
-                    min((Grade(one[1]) for one in row.grades), key=lambda grade: grade.rank, default=row.summary)
-                )
-                self.put(replace(row, state=state, current="", summary=worst, closed=True), name)
+    def _restate(self, before: str, after: str) -> None:
+        for name, row in list(self.rows.items()):
+            if not isinstance(row, Remark) and row.state == before:
+                self.rows[name] = replace(row, state=after)
 
-    def remark(self, event: Event, text: str, *, warning: bool = False) -> None:
-        self.put(Remark(event.key, text, warning), f"{event.key} remark {len(self.rows)}")
+    # -- events --------------------------------------------------------------------------------------------------------
 
-    def name(self, key: str, kind: str, which: str, words: str) -> None:
-        """What the part of this key is called where it is the one that is meant: `task F1-T2` is `Find by name`."""
-        scope = scope_of(key)
-        if which and words and scope.rpartition("/")[2] == f"{kind} {which}":
-            self.names[scope] = words
+    def _add_run(self, stored: Event, event: JournalEvent) -> None:
+        match event:
+            case run.RunBegan():
+                self.title, self.workflow = event.title, event.workflow
+                self.branch, self.level = event.branch, event.level
+            case run.RunResumed():
+                self.state, self.why = "running", ""
+                self.question = None  # it is asked again if it is still open
+                self._restate("unfinished", "running")
+                self.remark(stored.key, f"resumed after: {event.after or 'a crash'}")
+            case run.RunEnded():
+                self.settle()
+                self.state, self.grade, self.why, self.code = event.state, str(event.grade), event.why, event.code
+                self._restate("running", "unfinished")
+            case landing.WorkLanded():
+                self.landed[event.onto] = event.commit
+                self.settle()
+                by = event.who or "somebody"
+                self.remark(stored.key, f"{by} landed it on {event.onto} at {event.commit[:10]} ({event.how})")
+            case _:
+                pass
+
+    def _add_call(self, stored: Event, event: JournalEvent) -> None:
+        row = self.call_row(stored.key)
+        match event:
+            case call.CallAsked():
+                self.settle()
+                asked = row.asked or stored.at
+                row = replace(row, role=event.role, agent=event.agent, state="running", asked=asked)
+                self.put(replace(row, began=row.began or stored.at, ended=0.0, waits_until=0.0))
+            case call.CallStarted() if stored.key in self.rows:
+                self.rows[stored.key] = replace(row, started=row.started or stored.at)
+            case call.FreshSession():
+                self.put(_with_remark(row, "fresh session: told all facts again"))
+            case call.CallAdopted() | call.ReportFound() | call.CallDied() | call.SessionResumed():
+                self._add_incident(stored, row, INCIDENTS[type(event)])
+            case call.CallRepeated():
+                row = replace(row, attempts=event.attempt or row.attempts + 1)
+                self._add_incident(stored, row, INCIDENTS[type(event)])
+            case call.CallWaits():
+                self.put(replace(row, waits_until=event.until, waits_for=event.waits_for))
+            case call.CallWaited():
+                self.put(replace(row, waits_until=0.0, waits_for="", waited=row.waited + event.seconds))
+            case call.CallAnswered():
+                self.put(_answered(row, stored.at, event))
+            case call.QuotaReported():
+                self.quotas[event.agent.partition(":")[0]] = event
+            case _:
+                pass
+
+    def _add_incident(self, stored: Event, row: Call, remark: str) -> None:
+        row = replace(row, incidents=(*row.incidents, (stored.at, stored.kind)))
+        self.put(_with_remark(row, remark) if remark else row)
+
+    def _add_proof(self, stored: Event, event: JournalEvent) -> None:
+        match event:
+            case proof.CheckSealed() | proof.ContractSealed():
+                self._add_sealed(stored, event)
+            case proof.CheckStarted():
+                name, row = self._checks(stored.key)
+                current = " ".join(filter(None, (event.requirement, event.kind, event.side)))
+                self.put(replace(row, current=current, began=row.began or stored.at), name)
+            case proof.CheckRan():
+                name, row = self._checks(stored.key)
+                began = row.began or event.began or stored.at
+                self.put(replace(row, runs=row.runs + 1, began=began, ended=stored.at, current=""), name)
+            case proof.RequirementJudged():
+                name, row = self._checks(stored.key)
+                grades = ((event.requirement, str(event.grade), "; ".join(event.why)),)
+                self._grade(stored.key, grades)
+                row = replace(row, grades=(*row.grades, *grades), ended=stored.at, began=row.began or stored.at)
+                self.put(row, name)
+            case proof.VerdictReached():
+                self._add_verdict(stored, event)
+            case _:
+                pass
+
+    def _add_sealed(self, stored: Event, event: proof.CheckSealed | proof.ContractSealed) -> None:
+        name, row = self._checks(stored.key or SEAL)
+        row = replace(row, began=row.began or stored.at, ended=stored.at)
+        if isinstance(event, proof.ContractSealed):
+            self.requirements = event.requirements
+            held_out = "held out" if event.held_out else f"visible: {event.why}"
+            self.put(replace(row, state="held", closed=True, summary=f"{self._base_summary()}, {held_out}"), name)
+            return
+        summary = "red taken anew"
+        if not is_landing(stored.key):
+            self.served |= set(event.serves)
+            self.requirements = len(self.served)
+            self.on_base.update(event.cases)
+            summary = self._base_summary()
+        self.put(replace(row, runs=row.runs + 1, summary=summary), name)
+
+    def _add_verdict(self, stored: Event, event: proof.VerdictReached) -> None:
+        name, row = self._checks(stored.key)
+        judged = tuple((one.id, str(one.grade), "; ".join(one.why)) for one in event.requirements or ())
+        grades = judged or row.grades
+        self._grade(stored.key, grades)
+        left = len(event.gaps or ())
+        state = "failed" if not event.holds else "open" if event.grade in BAD else "held"
+        row = replace(row, state=state, ended=stored.at, began=row.began or stored.at, current="", closed=True)
+        summary = str(event.grade) + (f", {counted(left, 'gap')}" if left else "")
+        self.put(replace(row, summary=summary, grades=grades), name)
+
+    def _grade(self, key: str, grades: Sequence[tuple[str, str, str]]) -> None:
+        if not is_landing(key):  # a grade of another commit is not the run's
+            self.grades.update({name: grade for name, grade, _ in grades})
+
+    def _base_summary(self) -> str:
+        cases, number = stood(self.on_base), counted(self.requirements, "requirement")
+        return f"{number}, on the base {cases}" if cases else number
+
+    def _add_people(self, stored: Event, event: JournalEvent) -> None:
+        """What people are asked and say; the remark follows with the other notices."""
+        match event:
+            case people.QuestionAsked():
+                self.settle()
+                self.question = (stored.key, event.text)
+            case people.RequirementApproved():
+                self.question = None if stored.key else self.question  # asked at the terminal, it is answered
+            case (
+                people.QuestionAnswered()
+                | people.QuestionLeftOpen()
+                | people.QuestionNotAsked()
+                | people.DecisionTooLate()
+                | people.RequirementParked()
+            ):
+                self.question = None
+            case _:
+                pass
 
 
-def scope_of(key: str) -> str:
-    """The part of a run that a step belongs to: `chunk 1A` of `chunk 1A/purple-team-a#2`."""
-    return key.rpartition("/")[0]
+def _with_remark(row: Call, text: str) -> Call:
+    return replace(row, remarks=tuple(dict.fromkeys((*row.remarks, text))))
 
 
-def label_of(key: str) -> str:
-    return key.rpartition("/")[2] or key
-
-
-def sentence(why: object) -> str:
-    return why if isinstance(why, str) else "; ".join(str(one) for one in why) if isinstance(why, Iterable) else ""
-
-
-# -- one function an event ------------------------------------------------------------------------------------------
-
-
-def _began(seen: Progress, event: Event) -> None:
-    data = event.data
-    seen.title, seen.workflow = str(data.get("title", "")), str(data.get("workflow", ""))
-    seen.branch, seen.level = str(data.get("branch", "")), str(data.get("level", ""))
-
-
-def _asked(seen: Progress, event: Event) -> None:
-    seen.settle()
-    stages.asked(seen, event)
-    role, agent = str(event.data.get("role", "")), str(event.data.get("agent", ""))
-    before = seen.call(event.key)
-    began = before.began or event.at
-    seen.put(replace(before, role=role, agent=agent, state="running", began=began, ended=0.0, waits_until=0.0))
-
-
-def _remarked(text: str) -> "Callable[[Progress, Event], None]":
-    def fold(seen: Progress, event: Event) -> None:
-        call = seen.call(event.key)
-        if text not in call.remarks:
-            seen.put(replace(call, remarks=(*call.remarks, text)))
-
-    return fold
-
-
-def _again(seen: Progress, event: Event) -> None:
-    call = seen.call(event.key)
-    attempts = int(event.data.get("attempt", call.attempts + 1))
-    remark = "run again"
-    seen.put(replace(call, attempts=attempts, remarks=tuple(dict.fromkeys((*call.remarks, remark)))))
-
-
-def _waits(seen: Progress, event: Event) -> None:
-    call = seen.call(event.key)
-    seen.put(replace(call, waits_until=float(event.data.get("until") or 0.0), waits_for=waits_for(event.data)))
-
-
-def _waited(seen: Progress, event: Event) -> None:
-    call = seen.call(event.key)
-    seen.put(replace(call, waits_until=0.0, waits_for="", waited=call.waited + float(event.data.get("seconds") or 0.0)))
-
-
-def waits_for(data: Mapping[str, object]) -> str:
-    """What a call waits for, in words: `rate limit of claude`."""
-    kind, _, rest = str(data.get("agent") or "its provider").partition(":")
-    who = rest.partition(":")[0] if kind == "coder" else kind if kind != "acp" else rest.partition(" ")[0]
-    return {"overloaded": f"{who} is overloaded or out of reach"}.get(str(data.get("failure")), f"rate limit of {who}")
-
-
-def _answered(seen: Progress, event: Event) -> None:
-    data, call = event.data, seen.call(event.key)
-    tokens = data.get("tokens") or {}
-    reply = data.get("reply") or {}
-    remarks = [*call.remarks]
-    remarks += ["asked twice for its contract"] if int(data.get("asks", 1)) > 1 else []
-    remarks += [f"shortened its context {data['compactions']} times"] if data.get("compactions") else []
-    remarks += [f"{data['reaped']} left-over processes ended"] if data.get("reaped") else []
-    seen.put(
-        replace(
-            call,
-            role=str(data.get("role", call.role)),
-            agent=str(data.get("agent", call.agent)),
-            state=str(data.get("state", "done")),
-            attempts=int(data.get("attempts", call.attempts)),
-            tokens_in=int(tokens.get("in", 0)),
-            tokens_out=int(tokens.get("out", 0)),
-            tokens_cached=int(tokens.get("cached", 0)),
-            peak=int(tokens.get("peak", 0)),
-            estimated=bool(tokens.get("estimated", True)),
-            cost_usd=float(data.get("cost_usd") or 0.0),
-            cost=str(data.get("cost") or ""),
-            requests=int(data.get("requests") or 0),
-            compactions=int(data.get("compactions") or 0),
-            began=call.began if call.waited else float(data.get("began") or call.began),
-            ended=float(data.get("ended") or event.at),
-            remarks=tuple(dict.fromkeys(remarks)),
-            why=str(data.get("why") or data.get("kind") or ""),
-            changed=len(data.get("changed") or ()),
-            claim=str(reply.get("result") or reply.get("status") or ""),
-            waits_until=0.0,
-            waits_for="",
-        )
+def _answered(row: Call, at: float, event: call.CallAnswered) -> Call:
+    remarks = [*row.remarks]
+    remarks += ["asked twice for its contract"] if event.asks > 1 else []
+    remarks += [f"shortened its context {event.compactions} times"] if event.compactions else []
+    remarks += [f"{event.reaped} left-over processes ended"] if event.reaped else []
+    return replace(
+        row,
+        role=event.role or row.role,
+        agent=event.agent or row.agent,
+        state=event.state or "done",
+        attempts=event.attempts or row.attempts,
+        began=row.began if row.waited else event.began or row.began,
+        ended=event.ended or at,
+        answer=event,
+        remarks=tuple(dict.fromkeys(remarks)),
+        waits_until=0.0,
+        waits_for="",
     )
-
-
-def _sealed(seen: Progress, event: Event) -> None:
-    """One check of the contract whose red was taken."""
-    named, checks = seen.checks(event.key or "seal")
-    if event.key.startswith(LANDING):
-        row = replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at)
-        seen.put(replace(row, summary="red taken anew"), named)
-        return
-    seen.served |= set(map(str, event.data.get("serves", ())))
-    seen.requirements = len(seen.served)
-    seen.on_base.update({str(name): int(number) for name, number in (event.data.get("cases") or {}).items()})
-    row = replace(checks, runs=checks.runs + 1, began=checks.began or event.at, ended=event.at)
-    seen.put(replace(row, summary=_on_base(seen)), named)
-
-
-def _contract(seen: Progress, event: Event) -> None:
-    """The contract as a whole."""
-    data = event.data
-    named, checks = seen.checks(event.key or "seal")
-    seen.requirements = int(data.get("requirements", 0))
-    held = "held out" if data.get("held_out") else f"visible: {data.get('why', '')}"
-    row = replace(checks, state="held", began=checks.began or event.at, ended=event.at, closed=True)
-    seen.put(replace(row, summary=f"{_on_base(seen)}, {held}"), named)
-
-
-def _on_base(seen: Progress) -> str:
-    cases = stood(seen.on_base)
-    number = f"{seen.requirements} requirement{'' if seen.requirements == 1 else 's'}"
-    return f"{number}, on the base {cases}" if cases else number
-
-
-def _checking(seen: Progress, event: Event) -> None:
-    named, checks = seen.checks(event.key)
-    current = " ".join(str(event.data[name]) for name in ("requirement", "kind", "side") if event.data.get(name))
-    seen.put(replace(checks, current=current, began=checks.began or event.at), named)
-
-
-def _checked(seen: Progress, event: Event) -> None:
-    named, checks = seen.checks(event.key)
-    began = checks.began or float(event.data.get("began") or event.at)
-    seen.put(replace(checks, runs=checks.runs + 1, began=began, ended=event.at, current=""), named)
-
-
-def _judged(seen: Progress, event: Event) -> None:
-    """One requirement; the verdict on all of them follows."""
-    named, checks = seen.checks(event.key)
-    one = (str(event.data.get("requirement")), str(event.data.get("grade")), sentence(event.data.get("why")))
-    if not event.key.startswith(LANDING):  # what came of another commit is not how the run stands
-        seen.grades[one[0]] = one[1]
-    seen.put(replace(checks, grades=(*checks.grades, one), ended=event.at, began=checks.began or event.at), named)
-
-
-def _proven(seen: Progress, event: Event) -> None:
-    named, checks = seen.checks(event.key)
-    judged = [one for one in event.data.get("requirements", ()) if isinstance(one, Mapping)]
-    grades = tuple((str(one.get("id")), str(one.get("grade")), sentence(one.get("why"))) for one in judged)
-    grades = grades or checks.grades
-    if not event.key.startswith(LANDING):
-        seen.grades.update({name: grade for name, grade, _ in grades})
-    gaps = event.data.get("gaps", 0)
-    left = gaps if isinstance(gaps, int) else len(gaps)
-    summary = str(event.data.get("grade", "")) + (f", {left} gap{'s' if left > 1 else ''}" if left else "")
-    state = "failed" if not event.data.get("holds") else "open" if event.data.get("grade") in BAD else "held"
-    row = replace(checks, state=state, ended=event.at, began=checks.began or event.at, current="", closed=True)
-    seen.put(replace(row, summary=summary, grades=grades), named)
-
-
-def _question(seen: Progress, event: Event) -> None:
-    seen.settle()
-    seen.question = (event.key, str(event.data.get("text", "")))
-
-
-def _said(seen: Progress, event: Event) -> None:
-    seen.question = None
-    data = event.data
-    comment = f": {data['comment']}" if data.get("comment") else ""
-    seen.remark(event, f"{data.get('who') or 'somebody'} said {data.get('answer')}{comment}")
-
-
-def _resumed(seen: Progress, event: Event) -> None:
-    seen.state, seen.why = "running", ""
-    seen.question = None  # it is asked again if it is still open
-    for name, row in list(seen.rows.items()):
-        if isinstance(row, Call | Checks) and row.state == "unfinished":
-            seen.rows[name] = replace(row, state="running")
-    seen.remark(event, f"resumed after: {event.data.get('after') or 'a crash'}")
-
-
-def _quota(seen: Progress, event: Event) -> None:
-    told = dict(event.data)
-    seen.quotas[str(told.pop("agent", "")).partition(":")[0]] = told
-
-
-def _raised(seen: Progress, event: Event) -> None:
-    data = event.data
-    whose = f"{data['scope']}: " if data.get("scope") else ""
-    seen.remark(
-        event, f"{data.get('who') or 'somebody'} raised a limit: {whose}{data.get('what')} = {data.get('to'):g}"
-    )
-
-
-def _landed(seen: Progress, event: Event) -> None:
-    data = event.data
-    onto, commit = str(data.get("onto", "")), str(data.get("commit", ""))
-    seen.landed[onto] = commit
-    seen.settle()
-    seen.remark(event, f"{data.get('who') or 'somebody'} landed it on {onto} at {commit[:10]} ({data.get('how')})")
-
-
-def _ended(seen: Progress, event: Event) -> None:
-    data = event.data
-    seen.settle()
-    seen.state, seen.grade = str(data.get("state", "")), str(data.get("grade", ""))
-    seen.why, seen.code = str(data.get("why", "")), int(data.get("code", 0))
-    for name, row in list(seen.rows.items()):
-        if isinstance(row, Call | Checks) and row.state == "running":
-            seen.rows[name] = replace(row, state="unfinished")
-
-
-_FOLDS: dict[str, Callable[[Progress, Event], None]] = {
-    "run began": _began,
-    "asked": _asked,
-    "adopted": _remarked("adopted after a restart"),
-    "died": _remarked("died"),
-    "session resumed": _remarked("session resumed"),
-    "fresh session": _remarked("fresh session: told all facts again"),
-    "run again": _again,
-    "waits": _waits,
-    "waited": _waited,
-    "answered": _answered,
-    "sealed": _sealed,
-    "contract sealed": _contract,
-    "checking": _checking,
-    "checked": _checked,
-    "judged": _judged,
-    "proven": _proven,
-    "question": _question,
-    "said": _said,
-    "approved": spoken.approved,
-    "rejected": spoken.approved,
-    "parked": spoken.parked,
-    "left open": spoken.left_open,
-    "not asked": spoken.not_asked,
-    "said too late": spoken.too_late,
-    "landed": _landed,
-    **features.FOLDS,
-    **noticed.FOLDS,
-    **stages.FOLDS,
-    **team.FOLDS,
-    "round": rounds.found,
-    "mended": rounds.mended,
-    "preview": rounds.preview,
-    "pictures claimed": rounds.claimed,
-    "limit raised": _raised,
-    "quota": _quota,
-    "resumed": _resumed,
-    "ended": _ended,
-}

@@ -1,7 +1,9 @@
-"""The rows of a run's tree: agents' calls, the engine's checks, and what happened between them."""
+"""The rows of a run's tree: agents' calls, the engine's checks, and remarks between them."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
+
+from trued.model.events.call import CallAnswered, TokenCount
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,43 +15,66 @@ class Call:
     agent: str = ""
     state: str = "running"  # running | done | failed | unfinished
     attempts: int = 1
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    peak: int = 0
-    estimated: bool = True
-    cost_usd: float = 0.0
-    cost: str = ""  # how it is known: reported | computed | ceiling
-    requests: int = 0  # to the model, where the agent tells
-    compactions: int = 0
+    asked: float = 0.0  # first
+    started: float = 0.0  # its first process; 0: not yet
     began: float = 0.0
     ended: float = 0.0
+    answer: CallAnswered | None = None
+    incidents: tuple[tuple[float, str], ...] = ()  # when, and the kind of event: crashes that it survived
     remarks: tuple[str, ...] = ()  # resumed, adopted, asked twice: what a reader would wonder about
-    why: str = ""
-    changed: int = 0
-    claim: str = ""
-    waits_until: float = 0.0  # its provider lets it go on then; 0: it does not wait
+    waits_until: float = 0.0  # when its provider admits it again; 0: it does not wait
     waits_for: str = ""
     waited: float = 0.0  # seconds, for its provider, up to now
 
     @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
+    def tokens(self) -> TokenCount:
+        return self.answer.tokens if self.answer else TokenCount()
+
+    @property
+    def cost_usd(self) -> float:
+        return self.answer.cost_usd if self.answer else 0.0
+
+    @property
+    def cost(self) -> str:
+        """How the cost is known: reported | computed | ceiling."""
+        return self.answer.cost if self.answer else ""
+
+    @property
+    def requests(self) -> int:
+        """To the model, where the agent reports them."""
+        return self.answer.requests if self.answer else 0
+
+    @property
+    def compactions(self) -> int:
+        return self.answer.compactions if self.answer else 0
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        return self.answer.changed if self.answer else ()
+
+    @property
+    def claim(self) -> str:
+        return self.answer.claim if self.answer else ""
+
+    @property
+    def why(self) -> str:
+        """Why it failed."""
+        return (self.answer.why or self.answer.kind) if self.answer else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Checks:
-    """The engine's own work on one proof: what it runs now, and the verdict once there is one."""
+    """The engine's own work on one proof: the check that runs now, and the verdict once there is one."""
 
     key: str
-    state: str = "running"  # running | held | open (only a person's word is missing) | failed | unfinished
+    state: str = "running"  # running | held | open (only a person's approval is missing) | failed | unfinished
     current: str = ""
     runs: int = 0
     began: float = 0.0
     ended: float = 0.0
     summary: str = ""
     grades: tuple[tuple[str, str, str], ...] = ()  # requirement, grade, why
-    closed: bool = False  # there is nothing more to come: the next check under this key begins another proof
+    closed: bool = False  # the next check under this key begins another proof
 
 
 @dataclass(frozen=True, slots=True)

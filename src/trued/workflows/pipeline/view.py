@@ -1,14 +1,23 @@
 """A pipeline as people see it: its steps and who works in them, waves, merges, decisions and their reasons."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trued.model import Event
-
-if TYPE_CHECKING:
-    from trued.reporting.views.progress import Progress
-    from trued.reporting.views.rows import Call
+from trued.model.events import JournalEvent, call, run
+from trued.model.step_keys import label_of, step_name
+from trued.workflows.pipeline.events import (
+    ArtifactMissing,
+    ClusterDecided,
+    CritiqueClosed,
+    MemoryMissing,
+    MemoryUndone,
+    PlanRefused,
+    StepReported,
+    StrayFilesUndone,
+    WaveStarted,
+)
+from trued.workflows.tree import CallRow, Tree
 
 WORKFLOW = "pipeline"
 STEPS = {  # in the order of work, each with its number
@@ -55,6 +64,7 @@ class Stage:
 class Stages:
     """All steps, and what the waves of implementers came to."""
 
+    is_pipeline: bool = False  # the run is one
     all: dict[str, Stage] = field(default_factory=lambda: {name: Stage(name, number) for name, number in STEPS.items()})
     current: str = ""
     wave: int = 0
@@ -96,6 +106,10 @@ class Stages:
         self.all[name] = replace(stage, state="running", result="", why=(), times=stage.times + 1)
         self.current = name
 
+    def add_agents(self, name: str, agents: Iterable[str]) -> None:
+        stage = self.all[name]
+        self.all[name] = replace(stage, agents=tuple(dict.fromkeys((*stage.agents, *agents))))
+
     def end(self, name: str = "", result: str = "", why: tuple[str, ...] = ()) -> None:
         stage = self.all.get(name or self.current)
         if stage and (stage.state == "running" or result):
@@ -105,7 +119,7 @@ class Stages:
             )
 
 
-def stages_of(stages: Stages, calls: Iterable["Call"]) -> dict[str, Any]:
+def stages_of(stages: Stages, calls: Iterable[CallRow]) -> dict[str, Any]:
     """`show --json`."""
     calls = list(calls)
     return {
@@ -133,13 +147,13 @@ def stages_of(stages: Stages, calls: Iterable["Call"]) -> dict[str, Any]:
     }
 
 
-def agents(stage: Stage, calls: Iterable["Call"]) -> list[dict[str, Any]]:
+def agents(stage: Stage, calls: Iterable[CallRow]) -> list[dict[str, Any]]:
     """Who worked in a step: how their last call stands, what they said, and how often they were asked."""
-    own: dict[str, list[Call]] = {name: [] for name in stage.agents}
-    for call in calls:
-        name = instance(call.key)
-        if name in own or step_of(call.role) == stage.name:
-            own.setdefault(name, []).append(call)
+    own: dict[str, list[CallRow]] = {name: [] for name in stage.agents}
+    for one in calls:
+        name = step_name(one.key)
+        if name in own or step_of(one.role) == stage.name:
+            own.setdefault(name, []).append(one)
     return [
         {
             "name": name,
@@ -149,11 +163,6 @@ def agents(stage: Stage, calls: Iterable["Call"]) -> list[dict[str, Any]]:
         }
         for name, theirs in own.items()
     ]
-
-
-def instance(key: str) -> str:
-    """`researcher-impact` of `research/researcher-impact#2`."""
-    return key.rpartition("/")[2].partition("#")[0]
 
 
 def step_of(role: str) -> str:
@@ -173,82 +182,96 @@ def waved(stages: Stages) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def told_stage(data: Mapping[str, Any]) -> str:
+def describe_step(event: StepReported) -> str:
     """One event of a step as words."""
-    names, result = _names(data.get("agents")), str(data.get("result") or "")
-    why = _words(data.get("why"))
-    who = f" ({few(names)})" if names and not result else ""
-    return f"{named(data.get('step'))} {result or 'begins'}{who}{f': {few(why)}' if why else ''}"
+    who = f" ({few(event.agents)})" if event.agents and not event.result else ""
+    why = f": {few(event.why)}" if event.why else ""
+    return f"{normal_name(event.step)} {event.result or 'begins'}{who}{why}"
 
 
 # -- events -----------------------------------------------------------------------------------------------------------
 
 
-def asked(seen: "Progress", event: Event) -> None:
-    """An agent of a step is asked: that step is at work, whether or not anybody has said so."""
-    if seen.workflow == WORKFLOW and (step := step_of(str(event.data.get("role", "")))):
-        seen.stages.begin(step)
-        name, stage = instance(event.key), seen.stages.all[step]
-        if name not in stage.agents:
-            seen.stages.all[step] = replace(stage, agents=(*stage.agents, name))
+def add_event(stages: Stages, tree: Tree, key: str, event: JournalEvent) -> None:
+    """Take the next event of the run."""
+    match event:
+        case run.RunBegan():
+            stages.is_pipeline = event.workflow == WORKFLOW
+        case call.CallAsked() if stages.is_pipeline and (step := step_of(event.role)):
+            # Its step is at work, whether or not the step was reported.
+            stages.begin(step)
+            stages.add_agents(step, (step_name(key),))
+        case StepReported():
+            _add_step(stages, event)
+        case WaveStarted():
+            stages.begin("implementation")
+            stages.wave = max(stages.wave, event.number or stages.wave + 1)
+            stages.tasks.update(dict.fromkeys(event.tasks, "open"))
+            tree.remark(key, f"wave {stages.wave}: {few(event.tasks)}")
+        case run.PartMerged():
+            _add_merge(stages, tree, event)
+        case run.MergeConflict():
+            stages.conflicts.append((event.part, event.files))
+            text = f"conflicts with what was merged before, in {few(event.files)}: its agent is asked to combine both"
+            tree.remark(_beside(event.part), text, warning=True)
+        case ClusterDecided():
+            cluster, result = normal_name(event.cluster), str(event.result)
+            stages.decisions.append((cluster, result, event.why))
+            stages.end(cluster, result, event.why)
+            tree.remark(key, decision(cluster, result, event.why, stages), warning=result != DONE)
+        case _:
+            _add_notice(tree, key, event)
 
 
-def _step(seen: "Progress", event: Event) -> None:
-    data, stages = event.data, seen.stages
-    name = named(data.get("step"))
-    names = tuple(dict.fromkeys(_names(data.get("agents"))))
-    result = str(data.get("result") or "")
+def _add_step(stages: Stages, event: StepReported) -> None:
+    name = normal_name(event.step)
     if not name:
         return
-    if result:
-        stages.end(name, result, _words(data.get("why")))
+    if event.result:
+        stages.end(name, event.result, event.why)
     else:
         stages.begin(name)
-    if name in stages.all and names:
-        known = stages.all[name].agents
-        stages.all[name] = replace(stages.all[name], agents=tuple(dict.fromkeys((*known, *names))))
+    if name in stages.all and event.agents:
+        stages.add_agents(name, event.agents)
 
 
-def _wave(seen: "Progress", event: Event) -> None:
-    tasks = _names(event.data.get("tasks"))
-    seen.stages.begin("implementation")
-    seen.stages.wave = max(seen.stages.wave, int(event.data.get("number") or seen.stages.wave + 1))
-    for task in tasks:
-        seen.stages.tasks[task] = "open"
-    seen.remark(event, f"wave {seen.stages.wave}: {few(tasks)}")
-
-
-def _merged(seen: "Progress", event: Event) -> None:
-    """Plain merges are counted only; one that had to be fought for is told."""
-    part = str(event.data.get("part", ""))
-    task = _task(seen.stages, part)
-    if task:
-        seen.stages.tasks[task] = "merged"
-    if any(part == other for other, _ in seen.stages.conflicts):
-        lost = _names(event.data.get("given_up"))
+def _add_merge(stages: Stages, tree: Tree, event: run.PartMerged) -> None:
+    """Plain merges are counted only; one that had conflicts gets a line."""
+    if task := _task(stages, event.part):
+        stages.tasks[task] = "merged"
+    if any(event.part == other for other, _ in stages.conflicts):
+        lost = event.given_up
         how = f"of {few(lost)} one side was given up" if lost else "both sides are in it, as its agent says"
-        text = f"merged as {str(event.data.get('commit', ''))[:10]}: {how}"
-        seen.remark(_at(part, event), text, warning=bool(lost))
+        tree.remark(_beside(event.part), f"merged as {event.commit[:10]}: {how}", warning=bool(lost))
 
 
-def _conflict(seen: "Progress", event: Event) -> None:
-    part, files = str(event.data.get("part", "")), tuple(_names(event.data.get("files")))
-    seen.stages.conflicts.append((part, files))
-    text = f"conflicts with what was merged before, in {few(files)}: its agent is asked to bring both together"
-    seen.remark(_at(part, event), text, warning=True)
+def _add_notice(tree: Tree, key: str, event: JournalEvent) -> None:
+    match event:
+        case CritiqueClosed():
+            if event.stands:
+                tree.remark(key, f"critiques of the design still stand: {few(event.stands)}", warning=True)
+            if event.closed:
+                tree.remark(key, f"critiques of the design are closed: {few(event.closed)}")
+        case ArtifactMissing():
+            tree.remark(key, f"{event.path} is missing: {event.why}", warning=True)
+        case MemoryMissing():
+            who = event.agent or "somebody"
+            tree.remark(key, f"{who} gave no answer: it is missing in the table", warning=True)
+        case MemoryUndone():
+            who, files = event.agent or "somebody", few(event.files)
+            tree.remark(key, f"{who} wrote what only the engine writes, and it was undone: {files}", warning=True)
+        case StrayFilesUndone():
+            who, files = event.agent or "somebody", few(event.files)
+            tree.remark(key, f"{who} wrote beyond its own document, and it was undone: {files}", warning=True)
+        case PlanRefused():
+            tree.remark(key, f"the plan was refused: {few(event.why)}", warning=True)
+        case _:
+            pass
 
 
-def _at(part: str, event: Event) -> Event:
-    """Beside the work that it is about."""
-    return event.model_copy(update={"key": f"{part}/join"})
-
-
-def _decided(seen: "Progress", event: Event) -> None:
-    cluster, result = named(event.data.get("cluster")), str(event.data.get("result") or "")
-    why = _words(event.data.get("why"))
-    seen.stages.decisions.append((cluster, result, why))
-    seen.stages.end(cluster, result, why)
-    seen.remark(event, decision(cluster, result, why, seen.stages), warning=result != DONE)
+def _beside(part: str) -> str:
+    """A key beside the work of that part."""
+    return f"{part}/join"
 
 
 def decision(cluster: str, result: str, why: Sequence[str], stages: Stages) -> str:
@@ -256,9 +279,9 @@ def decision(cluster: str, result: str, why: Sequence[str], stages: Stages) -> s
     return f"{cluster}{number}: {result}{f' ({few(why)})' if why else ''}"
 
 
-def named(step: object) -> str:
-    """A step by its name, whatever way it is written."""
-    plain = str(step or "").strip().lower().replace("_", "-").replace(" ", "-")
+def normal_name(step: str) -> str:
+    """A step's name, however it is written."""
+    plain = step.strip().lower().replace("_", "-").replace(" ", "-")
     return {"setup": "set-up", "implement": "implementation", "verify": "verification"}.get(plain, plain)
 
 
@@ -269,29 +292,7 @@ def few(names: Sequence[str]) -> str:
 
 def _task(stages: Stages, part: str) -> str:
     """The task that a part is for: its name, or the end of it (`implementer-T03`, `task T03`)."""
-    last = part.rpartition("/")[2]
+    last = label_of(part)
     if last in stages.tasks:
         return last
     return next((task for task in (last.rpartition(" ")[2], last.partition("-")[2]) if task in stages.tasks), "")
-
-
-def _names(said: object) -> list[str]:
-    """Names as they come: a list of them, of values that have one, or of none."""
-    if isinstance(said, Mapping):
-        return [str(one) for one in said]
-    if not isinstance(said, Iterable) or isinstance(said, str):
-        return []
-    return [str(one.get("name") or one.get("id") or "") if isinstance(one, Mapping) else str(one) for one in said]
-
-
-def _words(said: object) -> tuple[str, ...]:
-    return (said,) if isinstance(said, str) and said else tuple(_names(said))
-
-
-FOLDS: dict[str, Callable[["Progress", Event], None]] = {
-    "step": _step,
-    "wave": _wave,
-    "merged": _merged,
-    "conflict": _conflict,
-    "decided": _decided,
-}

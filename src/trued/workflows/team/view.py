@@ -1,17 +1,26 @@
 """A team as people see it: its project, features and tasks, attempts, QA and UAT; folded from small events."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeAlias
 
-from trued.model import Event
-
-if TYPE_CHECKING:
-    from trued.reporting.views.progress import Progress
+from trued.model.events import JournalEvent
+from trued.model.step_keys import inner_scope, scope_of
+from trued.support.plurals import counted
+from trued.workflows.team.events import (
+    FileNotTakenOver,
+    FileTakenOver,
+    FixTasksMade,
+    RoleAnswers,
+    RoleAsks,
+    TeamReported,
+)
+from trued.workflows.tree import Tree
 
 RESULTS = ".trued/team/qa/results.md"  # what QA found last, on the run's branch
 BESIDE = 4  # tasks that are named where several are tried at once
 SHOWN = 12  # names of features at the start: more are counted
+LENGTH = 300  # characters of a question or an answer
 WHY = 160  # characters of a finding; all of it is in QA's file
 FEATURE = {"completed": "completed", "failed": "failed", "in_progress": "at work"}  # by what the backlog says
 
@@ -106,7 +115,7 @@ def now(team: Team) -> str:
     if feature:
         place = list(team.features).index(feature.id) + 1
         whole = max(team.features_all, len(team.features))
-        parts.append(f"feature {place}/{whole} {_called(feature.id, feature.name)}")
+        parts.append(f"feature {place}/{whole} {_titled(feature.id, feature.name)}")
     beside = [one for name in list(team.at_work) if (one := team.tasks.get(name))]
     if len(beside) > 1:
         more = f" and {len(beside) - BESIDE} more" if len(beside) > BESIDE else ""
@@ -114,7 +123,7 @@ def now(team: Team) -> str:
         parts.append(f"tasks {names}{more} side by side")
     elif task and (not feature or task.feature == feature.id):
         attempt = f", attempt {task.attempt}/{task.attempts}" if task.attempt and task.attempts else ""
-        parts.append(f"task {_called(task.id, task.name)}{attempt}")
+        parts.append(f"task {_titled(task.id, task.name)}{attempt}")
         parts += [f"QA {task.qa}"] if task.qa else []
     parts += [f"UAT {feature.uat}"] if feature and feature.uat and feature.uat != "pending" else []
     parts += [f"integration UAT {team.integration}"] if team.integration else []
@@ -135,165 +144,166 @@ def counts(team: Team) -> str:
     return " · ".join(part for part in parts if part)
 
 
-def told_team(data: Mapping[str, Any]) -> str:
-    """One event as words: what is at work, how it went, and the counts."""
-    attempt, most = data.get("attempt") or 0, data.get("attempts") or 0
-    task = str(data.get("task") or "")
+def describe(event: TeamReported) -> str:
+    """One report as words: what is at work, how it went, and the counts."""
     parts = [
-        str(data.get("project") or ""),
-        ", ".join(f"{one.id}: {one.name}" if one.name else one.id for one in map(_found, data.get("found") or ())),
-        f"feature {_called(str(data['feature']), str(data.get('feature_name') or ''))}" if data.get("feature") else "",
-        f"task {_called(task, str(data.get('task_name') or ''))}" if task else "",
-        f"attempt {attempt}/{most}" if attempt and most else "",
-        f"QA {_result(data.get('qa'))}" if data.get("qa") else "",
-        f"UAT {_result(data.get('uat'))}" if data.get("uat") else "",
-        f"{data.get('features_done') or 0}/{data['features']} features" if data.get("features") else "",
-        f"{data.get('tasks_done') or 0}/{data['tasks']} tasks" if data.get("tasks") else "",
-        "; ".join(map(str, data.get("why") or ())),
+        event.project,
+        ", ".join(event.found),
+        f"feature {_titled(event.feature, event.feature_name)}" if event.feature else "",
+        f"task {_titled(event.task, event.task_name)}" if event.task else "",
+        f"attempt {event.attempt}/{event.attempts}" if event.attempt and event.attempts else "",
+        f"QA {event.qa}" if event.qa else "",
+        f"UAT {event.uat}" if event.uat else "",
+        f"{event.features_done}/{event.features} features" if event.features else "",
+        f"{event.tasks_done}/{event.tasks} tasks" if event.tasks else "",
+        "; ".join(event.why),
     ]
     return " · ".join(part for part in parts if part)
 
 
-def _called(name: str, words: str) -> str:
-    return f"{name}: {words}" if words and words != name else name
+def _titled(name: str, title: str) -> str:
+    return f"{name}: {title}" if title and title != name else name
 
 
 # -- events -----------------------------------------------------------------------------------------------------------
 
 
-def _told(seen: "Progress", event: Event) -> None:
-    data, team = event.data, seen.team
-    event = _beside(event)
-    for name, words in (("feature", "feature_name"), ("task", "task_name")):
-        seen.name(event.key, name, str(data.get(name) or ""), str(data.get(words) or ""))
-    for text, warning in (*_begun(team, data), *_feature(team, data), *_worked(team, data), *_accepted(team, data)):
-        seen.remark(event, text, warning=warning)
-    for name, given in (
-        ("features_done", "features_done"),
-        ("features_all", "features"),
-        ("tasks_done", "tasks_done"),
-        ("tasks_all", "tasks"),
-        ("recoveries", "recoveries"),
-    ):
-        if isinstance(number := data.get(given), int) and not isinstance(number, bool):
-            setattr(team, name, number)
+def add_event(team: Team, tree: Tree, key: str, event: JournalEvent) -> None:
+    """Take the next event of the run."""
+    match event:
+        case TeamReported():
+            _add_report(team, tree, key, event)
+        case RoleAsks():
+            tree.remark(key, f"{event.who} asks the {event.to}: {event.text[:LENGTH]}")
+        case RoleAnswers():
+            tree.remark(key, f"the {event.role} answers: {event.text[:LENGTH]}")
+        case FixTasksMade():
+            tree.remark(key, f"the PM makes fix tasks for {event.about}: {_few(event.tasks, BESIDE + 2)}")
+        case FileTakenOver():
+            tree.remark(key, f"{event.file} is taken over: {_few(event.said, BESIDE + 2)}")
+        case FileNotTakenOver():
+            tree.remark(key, f"{event.file} is not taken over, and left as it is: {event.why}", warning=True)
+        case _:
+            pass
 
 
-def _beside(event: Event) -> Event:
-    """What is told of a task stands with the calls that were made for it."""
-    scope, task = event.key.rpartition("/")[0], event.data.get("task")
-    if not task or scope.rpartition("/")[2] == f"task {task}":
-        return event
-    return event.model_copy(update={"key": f"{scope}/task {task}/team".removeprefix("/")})
+def _add_report(team: Team, tree: Tree, key: str, event: TeamReported) -> None:
+    key = _beside_task(key, event.task)
+    tree.name_scope(key, "feature", event.feature, event.feature_name)
+    tree.name_scope(key, "task", event.task, event.task_name)
+    lines = (*_begun(team, event), *_feature(team, event), *_worked(team, event), *_accepted(team, event))
+    for text, warning in lines:
+        tree.remark(key, text, warning=warning)
+    if event.features:
+        team.features_done, team.features_all = event.features_done, event.features
+    if event.tasks:
+        team.tasks_done, team.tasks_all, team.recoveries = event.tasks_done, event.tasks, event.recoveries
 
 
-_Lines = Iterator[tuple[str, bool]]
+def _beside_task(key: str, task: str) -> str:
+    """A key beside the calls that were made for the task."""
+    if not task or inner_scope(key) == f"task {task}":
+        return key
+    return f"{scope_of(key)}/task {task}/team".removeprefix("/")
 
 
-def _begun(team: Team, data: Mapping[str, Any]) -> _Lines:
+_Lines: TypeAlias = Iterator[tuple[str, bool]]  # text, and whether it is a warning
+
+
+def _begun(team: Team, event: TeamReported) -> _Lines:
     """Kind and features, as soon as they are known."""
-    if (kind := str(data.get("project") or "")) and kind != team.kind:
-        team.kind = kind
-        team.commands = {str(name): str(one) for name, one in (data.get("commands") or {}).items() if one}
+    if event.project and event.project != team.kind:
+        team.kind = event.project
+        team.commands = {name: one for name, one in event.commands.items() if one}
         commands = "".join(f"; {name}: {one}" for name, one in team.commands.items())
-        yield f"project: {kind}{commands}", False
-    found = [one for one in data.get("found") or () if one]
-    fresh = [one for one in map(_found, found) if one.id not in team.features]
-    for one in fresh:
-        team.features[one.id] = one
+        yield f"project: {team.kind}{commands}", False
+    fresh = [one for one in map(_found, filter(None, event.found)) if one.id not in team.features]
+    team.features.update({one.id: one for one in fresh})
     if fresh:
         team.features_all = max(team.features_all, len(team.features))
-        names = ", ".join(_called(one.id, one.name) for one in fresh[:SHOWN])
-        more = f" and {len(fresh) - SHOWN} more" if len(fresh) > SHOWN else ""
-        yield f"{len(fresh)} feature{'' if len(fresh) == 1 else 's'} found: {names}{more}", False
+        names = _few([_titled(one.id, one.name) for one in fresh], SHOWN)
+        yield f"{counted(len(fresh), 'feature')} found: {names}", False
 
 
-def _found(one: object) -> FeatureSeen:
-    if isinstance(one, Mapping):
-        return FeatureSeen(str(one.get("id") or ""), str(one.get("name") or one.get("title") or ""))
-    name, _, words = str(one).partition(": ")
-    return FeatureSeen(name, words)
+def _found(text: str) -> FeatureSeen:
+    name, _, title = text.partition(": ")
+    return FeatureSeen(name, title)
 
 
-def _feature(team: Team, data: Mapping[str, Any]) -> _Lines:
-    name = str(data.get("feature") or "")
+def _feature(team: Team, event: TeamReported) -> _Lines:
+    name = event.feature
     if not name:
         return
     one = team.features.get(name, FeatureSeen(name))
-    words = str(data.get("feature_name") or one.name)
-    state = "" if data.get("task") else str(data.get("state") or "")
-    team.features[name] = replace(one, name=words, state=FEATURE.get(state) or one.state or "at work")
+    title = event.feature_name or one.name
+    state = "" if event.task else event.state
+    team.features[name] = replace(one, name=title, state=FEATURE.get(state) or one.state or "at work")
     if state == "failed" and one.state != "failed":
-        yield f"feature {_called(name, words)} failed", True
+        yield f"feature {_titled(name, title)} failed", True
     if name != team.feature:
         team.feature, team.task = name, ""
         team.at_work.clear()
 
 
-def _worked(team: Team, data: Mapping[str, Any]) -> _Lines:
-    """A task: who begins it, and each time that QA says something of it."""
-    name = str(data.get("task") or "")
+def _worked(team: Team, event: TeamReported) -> _Lines:
+    """A task: who begins it, and each result of its QA."""
+    name = event.task
     if not name:
         return
     before = team.tasks.get(name, TaskSeen(name))
-    qa, attempt = _result(data.get("qa")), int(data.get("attempt") or before.attempt)
-    words, most = str(data.get("task_name") or before.name), int(data.get("attempts") or before.attempts)
-    feature = str(data.get("feature") or before.feature or team.feature)
-    task = TaskSeen(name, words, feature, attempt, most, qa)
-    task = replace(task, state=_over(task, str(data.get("state") or "")))
+    attempt, most = event.attempt or before.attempt, event.attempts or before.attempts
+    title, feature = event.task_name or before.name, event.feature or before.feature or team.feature
+    task = TaskSeen(name, title, feature, attempt, most, event.qa)
+    task = replace(task, state=_over(task, event.state))
     team.tasks[name], team.task = task, name
     team.at_work.pop(name, None)
-    if not qa:
+    if not event.qa:
         team.at_work[name] = None
-    if qa and (qa, attempt) != (before.qa, before.attempt):
+    if event.qa and (event.qa, attempt) != (before.qa, before.attempt):
         tried = f", attempt {attempt}/{most}" if attempt and most else ""
-        yield f"QA {qa}{tried}{_why(data)}", qa == "failed" or bool(data.get("why"))
+        yield f"QA {event.qa}{tried}{_why(event)}", event.qa == "failed" or bool(event.why)
     if task.state == "failed" and before.state != "failed":
-        yield f"task {_called(name, words)} failed at attempt {attempt}/{most}; what QA found: {RESULTS}", True
+        yield f"task {_titled(name, title)} failed at attempt {attempt}/{most}; what QA found: {RESULTS}", True
 
 
 def _over(task: TaskSeen, state: str) -> str:
-    """Done or failed for good, as the backlog says; where that is not told, by what QA said and the attempts left."""
+    """Done or failed for good, as the backlog says; if it does not, by QA's result and the attempts left."""
     if state:
         return {"done": "done", "failed": "failed"}.get(state, "")
     spent = task.attempts and task.attempt >= task.attempts
     return "done" if task.qa == "passed" else "failed" if task.qa == "failed" and spent else ""
 
 
-def _accepted(team: Team, data: Mapping[str, Any]) -> _Lines:
+def _accepted(team: Team, event: TeamReported) -> _Lines:
     """UAT: of a feature, or of all of them together."""
-    uat = _result(data.get("uat"))
-    name = str(data.get("feature") or "")
+    uat, name = event.uat, event.feature
     if not uat or uat == "pending":
         return
-    if not name or data.get("integration"):
+    if not name:
         if uat != team.integration:
             team.integration = uat
-            yield f"integration UAT {uat}{_why(data)}", uat == "failed"
+            yield f"integration UAT {uat}{_why(event)}", uat == "failed"
         return
     one = team.features[name]
-    cycles = int(data.get("cycle") or one.cycles + (uat != one.uat))
+    cycles = one.cycles + (uat != one.uat)
     if (uat, cycles) != (one.uat, one.cycles):
         state = "completed" if uat == "passed" else one.state
         team.features[name] = replace(one, uat=uat, cycles=cycles, state=state)
-        yield f"UAT {uat}{_why(data)}", uat == "failed"
+        yield f"UAT {uat}{_why(event)}", uat == "failed"
 
 
-def _why(data: Mapping[str, Any]) -> str:
+def _why(event: TeamReported) -> str:
     """The first thing that was found, and how many more."""
-    found = [one for one in map(str, data.get("why") or ()) if one]
+    found = [one for one in event.why if one]
     more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     return f": {_cut(found[0])}{more}" if found else ""
 
 
-def _cut(words: str) -> str:
+def _cut(text: str) -> str:
     """Whole words, and a sign that there are more."""
-    return words if len(words) <= WHY else f"{words[:WHY].rpartition(' ')[0] or words[:WHY]} …"
+    return text if len(text) <= WHY else f"{text[:WHY].rpartition(' ')[0] or text[:WHY]} …"
 
 
-def _result(said: object) -> str:
-    plain = str(said or "").strip().lower() if not isinstance(said, bool) else ("passed" if said else "failed")
-    return {"true": "passed", "approved": "passed", "false": "failed", "rejected": "failed"}.get(plain, plain)
-
-
-FOLDS: dict[str, Callable[["Progress", Event], None]] = {"team": _told}
+def _few(names: Sequence[str], most: int) -> str:
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more} more" if more > 0 else "")

@@ -1,32 +1,26 @@
-"""Rounds of a ticket as remarks: what was found, what was touched beyond what was named, what nobody could look at."""
+"""Rounds of a ticket as remarks: issues found, files changed beyond those named, previews that failed."""
 
-from typing import TYPE_CHECKING
-
-from trued.model import Event
-
-if TYPE_CHECKING:
-    from trued.reporting.views.progress import Progress
+from trued.model.events import JournalEvent
+from trued.support.plurals import counted
+from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
+from trued.workflows.tree import Tree
 
 
-def found(seen: "Progress", event: Event) -> None:
-    data = event.data
-    number = len(data.get("issues") or ())
-    says = f"{number} issue{'' if number == 1 else 's'}" if number else "nothing found"
-    seen.remark(event, f"round {data.get('number')}: {says}; {data.get('fate')}", warning=bool(number))
-
-
-def mended(seen: "Progress", event: Event) -> None:
-    for one in event.data.get("beyond") or ():
-        why = one.get("why") or "no reason was given"
-        seen.remark(event, f"changed beyond the named files: {one.get('path')} ({why})", warning=True)
-
-
-def preview(seen: "Progress", event: Event) -> None:
-    url, why = event.data.get("url"), event.data.get("why")
-    if why:
-        seen.remark(event, f"preview{f' {url}' if url else ''}: {why}", warning=True)
-
-
-def claimed(seen: "Progress", event: Event) -> None:
-    names = ", ".join(map(str, event.data.get("pictures") or ())) or "none that is a picture"
-    seen.remark(event, f"{event.data.get('role')} handed in pictures, as its claim: {names}")
+def add_event(tree: Tree, key: str, event: JournalEvent) -> None:
+    """Take the next event of the run."""
+    match event:
+        case RoundVerified():
+            number = len(event.open)
+            found = counted(number, "issue") if number else "nothing found"
+            tree.remark(key, f"round {event.number}: {found}; {event.fate}", warning=bool(number))
+        case IssuesFixed():
+            for one in event.beyond:
+                why = one.why or "no reason was given"
+                tree.remark(key, f"changed beyond the named files: {one.path} ({why})", warning=True)
+        case PreviewShown() if event.why:
+            tree.remark(key, f"preview{f' {event.url}' if event.url else ''}: {event.why}", warning=True)
+        case PicturesClaimed():
+            names = ", ".join(event.pictures) or "none that is a picture"
+            tree.remark(key, f"{event.role} handed in pictures, as its claim: {names}")
+        case _:
+            pass

@@ -1,0 +1,162 @@
+"""Journal events as lines of a log: time, kind, step, and the few facts that matter."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trued.cli.format import clock, counted, duration, line, money, tokens, until
+from trued.model import Event
+from trued.model.events import JournalEvent, call, people, proof, run
+from trued.model.step_keys import label_of, scope_of
+from trued.reporting.views.cases import stood
+from trued.reporting.views.event_kinds import typed
+from trued.workflows.handoff import events as handoff
+from trued.workflows.handoff.view import summary as features_summary
+from trued.workflows.handoff.view import test_counts
+from trued.workflows.pipeline import events as pipeline
+from trued.workflows.pipeline.view import describe_step
+from trued.workflows.team import events as team
+from trued.workflows.team.view import describe as describe_team
+from trued.workflows.ticket import events as ticket
+
+LENGTH = 300  # characters of a long fact
+
+
+def event_line(stored: Event) -> str:
+    """One event as one line."""
+    event = typed(stored)
+    if isinstance(event, call.CallWaits):
+        moment, why = until(event.until, stored.at), line(event.why, 200)
+        return f"{clock(stored.at)} waits {line(stored.key)}: until {moment}: {line(event.waits_for)}; {why}"
+    facts = _facts(event)
+    facts = line(_every_fact(stored.data) if facts is None else facts)  # any text in it may come from an agent
+    where = f" {line(key)}" if (key := _shown_key(stored, event)) else ""
+    return f"{clock(stored.at)} {stored.kind}{where}{f': {facts}' if facts else ''}"
+
+
+def _shown_key(stored: Event, event: JournalEvent) -> str:
+    if isinstance(event, team.TeamReported) and event.feature:
+        return ""  # its facts begin with the feature
+    # a step that is called like its event is not named twice
+    return scope_of(stored.key) if label_of(stored.key) == stored.kind else stored.key
+
+
+def _facts(event: JournalEvent) -> str | None:
+    """The facts of an event that are worth a line; None for one that is shown with all it has."""
+    found = (read(event) for read in (_of_call, _of_proof, _of_run, _of_workflow))
+    return next((one for one in found if one is not None), None)
+
+
+def _of_call(event: JournalEvent) -> str | None:
+    match event:
+        case call.CallAsked():
+            again = ", resumes its session" if event.resume else ""
+            return f"{line(event.role)} ({line(event.agent)}), brief of {event.chars} characters{again}"
+        case call.CallAnswered():
+            parts = [
+                event.state,
+                duration(event.ended - event.began),
+                tokens(event.tokens.total, estimated=event.tokens.estimated),
+                money(event.cost_usd, event.cost),
+                counted(len(event.changed), "file") if event.changed else "",
+                f"attempt {event.attempts}" if event.attempts > 1 else "",
+                f'claims "{line(event.claim)}"' if event.claim else "",
+                line(event.why or event.kind, 200),
+            ]
+            return ", ".join(part for part in parts if part)
+        case call.CallWaited():
+            return duration(event.seconds)
+        case _:
+            return None
+
+
+def _of_proof(event: JournalEvent) -> str | None:
+    match event:
+        case proof.CheckSealed() if event.serves:
+            served = ", ".join(line(one) for one in event.serves)
+            return f"{served} {event.sort}: on the base {stood(event.cases) or 'nothing'}"
+        case proof.ContractSealed():
+            held_out = "held out" if event.held_out else "visible"
+            return f"{event.requirements} requirements, {held_out}: {line(event.why)}"
+        case proof.CheckStarted():
+            return _check(event.requirement, event.kind, event.side, event.turn)
+        case proof.CheckRan():
+            counts = {"passed": event.passed, "failed": event.failed, "void": event.void}
+            result = ", ".join(f"{value} {name}" for name, value in counts.items() if value not in (None, ""))
+            what = _check(event.requirement, event.kind or event.sort, event.side, event.turn)
+            return f"{what}: {result}" if result else what
+        case proof.RequirementJudged():
+            return _graded(event.requirement, event.grade, event.why, LENGTH)
+        case proof.VerdictReached():
+            judged = [_graded(one.id, one.grade, one.why, 160) for one in event.requirements or ()]
+            return "; ".join((f"{event.grade}, {'holds' if event.holds else 'does not hold'}", *judged))
+        case proof.TextWithheld():
+            return line(f"{event.about}: quotes held-out data, so it is not passed to agents", LENGTH)
+        case proof.ObjectionNotRun():
+            return line(f"{event.what}: {event.why}", LENGTH)
+        case proof.ObjectionRan():
+            return f"{'its case passes' if event.passed else 'its own case fails'}: {line(event.what, LENGTH)}"
+        case proof.TestsCounted():
+            return test_counts(event.passing, event.total, event.coverage) or "no tests"
+        case _:
+            return None
+
+
+def _check(requirement: str, kind: str, side: str, turn: int) -> str:
+    parts = [line(requirement), kind, f"on {side}" if side else "", f"turn {turn}" if turn else ""]
+    return " ".join(part for part in parts if part)
+
+
+def _graded(name: str, grade: str, why: Iterable[str], length: int) -> str:
+    return f"{line(name)} {grade} ({line('; '.join(why), length)})"
+
+
+def _of_run(event: JournalEvent) -> str | None:
+    match event:
+        case run.RunEnded():
+            why = line(event.why, LENGTH)
+            return f"{event.state}, {event.grade}, exit code {event.code}{f': {why}' if why else ''}"
+        case run.AgentsDetected():
+            return line(event.says)
+        case run.PartMerged():
+            return f"{line(event.part)} at {line(event.commit)[:10]}"
+        case run.MergeConflict():
+            return line(f"{event.part}: {', '.join(event.files)}", LENGTH)
+        case run.SetUpRan():
+            return "init.sh works" if event.code == 0 else line(f"init.sh: {event.said}", LENGTH)
+        case people.QuestionAsked():
+            return f"{line(event.text, LENGTH)} ({' / '.join(event.options or ('in your own words',))})"
+        case _:
+            return None
+
+
+def _of_workflow(event: JournalEvent) -> str | None:
+    match event:
+        case ticket.RoundVerified():
+            return f"{line(event.fate)}; {line('; '.join(event.open or ('nothing found',)), 400)}"
+        case ticket.IssuesFixed():
+            return line(event.summary, 200)
+        case ticket.PicturesClaimed():
+            return line(", ".join(event.pictures), 200)
+        case handoff.FeatureListWritten():
+            return features_summary(event)
+        case pipeline.StepReported():
+            return line(describe_step(event), LENGTH)
+        case pipeline.WaveStarted():
+            return line(f"{event.number}: {', '.join(event.tasks)}", LENGTH)
+        case pipeline.ClusterDecided():
+            why = "; ".join(event.why)
+            return line(f"{event.cluster} {event.result}{f': {why}' if why else ''}", LENGTH)
+        case team.TeamReported():
+            return line(describe_team(event), LENGTH)
+        case team.RoleAsks():
+            return line(f"{event.who} asks the {event.to}: {event.text}", LENGTH)
+        case team.RoleAnswers():
+            return line(f"the {event.role}: {event.text}", LENGTH)
+        case team.FixTasksMade():
+            return line(f"for {event.about}: {', '.join(event.tasks)}", LENGTH)
+        case _:
+            return None
+
+
+def _every_fact(data: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {line(value, 160)}" for name, value in data.items() if value not in ("", None, [], {}))

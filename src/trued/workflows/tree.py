@@ -1,0 +1,31 @@
+"""What a workflow's view needs of the tree in which a run is shown to people."""
+
+from typing import Protocol
+
+
+class Tree(Protocol):
+    """The tree of a run: scopes, and in them calls, checks and remarks."""
+
+    def remark(self, key: str, text: str, *, warning: bool = False) -> None:
+        """Add a line to the scope of this step key."""
+        ...
+
+    def name_scope(self, key: str, kind: str, which: str, title: str) -> None:
+        """Give the innermost scope of this step key a title, if it is `<kind> <which>`."""
+        ...
+
+
+class CallRow(Protocol):
+    """One agent call of the tree."""
+
+    @property
+    def key(self) -> str: ...
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def state(self) -> str: ...
+
+    @property
+    def claim(self) -> str: ...
