@@ -5,9 +5,9 @@ from typing import Any
 
 from tests.fuzz.mutation import Mutator
 from trued.errors import BadInput
-from trued.gate.claude_stop import EVENTS, asked
-from trued.gate.json_edit import Text
-from trued.gate.pushed_refs import pushed
+from trued.gate.claude_stop import EVENTS, parse_hook_call
+from trued.gate.json_edit import JsonText
+from trued.gate.pushed_refs import parse_pushed_refs
 
 QUESTION: dict[str, Any] = {
     "session_id": "abc-123",
@@ -40,7 +40,7 @@ def _stop(chance: Mutator) -> bytes:
     else:
         data = chance.text([json.dumps(QUESTION).encode(), json.dumps(SUBAGENT).encode()])
     try:
-        found = asked(data)
+        found = parse_hook_call(data)
     except BadInput:
         return b"refused"
     said = json.loads(data)
@@ -55,7 +55,7 @@ def _stop(chance: Mutator) -> bytes:
 def _push(chance: Mutator) -> bytes:
     data = chance.text([PUSH, PUSH * 3, PUSH.replace(b"a", b"0")])
     try:
-        found = pushed(data)
+        found = parse_pushed_refs(data)
     except BadInput:
         return b"refused"
     told = [line for line in data.decode(errors="replace").splitlines() if line.strip()]
@@ -70,7 +70,7 @@ def _settings(chance: Mutator) -> bytes:
     """A hook put in and taken out again leaves the file as it was, byte for byte; put in, all else is what it was."""
     data = chance.text([SETTINGS])
     try:
-        text = Text.read(data, "settings.json")
+        text = JsonText.read(data, "settings.json")
     except BadInput:
         return b"refused"
     before = json.loads(data.decode().removeprefix("\ufeff"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from trued.errors import BadInput
 from trued.gate import claude
-from trued.gate.json_edit import Text
+from trued.gate.json_edit import JsonText
 
 COMMAND = "trued gate hook claude || exit 1"
 OTHERS = {"hooks": [{"type": "command", "command": "say done"}]}
@@ -58,7 +58,7 @@ def test_what_else_is_in_the_settings_stays_and_removing_brings_back_every_byte(
     assert {key: value for key, value in now.items() if key != "hooks"} == {
         key: value for key, value in before.items() if key != "hooks"
     }
-    assert claude.trouble(installed) == ""
+    assert claude.problem(installed) == ""
     claude.remove(installed)
     assert path.read_bytes() == former
 
@@ -89,7 +89,7 @@ def test_what_somebody_added_after_the_installation_survives_the_removal(tmp_pat
     path = settings(tmp_path, FORMER["other keys"])
     installed = claude.install(tmp_path, COMMAND, 600, None)
     path.write_bytes(path.read_bytes().replace(b'"opus"', b'"sonnet"'))
-    assert claude.trouble(installed) == ""
+    assert claude.problem(installed) == ""
     claude.remove(installed)
     assert path.read_bytes() == FORMER["other keys"].replace(b'"opus"', b'"sonnet"')
 
@@ -98,13 +98,13 @@ def test_an_entry_that_was_taken_out_is_said(tmp_path: Path) -> None:
     path = settings(tmp_path, FORMER["other keys"])
     installed = claude.install(tmp_path, COMMAND, 600, None)
     path.write_bytes(FORMER["other keys"])
-    assert "changed or removed" in claude.trouble(installed)
+    assert "changed or removed" in claude.problem(installed)
     path.unlink()
-    assert "was removed" in claude.trouble(installed)
+    assert "was removed" in claude.problem(installed)
     path.write_bytes(installed.after.encode("latin-1"))
-    assert claude.trouble(installed) == ""
+    assert claude.problem(installed) == ""
     path.with_name("settings.local.json").write_text('{"disableAllHooks": true}')
-    assert "disables all hooks" in claude.trouble(installed)
+    assert "disables all hooks" in claude.problem(installed)
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ values = st.recursive(
 def test_whatever_the_text_one_part_in_and_out_again_leaves_it_as_it_was(
     value: dict[str, Any], indent: int | str | None, ascii_only: bool
 ) -> None:
-    text = Text(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
+    text = JsonText(json.dumps(value, indent=indent, ensure_ascii=ascii_only))
     more = text.put((), "hooks", {"Stop": [1]})
     assert json.loads(more.text) == {**value, "hooks": {"Stop": [1]}}
     assert json.loads(more.put(("hooks", "Stop"), None, [2]).text)["hooks"] == {"Stop": [1, [2]]}

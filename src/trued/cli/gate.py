@@ -15,12 +15,26 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from trued import gate
 from trued.cli.context import AsJson
 from trued.cli.gate_ci import ci
 from trued.cli.terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
 from trued.engine.worktree import Checkout, checkout
 from trued.errors import BadInput, Interrupted, TruedError
+from trued.gate import claude_stop, pushed_refs
+from trued.gate.claude_stop import HookCall
+from trued.gate.install import (
+    PLACES,
+    GateOptions,
+    GateSite,
+    amend_contract,
+    attest_requirement,
+    find_problems,
+    install_gate,
+    remove_gate,
+)
+from trued.gate.judge import JudgedTree
+from trued.gate.messages import headline, missing_approval, reasons
+from trued.gate.state import Gate, GateStore
 from trued.inputs.settings import loader as config
 from trued.model import Settings
 from trued.proof.contract import exit_code
@@ -29,13 +43,13 @@ from trued.support.plurals import counted
 from trued.support.processes import agent_around
 from trued.support.redaction import plain
 
-Found = TypeVar("Found")
+Result = TypeVar("Result")
 app = typer.Typer(rich_markup_mode=None)
-gates = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
-app.add_typer(gates, name="gate", help="Block agents, pushes and CI until requirements are met")
-gates.command()(ci)
+gate_app = typer.Typer(rich_markup_mode=None, no_args_is_help=False)
+app.add_typer(gate_app, name="gate", help="Block agents, pushes and CI until requirements are met")
+gate_app.command()(ci)
 hooks = typer.Typer(rich_markup_mode=None)
-gates.add_typer(hooks, name="hook", help="Called by Claude Code and git; reads their input from stdin")
+gate_app.add_typer(hooks, name="hook", help="Called by Claude Code and git; reads their input from stdin")
 
 Places = Annotated[
     list[str], typer.Argument(metavar="claude|git|github...", help="Where to install it.", show_default=False)
@@ -64,7 +78,7 @@ Who = Annotated[str, typer.Option("--as", metavar="NAME", help="Your name.", sho
 Reason = Annotated[str, typer.Option(help="Your reason.", show_default=False)]
 
 
-@gates.callback(invoke_without_command=True)
+@gate_app.callback(invoke_without_command=True)
 def ask(
     context: typer.Context,
     head: Annotated[
@@ -79,14 +93,14 @@ def ask(
     """
     if context.invoked_subcommand:
         return
-    grounds, standing = _standing(repo)
-    judge = grounds.judge(standing, _tell)
-    found = _run(judge.commit(_commit(grounds.checkout, head)) if head else judge.now())
-    _show(grounds, standing, found, as_json=as_json)
+    site, gate = _existing_gate(repo)
+    judge = site.judge(gate, _print_event)
+    found = _run(judge.judge_commit(_commit(site.checkout, head)) if head else judge.judge_worktree())
+    _print_verdict(site, gate, found, as_json=as_json)
     raise typer.Exit(exit_code(found.outcome))
 
 
-@gates.command()
+@gate_app.command()
 def install(
     places: Places,
     requirements: Requirements = None,
@@ -98,67 +112,65 @@ def install(
 ) -> None:
     """Seal the contract and install the gate for Claude Code, git or GitHub. Everything else in their files stays."""
     outside_agents("gate install")
-    grounds = _grounds(repo)
-    if grounds.keep.gate():
-        _by_a_person("install")
-    wanted = gate.Wanted(requirements, base, _settings(accept).accept if accept else None, attempts, within)
-    if wanted.accept is None and grounds.keep.gate() is None:
-        wanted = gate.Wanted(requirements, base, _settings(None).accept, attempts, within)
-    done = _run(gate.install(grounds, _known(places), wanted, tell=_tell))
-    for place in _known(places):
+    site = _site(repo)
+    if site.store.gate():
+        _refuse_agents("install")
+    options = GateOptions(requirements, base, _settings(accept).accept if accept else None, attempts, within)
+    if options.accept is None and site.store.gate() is None:
+        options = GateOptions(requirements, base, _settings(None).accept, attempts, within)
+    done = _run(install_gate(site, _known_places(places), options, tell=_print_event))
+    for place in _known_places(places):
         out().print(Text(f"{place}: {plain(done.installed[place].path)}"), soft_wrap=True)
-    _sealed(grounds, done)
+    _print_contract(site, done)
 
 
-@gates.command()
+@gate_app.command()
 def remove(places: Places, repo: Repo = Path()) -> None:
     """Remove the gate and restore the files that it changed."""
-    _by_a_person("remove")
-    gone = gate.remove(_grounds(repo), _known(places))
-    for place in _known(places):
+    _refuse_agents("remove")
+    gone = remove_gate(_site(repo), _known_places(places))
+    for place in _known_places(places):
         out().print(f"{place}: {'removed' if place in gone else 'was not installed'}")
 
 
-@gates.command()
+@gate_app.command()
 def status(repo: Repo = Path(), as_json: AsJson = False) -> None:
     """Show the sealed contract, where the gate is installed, changes made to it since, and its last decisions."""
-    grounds = _grounds(repo)
-    standing, recorded = grounds.keep.gate(), grounds.keep.recorded()
-    troubles = gate.troubles(standing) if standing else []
+    site = _site(repo)
+    gate, recorded = site.store.gate(), site.store.last_records()
+    problems = find_problems(gate) if gate else []
     if as_json:
-        data = (
-            standing.model_dump(mode="json", exclude={"installed": {"__all__": {"before", "after"}}})
-            if standing
-            else None
-        )
-        print_json({"gate": data, "troubles": troubles, "recorded": recorded})
+        data = gate.model_dump(mode="json", exclude={"installed": {"__all__": {"before", "after"}}}) if gate else None
+        print_json({"gate": data, "troubles": problems, "recorded": recorded})
         return
-    if standing is None:
+    if gate is None:
         out().print("no gate is installed here")
     else:
-        for place, one in standing.installed.items():
+        for place, one in gate.installed.items():
             out().print(Text(f"{place}: {plain(one.path)}"), soft_wrap=True)
-        _sealed(grounds, standing)
-        for note in standing.amendments:
+        _print_contract(site, gate)
+        for note in gate.amendments:
             out().print(Text(plain(f"amended by {note.who}: {note.why} ({note.what})")), soft_wrap=True)
-    for sentence in troubles:
+    for sentence in problems:
         out().print(Text(f"! {plain(sentence)}", "red"), soft_wrap=True)
     for line in recorded[-5:]:
-        told = ", ".join(
-            f"{WORDS.get(name, name)} {_words(value)}" for name, value in line.items() if name not in ("at", "what")
+        facts = ", ".join(
+            f"{NAMES.get(name, name)} {_value_text(value)}"
+            for name, value in line.items()
+            if name not in ("at", "what")
         )
-        out().print(Text(plain(f"{line.get('what', '')}: {told}"), "dim"), soft_wrap=True)
+        out().print(Text(plain(f"{line.get('what', '')}: {facts}"), "dim"), soft_wrap=True)
 
 
-WORDS = {"places": "in"}
+NAMES = {"places": "in"}
 
 
-def _words(value: object) -> str:
+def _value_text(value: object) -> str:
     """A value of the gate's log as text."""
-    return " and ".join(map(_words, value)) or "none" if isinstance(value, list) else str(value)
+    return " and ".join(map(_value_text, value)) or "none" if isinstance(value, list) else str(value)
 
 
-@gates.command()
+@gate_app.command()
 def amend(  # noqa: PLR0913 - each is a flag
     requirements: Requirements = None,
     base: Base = None,
@@ -174,15 +186,15 @@ def amend(  # noqa: PLR0913 - each is a flag
     repo: Repo = Path(),
 ) -> None:
     """Change the sealed contract, or accept a requirement yourself. Recorded with your name and reason."""
-    _by_a_person("amend")
-    grounds, _ = _standing(repo)
-    name, why = _signed(who, reason)
+    _refuse_agents("amend")
+    site, _ = _existing_gate(repo)
+    name, why = _ask_name_and_reason(who, reason)
     if attest:
-        _run(gate.attest(grounds, attest, who=name, why=why, tell=_tell))
+        _run(attest_requirement(site, attest, who=name, why=why, tell=_print_event))
         out().print(Text(plain(f"{attest}: accepted by {name}")), soft_wrap=True)
         return
-    wanted = gate.Wanted(requirements, base, _settings(accept).accept if accept else None, attempts, within)
-    _sealed(grounds, _run(gate.amend(grounds, wanted, who=name, why=why, tell=_tell)))
+    options = GateOptions(requirements, base, _settings(accept).accept if accept else None, attempts, within)
+    _print_contract(site, _run(amend_contract(site, options, who=name, why=why, tell=_print_event)))
 
 
 # -- hooks -------------------------------------------------------------------------------------------------------------
@@ -192,49 +204,49 @@ def amend(  # noqa: PLR0913 - each is a flag
 def hook_claude() -> None:
     """Answer Claude Code's hook: read its JSON from stdin, print JSON. An error of the gate blocks nobody."""
     try:
-        question = gate.asked(sys.stdin.buffer.read(gate.MOST_BYTES + 1))
+        call = claude_stop.parse_hook_call(sys.stdin.buffer.read(claude_stop.MOST_BYTES + 1))
     except TruedError as error:
-        _let_go(str(error))
+        _exit_without_block(str(error))
     try:
-        answer = _run(_answered(question))
+        answer = _run(_answer_hook(call))
     except TruedError as error:
         answer = {"systemMessage": f"trued gate could not judge, so nothing is proven: {plain(str(error))}"}
     if answer:
         print(json.dumps(answer))
 
 
-async def _answered(question: gate.Asked) -> dict[str, str]:
-    folders = gate.folder_of(question, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
-    grounds = _first_with_a_gate(folders)
-    standing = grounds.keep.gate() if grounds else None
-    if grounds is None or standing is None:
+async def _answer_hook(call: HookCall) -> dict[str, str]:
+    folders = claude_stop.work_folders(call, os.environ.get("CLAUDE_PROJECT_DIR", ""), Path.cwd())
+    site = _first_site_with_gate(folders)
+    gate = site.store.gate() if site else None
+    if site is None or gate is None:
         return {"systemMessage": "trued gate: no contract is sealed for this repository; nothing was checked"}
-    if question.event == gate.CHANGED:
-        return gate.changed(gate.troubles(standing))
-    found = await grounds.judge(standing, _quiet).now()
-    session = grounds.keep.session(question.session)
-    decision = gate.decide(standing, found, session, active=question.active)
-    grounds.keep.keep(question.session, decision.session)
+    if call.event == claude_stop.SETTINGS_CHANGED:
+        return claude_stop.answer_settings_change(find_problems(gate))
+    found = await site.judge(gate, _drop_event).judge_worktree()
+    session = site.store.session(call.session)
+    decision = claude_stop.decide(gate, found, session, active=call.active)
+    site.store.save_session(call.session, decision.session)
     outcome = "blocked" if decision.blocked else "let go" if found.passed else "let go, not proven"
-    grounds.keep.record(outcome, session=question.session, event=question.event, blocks=decision.session.blocks)
+    site.store.record(outcome, session=call.session, event=call.event, blocks=decision.session.blocks)
     answer = decision.answer()
-    if troubles := gate.troubles(standing):
-        answer["systemMessage"] = "\n".join([*filter(None, [answer.get("systemMessage")]), *troubles])
+    if problems := find_problems(gate):
+        answer["systemMessage"] = "\n".join([*filter(None, [answer.get("systemMessage")]), *problems])
     return {name: plain(text) for name, text in answer.items()}
 
 
-def _first_with_a_gate(folders: list[Path]) -> gate.Grounds | None:
+def _first_site_with_gate(folders: list[Path]) -> GateSite | None:
     for folder in folders:
         try:
-            grounds = _grounds(folder)
+            site = _site(folder)
         except BadInput:  # not a repository; try the next folder
             continue
-        if grounds.keep.gate():
-            return grounds
+        if site.store.gate():
+            return site
     return None
 
 
-def _let_go(sentence: str) -> NoReturn:
+def _exit_without_block(sentence: str) -> NoReturn:
     """Exit with 1 and no stdout: Claude Code shows the sentence to the user and lets the agent stop."""
     err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     raise typer.Exit(1)
@@ -245,19 +257,19 @@ def hook_git(
     remote: Annotated[list[str] | None, typer.Argument(help="Name and address of the remote, passed by git.")] = None,
 ) -> None:
     """Answer git's pre-push hook: read the refs from stdin, exit with 1 to refuse the push."""
-    refs = gate.pushed(sys.stdin.buffer.read(gate.MOST_LINES_BYTES))
-    grounds = _grounds(Path())
-    standing = grounds.keep.gate()
-    if standing is None:
+    refs = pushed_refs.parse_pushed_refs(sys.stdin.buffer.read(pushed_refs.MOST_BYTES))
+    site = _site(Path())
+    gate = site.store.gate()
+    if gate is None:
         return
-    commits, said = gate.due(grounds.checkout, standing.base, refs)
-    for sentence in (*said, *gate.troubles(standing)):
+    commits, passed = pushed_refs.commits_to_check(site.checkout, gate.base, refs)
+    for sentence in (*passed, *find_problems(gate)):
         hint(f"trued gate: {sentence}")
-    found = _run(gate.judge_all(grounds.judge(standing, _quiet), commits))
+    found = _run(pushed_refs.judge_commits(site.judge(gate, _drop_event), commits))
     for commit, one in found.items():
-        _stands(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", standing)
+        _print_headline(err(), one, f"{commit[:12]} → {', '.join(commits[commit])}", gate)
     refused = [one for one in found.values() if not one.passed]
-    grounds.keep.record("push refused" if refused else "pushed", commits=list(found))
+    site.store.record("push refused" if refused else "pushed", commits=list(found))
     if refused:
         hint("nothing was pushed; `git push --no-verify` skips the gate and leaves no record")
         raise typer.Exit(1)
@@ -266,35 +278,35 @@ def hook_git(
 # -- output ------------------------------------------------------------------------------------------------------------
 
 
-def _show(grounds: gate.Grounds, standing: gate.Gate, found: gate.Judgement, *, as_json: bool) -> None:
-    troubles = gate.troubles(standing)
+def _print_verdict(site: GateSite, gate: Gate, found: JudgedTree, *, as_json: bool) -> None:
+    problems = find_problems(gate)
     if as_json:
-        contract = grounds.keep.contract(standing)
+        contract = site.store.contract(gate)
         data = ledger(found.verdict, contract, over=False)  # the caller may be the agent under check
-        more = {"state": found.outcome.state, "accept": str(standing.accept), "tree": found.tree, "dirty": found.dirty}
-        print_json({**data, **more, "contract": standing.contract, "base": standing.base, "troubles": troubles})
+        more = {"state": found.outcome.state, "accept": str(gate.accept), "tree": found.tree, "dirty": found.dirty}
+        print_json({**data, **more, "contract": gate.contract, "base": gate.base, "troubles": problems})
         return
-    _stands(out(), found, "the working tree" if found.dirty else found.commit[:12], standing)
-    for sentence in (*found.notes, *troubles):
+    _print_headline(out(), found, "the working tree" if found.dirty else found.commit[:12], gate)
+    for sentence in (*found.notes, *problems):
         hint(f"! {sentence}")
 
 
-def _stands(console: Console, found: gate.Judgement, what: str, standing: gate.Gate) -> None:
-    style, heading = "green" if found.passed else "red", gate.heading(found.outcome, standing.accept)
-    console.print(Text.assemble(("trued gate: ", "bold"), f"{plain(what)}: ", (heading, style)), soft_wrap=True)
-    for line in [] if found.passed else gate.reasons(found.verdict, standing.accept):
+def _print_headline(console: Console, found: JudgedTree, what: str, gate: Gate) -> None:
+    style, sentence = "green" if found.passed else "red", headline(found.outcome, gate.accept)
+    console.print(Text.assemble(("trued gate: ", "bold"), f"{plain(what)}: ", (sentence, style)), soft_wrap=True)
+    for line in [] if found.passed else reasons(found.verdict, gate.accept):
         console.print(Text(f"  {plain(line)}"), soft_wrap=True)
     if found.outcome.lacking:
-        hint(gate.lacking(found.outcome))
+        hint(missing_approval(found.outcome))
 
 
-def _sealed(grounds: gate.Grounds, standing: gate.Gate) -> None:
-    contract = grounds.keep.contract(standing)
+def _print_contract(site: GateSite, gate: Gate) -> None:
+    contract = site.store.contract(gate)
     number = len(contract.requirements)
     out().print(
         Text(
-            f"sealed: {counted(number, 'requirement')} on base {standing.base[:12]}, "
-            f"contract {standing.contract[:12]}; counts as met: {standing.accept} or better"
+            f"sealed: {counted(number, 'requirement')} on base {gate.base[:12]}, "
+            f"contract {gate.contract[:12]}; counts as met: {gate.accept} or better"
         ),
         soft_wrap=True,
     )
@@ -310,19 +322,19 @@ def _settings(accept: str | None) -> Settings:
     return config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
 
 
-def _grounds(repo: Path) -> gate.Grounds:
+def _site(repo: Path) -> GateSite:
     here = checkout(repo, os.environ)
     settings = _settings(None)
-    keep = gate.Keep(home(), here.common)
-    return gate.Grounds(here, keep, _command(), settings.sandbox, settings.allow_unsandboxed)
+    store = GateStore(home(), here.common)
+    return GateSite(here, store, _command(), settings.sandbox, settings.allow_unsandboxed)
 
 
-def _standing(repo: Path) -> tuple[gate.Grounds, gate.Gate]:
-    grounds = _grounds(repo)
-    standing = grounds.keep.gate()
-    if standing is None:
+def _existing_gate(repo: Path) -> tuple[GateSite, Gate]:
+    site = _site(repo)
+    gate = site.store.gate()
+    if gate is None:
         raise BadInput("no gate is installed here", then="`trued gate install claude --requirements FILE`")
-    return grounds, standing
+    return site, gate
 
 
 def _command() -> str:
@@ -341,14 +353,14 @@ def _commit(here: Checkout, name: str) -> str:
     raise BadInput(f"{here.root} has no commit {name!a}", then="pass another commit, or leave out --head")
 
 
-def _known(places: list[str]) -> list[str]:
+def _known_places(places: list[str]) -> list[str]:
     for one in places:
-        if one not in gate.PLACES:
-            raise BadInput(f"a gate cannot be installed in {one!a}", then=f"choose {', '.join(gate.PLACES)}")
+        if one not in PLACES:
+            raise BadInput(f"a gate cannot be installed in {one!a}", then=f"choose {', '.join(PLACES)}")
     return list(dict.fromkeys(places))
 
 
-def _by_a_person(command: str) -> None:
+def _refuse_agents(command: str) -> None:
     outside_agents(f"gate {command}")
     if agent := agent_around():
         raise BadInput(
@@ -356,7 +368,7 @@ def _by_a_person(command: str) -> None:
         )
 
 
-def _signed(who: str, reason: str) -> tuple[str, str]:
+def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
     """Name and reason of a person at a terminal. Options alone do not count: unsandboxed agents could pass them."""
     if not person_there():
         raise BadInput("this command needs a terminal", then="run it in one")
@@ -367,25 +379,25 @@ def _signed(who: str, reason: str) -> tuple[str, str]:
     return name, why
 
 
-def _run(work: Coroutine[Any, Any, Found]) -> Found:
+def _run(work: Coroutine[Any, Any, Result]) -> Result:
     """Run to the end. A signal cancels it cleanly, so that no process of a check is left behind."""
 
-    async def told() -> Found:
+    async def cancellable() -> Result:
         task = asyncio.current_task()
         for one in (signal.SIGTERM, signal.SIGHUP):
             asyncio.get_running_loop().add_signal_handler(one, lambda: task and task.cancel())
         return await work
 
     try:
-        return asyncio.run(told())
+        return asyncio.run(cancellable())
     except (asyncio.CancelledError, KeyboardInterrupt):
         raise Interrupted("interrupted: nothing was decided") from None
 
 
-def _tell(kind: str, /, **data: object) -> None:
+def _print_event(kind: str, /, **data: object) -> None:
     if kind in ("sealed", "checked"):
         hint(f"{kind}: {data.get('sort', '')} {data.get('check', '')}")
 
 
-def _quiet(kind: str, /, **data: object) -> None:
+def _drop_event(kind: str, /, **data: object) -> None:
     """Drop events: hooks print only their result."""

@@ -11,12 +11,13 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from trued import gate
 from trued.cli.context import AsJson
 from trued.cli.terminal import err, hint, home, print_json
 from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.engine.worktree import Checkout, checkout
 from trued.errors import BadInput
+from trued.gate.messages import headline, reasons
+from trued.gate.state import terms_hash
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.settings import loader as config
 from trued.model import Grade
@@ -49,8 +50,8 @@ def ci(
     tip, work = _commit(here, base), _commit(here, head)
     start = here.common_base(tip, work) or tip
     settings = config.load_settings({"accept": accept}, os.environ, None, config.user_config(os.environ))
-    with _file(here, start, requirements) as file:
-        if terms and gate.terms_of(load_requirements(file)) != terms:
+    with _requirements_file(here, start, requirements) as file:
+        if terms and terms_hash(load_requirements(file)) != terms:
             then = "run `trued gate amend` and commit the new workflow"
             raise BadInput("the requirements differ from the sealed ones", "--terms", then)
         request = VerifyRequest(
@@ -62,17 +63,17 @@ def ci(
             allow_unsandboxed=settings.allow_unsandboxed,
             here=here.root,
         )
-        done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=_quiet))
-    _told(done, settings.accept, as_json=as_json)
+        done = asyncio.run(verify(request, home=home(), environ=os.environ, tell=_drop_event))
+    _report(done, settings.accept, as_json=as_json)
     raise typer.Exit(done.code)
 
 
 @contextmanager
-def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
+def _requirements_file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
     """The requirements file. Text from the variable is written to a temporary file outside the repository."""
     if named is not None:
         if (path := named.resolve()).is_relative_to(here.root):
-            _as_on_base(here, base, path)
+            _check_unchanged(here, base, path)
         yield named
         return
     given = os.environ.get(VARIABLE, "")
@@ -89,7 +90,7 @@ def _file(here: Checkout, base: str, named: Path | None) -> Iterator[Path]:
         place.unlink(missing_ok=True)
 
 
-def _as_on_base(here: Checkout, base: str, path: Path) -> None:
+def _check_unchanged(here: Checkout, base: str, path: Path) -> None:
     """Refuse a requirements file of the repository that differs from the base: the work may not change it."""
     name = path.relative_to(here.root).as_posix()
     known = here.read(base, name)
@@ -105,46 +106,46 @@ def _commit(here: Checkout, name: str) -> str:
     raise BadInput(f"{here.root} has no commit {name!a}", then="fetch it: CI often checks out the last commit only")
 
 
-def _told(done: Verified, accept: Grade, *, as_json: bool) -> None:
-    heading = gate.heading(done.outcome, accept)
-    lines = [] if done.outcome.state == "done" else gate.reasons(done.verdict, accept)
+def _report(done: Verified, accept: Grade, *, as_json: bool) -> None:
+    sentence = headline(done.outcome, accept)
+    lines = [] if done.outcome.state == "done" else reasons(done.verdict, accept)
     if as_json:
         print_json({**ledger(done.verdict, done.contract, over=False), "state": done.outcome.state})
-    err().print(Text(f"trued gate: {plain(heading)}"), soft_wrap=True)
+    err().print(Text(f"trued gate: {plain(sentence)}"), soft_wrap=True)
     for line in lines:
         err().print(Text(f"  {plain(line)}"), soft_wrap=True)
     if os.environ.get("GITHUB_ACTIONS") != "true":
         return
     if not as_json:
         level = "notice" if done.outcome.state == "done" else "error"
-        print(f"::{level} title=trued gate::{_escaped(heading)}")
+        print(f"::{level} title=trued gate::{_escape(sentence)}")
         for line in lines:
-            print(f"::error title=trued gate::{_escaped(line)}")
+            print(f"::error title=trued gate::{_escape(line)}")
     if place := os.environ.get("GITHUB_STEP_SUMMARY"):
-        _summarise(Path(place), summary(heading, ledger(done.verdict, done.contract, over=False)))
+        _append_summary(Path(place), summary(sentence, ledger(done.verdict, done.contract, over=False)))
 
 
-def summary(heading: str, data: dict[str, Any]) -> str:
+def summary(sentence: str, data: dict[str, Any]) -> str:
     """The verdict as a Markdown table for GitHub's job summary."""
     rows = [f"| {text(row['id'])} | {row['grade']} | {text(row['why'])} |" for row in data["requirements"]]
     undecided = [f"- {text(one)}" for one in data["undecided"]]
-    said = ["", "Notes:", "", *undecided] if undecided else []
+    notes = ["", "Notes:", "", *undecided] if undecided else []
     table = ["| requirement | grade | why |", "| --- | --- | --- |", *rows]
-    return "\n".join([f"### trued gate: {text(heading)}", "", *table, *said, ""])
+    return "\n".join([f"### trued gate: {text(sentence)}", "", *table, *notes, ""])
 
 
-def _summarise(place: Path, words: str) -> None:
+def _append_summary(place: Path, content: str) -> None:
     try:
         with place.open("a", encoding="utf-8") as file:
-            file.write(words + "\n")
+            file.write(content + "\n")
     except OSError as error:
         hint(f"cannot write the summary: {error.strerror}")
 
 
-def _escaped(words: str) -> str:
+def _escape(content: str) -> str:
     """Escape text for a GitHub workflow command, so that it cannot start another one."""
-    return plain(words).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    return plain(content).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _quiet(kind: str, /, **data: object) -> None:
+def _drop_event(kind: str, /, **data: object) -> None:
     """Drop events: the CI log shows only the verdict."""

@@ -9,8 +9,8 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.gate import files
-from trued.gate.json_edit import Text
-from trued.gate.state import Installed
+from trued.gate.json_edit import JsonText
+from trued.gate.state import InstalledFile
 
 FILE = ".claude/settings.json"
 LOCAL = ".claude/settings.local.json"
@@ -19,14 +19,14 @@ OURS = "gate hook claude"
 SLACK_S = 60  # added to our own limit: after that, Claude Code kills a hook that we failed to end
 
 
-def install(root: Path, command: str, within_s: float, known: Installed | None) -> Installed:
+def install(root: Path, command: str, within_s: float, known: InstalledFile | None) -> InstalledFile:
     """Add the gate's hooks to `root`'s settings file and return what was written.
 
     Every other byte of the file stays. Installing twice gives the same file as installing once.
     """
-    path = files.real(root / FILE, root)
+    path = files.resolve_link(root / FILE, root)
     now = files.read(path)
-    text = Text.read(now, FILE) if now is not None else Text("{}\n")
+    text = JsonText.read(now, FILE) if now is not None else JsonText("{}\n")
     bare = _without(text, known)
     before = known.before if known and known.path == str(path) and now == known.after.encode("latin-1") else None
     if before is None and now is not None:
@@ -35,15 +35,15 @@ def install(root: Path, command: str, within_s: float, known: Installed | None) 
     after = bare
     for event in EVENTS:
         after = _with(after, event, {"hooks": [hook]})
-    folders = files.put(path, after.bytes()) if after.bytes() != now else ()
+    folders = files.write(path, after.bytes()) if after.bytes() != now else ()
     folders = folders or (known.folders if known else ())
     made = known is not None and known.before is None and now is not None and bare.at() == {}
-    return Installed(
+    return InstalledFile(
         path=str(path), before=None if made else before, after=after.bytes().decode("latin-1"), folders=folders
     )
 
 
-def remove(installed: Installed) -> None:
+def remove(installed: InstalledFile) -> None:
     """Restore the former file if nobody changed it since; otherwise remove only our entries."""
     path = Path(installed.path)
     now = files.read(path)
@@ -52,25 +52,25 @@ def remove(installed: Installed) -> None:
     if now == installed.after.encode("latin-1"):
         files.restore(installed)
         return
-    bare = _without(Text.read(now, FILE), installed)
+    bare = _without(JsonText.read(now, FILE), installed)
     if bare.at() == {} and installed.before is None:
         files.restore(installed)
     elif bare.bytes() != now:
-        files.put(path, bare.bytes())
+        files.write(path, bare.bytes())
 
 
-def trouble(installed: Installed) -> str:
+def problem(installed: InstalledFile) -> str:
     """What was changed since the installation, as one sentence; "" if nothing was."""
     path = Path(installed.path)
     now = files.read(path)
     if now is None:
         return f"{FILE} was removed: Claude Code no longer calls the gate"
     local = files.read(path.with_name(Path(LOCAL).name))
-    if local is not None and Text.read(local, LOCAL).at("disableAllHooks"):
+    if local is not None and JsonText.read(local, LOCAL).at("disableAllHooks"):
         return f"{LOCAL} disables all hooks"
     if now == installed.after.encode("latin-1"):
         return ""
-    text, wanted = Text.read(now, FILE), Text(installed.after.encode("latin-1").decode())
+    text, wanted = JsonText.read(now, FILE), JsonText(installed.after.encode("latin-1").decode())
     for event in EVENTS:
         if _ours(text, event) != _ours(wanted, event):
             return f"the gate's {event} hook in {FILE} was changed or removed after it was installed"
@@ -79,7 +79,7 @@ def trouble(installed: Installed) -> str:
     return ""
 
 
-def _ours(text: Text, event: str) -> list[Any]:
+def _ours(text: JsonText, event: str) -> list[Any]:
     found = text.at("hooks", event)
     return [one for one in found if _is_ours(one)] if isinstance(found, list) else []
 
@@ -90,7 +90,7 @@ def _is_ours(group: Any) -> bool:
     return any(isinstance(one, str) and OURS in one for one in commands)
 
 
-def _with(text: Text, event: str, group: dict[str, Any]) -> Text:
+def _with(text: JsonText, event: str, group: dict[str, Any]) -> JsonText:
     hooks, found = text.at("hooks"), text.at("hooks", event)
     if hooks is None and "hooks" not in text.at():
         return text.put((), "hooks", {event: [group]})
@@ -105,9 +105,9 @@ def _with(text: Text, event: str, group: dict[str, Any]) -> Text:
     return text.put(("hooks", event), None, group)
 
 
-def _without(text: Text, known: Installed | None) -> Text:
+def _without(text: JsonText, known: InstalledFile | None) -> JsonText:
     """The text without our entries and without the lists that the installation added for them."""
-    former = Text((known.before or "{}").encode("latin-1").decode()) if known else Text("{}")
+    former = JsonText((known.before or "{}").encode("latin-1").decode()) if known else JsonText("{}")
     for event in EVENTS:
         found = text.at("hooks", event)
         for at in reversed(range(len(found) if isinstance(found, list) else 0)):

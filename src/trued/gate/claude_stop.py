@@ -6,18 +6,18 @@ from pathlib import Path
 from typing import Any
 
 from trued.errors import BadInput
-from trued.gate.judge import Judgement
-from trued.gate.messages import heading, lacking, reasons
-from trued.gate.state import Gate, Session
+from trued.gate.judge import JudgedTree
+from trued.gate.messages import headline, missing_approval, reasons
+from trued.gate.state import Gate, StopHistory
 from trued.model import Grade, Value
 from trued.proof.contract import is_success
 
-CHANGED = "ConfigChange"
-EVENTS = ("Stop", "SubagentStop", CHANGED)
+SETTINGS_CHANGED = "ConfigChange"
+EVENTS = ("Stop", "SubagentStop", SETTINGS_CHANGED)
 MOST_BYTES = 8 * 2**20  # the hook's input carries the agent's last message
 
 
-class Asked(Value):
+class HookCall(Value):
     """One call of a Claude Code hook: the fields that the gate uses."""
 
     event: str
@@ -27,19 +27,19 @@ class Asked(Value):
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StopDecision:
     """The answer to a stop hook, and the session's state to save."""
 
-    session: Session
+    session: StopHistory
     blocked: str = ""  # the reason that the agent reads; "" lets it stop
-    said: str = ""  # the message that the user reads
+    message: str = ""  # the message that the user reads
 
     def answer(self) -> dict[str, Any]:
-        told = {"systemMessage": self.said} if self.said else {}
-        return {"decision": "block", "reason": self.blocked, **told} if self.blocked else told
+        shown = {"systemMessage": self.message} if self.message else {}
+        return {"decision": "block", "reason": self.blocked, **shown} if self.blocked else shown
 
 
-def asked(data: bytes) -> Asked:
+def parse_hook_call(data: bytes) -> HookCall:
     """Parse a hook's input; raises BadInput if it is not one of Claude Code's."""
     then = "this command is for Claude Code's hooks; `trued gate` judges the working tree"
     if len(data) > MOST_BYTES:
@@ -57,7 +57,7 @@ def asked(data: bytes) -> Asked:
         raise BadInput("the hook's input has no session_id", then=then)
     agent = value.get("agent_id", "")
     name = f"{session}/{agent}" if event == "SubagentStop" and isinstance(agent, str) else session
-    return Asked(
+    return HookCall(
         event=event,
         session=name,
         folder=folder if isinstance(folder, str) and "\0" not in folder else "",
@@ -65,36 +65,40 @@ def asked(data: bytes) -> Asked:
     )
 
 
-def decide(gate: Gate, found: Judgement, session: Session, *, active: bool) -> Decision:
+def decide(gate: Gate, judged: JudgedTree, session: StopHistory, *, active: bool) -> StopDecision:
     """Block the stop until the requirements are met, at most `gate.attempts` times in a row.
 
     After that the agent may stop, and the user reads that nothing is proven. A session that was let go is blocked
     again only in a new turn with new work.
     """
-    said = f"trued gate: {heading(found.outcome, gate.accept)}"
-    if is_success(found.verdict, gate.accept):
+    message = f"trued gate: {headline(judged.outcome, gate.accept)}"
+    if is_success(judged.verdict, gate.accept):
         lowered = gate.accept.rank < Grade.ATTESTED.rank
-        return Decision(Session(tree=found.tree), said=said if lowered else "")
-    if found.outcome.state == "waiting":  # only a person can add what is missing
-        return Decision(Session(tree=found.tree), said=f"{said}; {lacking(found.outcome)}")
-    lines = reasons(found.verdict, gate.accept)
-    if session.given_up and (active or session.tree == found.tree):
-        return Decision(session, said=_loud(said, lines))
+        return StopDecision(StopHistory(tree=judged.tree), message=message if lowered else "")
+    if judged.outcome.state == "waiting":  # only a person can add what is missing
+        return StopDecision(StopHistory(tree=judged.tree), message=f"{message}; {missing_approval(judged.outcome)}")
+    lines = reasons(judged.verdict, gate.accept)
+    if session.given_up and (active or session.tree == judged.tree):
+        return StopDecision(session, message=_with_reasons(message, lines))
     blocks = 0 if session.given_up else session.blocks  # a new turn with new work starts at zero
     if blocks >= gate.attempts:
-        given_up = Session(blocks=blocks, tree=found.tree, given_up=True)
-        return Decision(given_up, said=_loud(f"{said}; allowed to stop after {blocks} blocked stops", lines))
+        given_up = StopHistory(blocks=blocks, tree=judged.tree, given_up=True)
+        return StopDecision(
+            given_up, message=_with_reasons(f"{message}; allowed to stop after {blocks} blocked stops", lines)
+        )
     blocks += 1
-    return Decision(Session(blocks=blocks, tree=found.tree), blocked=_reason(lines, blocks, gate.attempts))
+    return StopDecision(
+        StopHistory(blocks=blocks, tree=judged.tree), blocked=_block_reason(lines, blocks, gate.attempts)
+    )
 
 
-def changed(troubles: list[str]) -> dict[str, Any]:
+def answer_settings_change(problems: list[str]) -> dict[str, Any]:
     """The answer to a settings change: blocked if it would remove the gate from the running session."""
-    said = f"trued gate: {'; '.join(troubles)}; to remove the gate, a person runs `trued gate remove claude`"
-    return {"decision": "block", "reason": said, "systemMessage": said} if troubles else {}
+    message = f"trued gate: {'; '.join(problems)}; to remove the gate, a person runs `trued gate remove claude`"
+    return {"decision": "block", "reason": message, "systemMessage": message} if problems else {}
 
 
-def _reason(lines: list[str], blocks: int, attempts: int) -> str:
+def _block_reason(lines: list[str], blocks: int, attempts: int) -> str:
     listed = "\n".join(f"- {line}" for line in lines)
     return (
         f"This is not done yet: checks that were sealed before you started do not pass (blocked stop {blocks} of"
@@ -104,10 +108,10 @@ def _reason(lines: list[str], blocks: int, attempts: int) -> str:
     )
 
 
-def _loud(said: str, lines: list[str]) -> str:
-    return "\n".join([said, *(f"- {line}" for line in lines)])
+def _with_reasons(message: str, lines: list[str]) -> str:
+    return "\n".join([message, *(f"- {line}" for line in lines)])
 
 
-def folder_of(question: Asked, project: str, here: Path) -> list[Path]:
+def work_folders(call: HookCall, project: str, here: Path) -> list[Path]:
     """Folders in which the agent may be working, the most specific first."""
-    return [Path(one) for one in (question.folder, project) if one] + [here]
+    return [Path(one) for one in (call.folder, project) if one] + [here]

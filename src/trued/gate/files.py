@@ -6,8 +6,8 @@ import stat
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.gate.state import Installed
-from trued.support import atomic_files as durable
+from trued.gate.state import InstalledFile
+from trued.support import atomic_files
 
 
 def read(path: Path) -> bytes | None:
@@ -22,22 +22,22 @@ def read(path: Path) -> bytes | None:
         raise BadInput(f"cannot read {path}: {error.strerror}", then="make it readable") from None
 
 
-def put(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
+def write(path: Path, content: bytes, mode: int | None = None) -> tuple[str, ...]:
     """Write the file atomically; return the folders that were created for it."""
     made = [str(one) for one in (*reversed(path.parents), path.parent) if not one.exists()]
     path.parent.mkdir(parents=True, exist_ok=True)
-    mode = mode if mode is not None else _mode(path)
-    durable.write(path, content)
+    mode = mode if mode is not None else _mode_of(path)
+    atomic_files.write(path, content)
     if mode is not None:
         path.chmod(mode)
     return tuple(dict.fromkeys(made))
 
 
-def _mode(path: Path) -> int | None:
+def _mode_of(path: Path) -> int | None:
     return stat.S_IMODE(path.stat().st_mode) if path.exists() else None
 
 
-def real(path: Path, root: Path) -> Path:
+def resolve_link(path: Path, root: Path) -> Path:
     """The file that `path` links to; raises BadInput if that is outside the repository `root`."""
     if not path.is_symlink():
         return path
@@ -47,17 +47,17 @@ def real(path: Path, root: Path) -> Path:
     return target
 
 
-def restore(installed: Installed) -> None:
+def restore(installed: InstalledFile) -> None:
     """Put the file back as it was before the installation; remove it if there was none."""
     path = Path(installed.path)
     if installed.before is not None:
-        put(path, installed.before.encode("latin-1"))
+        write(path, installed.before.encode("latin-1"))
         return
     path.unlink(missing_ok=True)
-    empty(installed.folders)
+    remove_empty_folders(installed.folders)
 
 
-def empty(folders: tuple[str, ...]) -> None:
+def remove_empty_folders(folders: tuple[str, ...]) -> None:
     """Remove folders that were created for a file, unless something else is in them."""
     for folder in reversed(folders):
         with contextlib.suppress(OSError):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.gate import files
-from trued.gate.state import Installed
+from trued.gate.state import InstalledFile
 
 NAME = "pre-push"
 ASIDE = "pre-push.before-trued"
@@ -27,28 +27,28 @@ def script(command: str) -> bytes:
     return SCRIPT.format(aside=shlex.quote(ASIDE).strip("'"), command=command).encode()
 
 
-def install(hooks: Path, command: str, known: Installed | None) -> Installed:
+def install(hooks: Path, command: str, known: InstalledFile | None) -> InstalledFile:
     path, aside = hooks / NAME, hooks / ASIDE
     after = script(command)
     now = files.read(path)
     if known and known.path == str(path) and now is not None and _is_ours(now):
         if now != after:
-            files.put(path, after, 0o755)
+            files.write(path, after, 0o755)
         return known.model_copy(update={"after": after.decode("latin-1")})
     if now is not None and _is_ours(now):  # left by a gate whose private state is lost
         moved = str(aside) if os.path.lexists(aside) else ""
-        folders = files.put(path, after, 0o755)
-        return Installed(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
+        folders = files.write(path, after, 0o755)
+        return InstalledFile(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
     if now is not None and os.path.lexists(aside):
         raise BadInput(f"{aside} already exists", then="look at it and move it away")
     if now is not None:
         path.rename(aside)
-    folders = files.put(path, after, 0o755)
+    folders = files.write(path, after, 0o755)
     moved = str(aside) if now is not None else ""
-    return Installed(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
+    return InstalledFile(path=str(path), after=after.decode("latin-1"), folders=folders, moved=moved)
 
 
-def remove(installed: Installed) -> None:
+def remove(installed: InstalledFile) -> None:
     path, now = Path(installed.path), files.read(Path(installed.path))
     if now is not None and not _is_ours(now):
         what = f"{path} was replaced after the gate was installed"
@@ -56,10 +56,10 @@ def remove(installed: Installed) -> None:
     path.unlink(missing_ok=True)
     if installed.moved and os.path.lexists(installed.moved):
         Path(installed.moved).rename(path)
-    files.empty(installed.folders)
+    files.remove_empty_folders(installed.folders)
 
 
-def trouble(installed: Installed) -> str:
+def problem(installed: InstalledFile) -> str:
     path = Path(installed.path)
     now = files.read(path)
     if now is None:

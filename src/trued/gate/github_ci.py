@@ -4,7 +4,7 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.gate import files
-from trued.gate.state import Installed
+from trued.gate.state import InstalledFile
 
 FILE = ".github/workflows/trued-gate.yml"
 OURS = "trued gate ci"
@@ -52,14 +52,14 @@ def workflow(*, version: str, accept: str, terms: str, requirements: str, within
     return WORKFLOW.format(version=version, accept=accept, terms=terms, requirements=named, minutes=minutes).encode()
 
 
-def install(root: Path, content: bytes, known: Installed | None) -> Installed:
-    path = files.real(root / FILE, root)
+def install(root: Path, content: bytes, known: InstalledFile | None) -> InstalledFile:
+    path = files.resolve_link(root / FILE, root)
     now = files.read(path)
     if now is not None and OURS.encode() not in now:
         raise BadInput(f"{FILE} exists and was not written by trued", then="rename that workflow")
-    folders = files.put(path, content) if now != content else ()
+    folders = files.write(path, content) if now != content else ()
     before = known.before if known else None
-    return Installed(
+    return InstalledFile(
         path=str(path),
         before=before,
         after=content.decode("latin-1"),
@@ -67,7 +67,7 @@ def install(root: Path, content: bytes, known: Installed | None) -> Installed:
     )
 
 
-def remove(installed: Installed) -> None:
+def remove(installed: InstalledFile) -> None:
     now = files.read(Path(installed.path))
     if now is not None and now != installed.after.encode("latin-1"):
         raise BadInput(f"{FILE} was edited after it was installed", then="remove it by hand")
@@ -75,7 +75,7 @@ def remove(installed: Installed) -> None:
         files.restore(installed)
 
 
-def trouble(installed: Installed) -> str:
+def problem(installed: InstalledFile) -> str:
     now = files.read(Path(installed.path))
     if now is None:
         return f"{FILE} was removed"

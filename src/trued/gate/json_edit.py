@@ -13,7 +13,7 @@ MARK = "\ufeff"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class JsonPart:
     """One member of an object, or one element of an array: where it begins and ends, and where its value does."""
 
     name: str | int
@@ -23,13 +23,13 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class JsonText:
     """A JSON text that holds an object. Edits keep its style: line ends and indentation."""
 
     text: str
 
     @classmethod
-    def read(cls, data: bytes, where: str) -> "Text":
+    def read(cls, data: bytes, where: str) -> "JsonText":
         """Decode a file's bytes; `where` names the file. Raises BadInput if it is not a JSON object."""
         try:
             text = data.decode()
@@ -58,7 +58,7 @@ class Text:
         spot = self._spot(path)
         return self.text.count("\n", 0, spot or 0) + 1
 
-    def put(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "Text":
+    def put(self, path: tuple[str | int, ...], name: str | None, value: Any) -> "JsonText":
         """Append a part to the object or array at `path`; `name` is the member's name in an object."""
         spot = self._spot(path)
         assert spot is not None  # noqa: S101  (callers have checked that it exists)
@@ -69,22 +69,22 @@ class Text:
             "\n", self._newline + inner
         )
         if parts:
-            return self._spliced(parts[-1].end, parts[-1].end, f",{self._newline}{inner}{written}")
-        shut = self._shut(spot)
+            return self._splice(parts[-1].end, parts[-1].end, f",{self._newline}{inner}{written}")
+        shut = self._closing_bracket(spot)
         outer = self._indent * len(path)
-        return self._spliced(spot + 1, shut, f"{self._newline}{inner}{written}{self._newline}{outer}")
+        return self._splice(spot + 1, shut, f"{self._newline}{inner}{written}{self._newline}{outer}")
 
-    def drop(self, *path: str | int) -> "Text":
+    def drop(self, *path: str | int) -> "JsonText":
         """Remove the part at `path`, its comma and the space before it."""
         holder = self._spot(path[:-1])
         assert holder is not None  # noqa: S101
         parts = self._parts(holder)
         place = next(at for at, part in enumerate(parts) if part.name == path[-1])
         if len(parts) == 1:
-            return self._spliced(holder + 1, self._shut(holder), "")
+            return self._splice(holder + 1, self._closing_bracket(holder), "")
         if place:
-            return self._spliced(parts[place - 1].end, parts[place].end, "")
-        return self._spliced(parts[0].start, parts[1].start, "")
+            return self._splice(parts[place - 1].end, parts[place].end, "")
+        return self._splice(parts[0].start, parts[1].start, "")
 
     # -- positions in the text -------------------------------------------------------------------------------------
 
@@ -97,8 +97,8 @@ class Text:
         found = re.search(r"\n([ \t]+)\S", self.text)
         return found[1] if found else "  "
 
-    def _spliced(self, start: int, end: int, text: str) -> "Text":
-        return Text(self.text[:start] + text + self.text[end:])
+    def _splice(self, start: int, end: int, text: str) -> "JsonText":
+        return JsonText(self.text[:start] + text + self.text[end:])
 
     def _skip(self, spot: int) -> int:
         found = _SPACE.match(self.text, spot)
@@ -116,9 +116,9 @@ class Text:
             spot = found[-1]
         return spot
 
-    def _parts(self, spot: int) -> list[Part]:
+    def _parts(self, spot: int) -> list[JsonPart]:
         """The parts of the object or array that begins at `spot`."""
-        members, parts = self.text[spot] == "{", list[Part]()
+        members, parts = self.text[spot] == "{", list[JsonPart]()
         spot = self._skip(spot + 1)
         while self.text[spot] not in "}]":
             start, name = spot, len(parts)
@@ -127,13 +127,13 @@ class Text:
                 label, spot = _DECODER.raw_decode(self.text, spot)
                 spot = self._skip(self._skip(spot) + 1)
             _, end = _DECODER.raw_decode(self.text, spot)
-            parts.append(Part(label, start, spot, end))
+            parts.append(JsonPart(label, start, spot, end))
             spot = self._skip(end)
             if self.text[spot] == ",":
                 spot = self._skip(spot + 1)
         return parts
 
-    def _shut(self, spot: int) -> int:
+    def _closing_bracket(self, spot: int) -> int:
         """The position of the bracket that closes the object or array at `spot`."""
         parts = self._parts(spot)
         return self._skip(parts[-1].end if parts else spot + 1)

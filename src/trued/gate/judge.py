@@ -9,7 +9,7 @@ from pathlib import Path
 from trued.engine.verify import VerifyRequest, judged, sealed
 from trued.engine.worktree import Checkout
 from trued.errors import CannotJudge
-from trued.gate.state import Gate, Keep, inside
+from trued.gate.state import Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.contract import apply_approvals, conclude
 from trued.protocols import Tell
@@ -20,7 +20,7 @@ IN_SIGHT = "the requirements file is in the working tree: its cases count as vis
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class JudgedTree:
     """The gate's verdict on one tree."""
 
     verdict: Verdict
@@ -37,7 +37,7 @@ class Judgement:
 
 
 @dataclass(frozen=True, slots=True)
-class Bar:
+class Strictness:
     """How strictly to judge, from the command line or the user's own settings."""
 
     accept: Grade = Grade.ATTESTED
@@ -45,11 +45,13 @@ class Bar:
     allow_unsandboxed: bool = False
 
 
-async def seal(checkout: Checkout, requirements: Path, base: str, *, keep: Keep, bar: Bar, tell: Tell) -> Contract:
+async def seal(
+    checkout: Checkout, requirements: Path, base: str, *, store: GateStore, strictness: Strictness, tell: Tell
+) -> Contract:
     """Seal the contract: run its checks on `base`. Writes temporary private state only."""
-    request = _request(checkout, base, requirements, bar)
-    contract = await sealed(request, home=keep.home, tell=tell)
-    if contract.held_out and inside(requirements, checkout.root):
+    request = _request(checkout, base, requirements, strictness)
+    contract = await sealed(request, home=store.home, tell=tell)
+    if contract.held_out and is_inside(requirements, checkout.root):
         contract = contract.model_copy(update={"held_out": False, "held_out_why": IN_SIGHT})
     return contract.model_copy(update={"undecided": (*contract.undecided, OPEN)}) if contract.held_out else contract
 
@@ -57,31 +59,31 @@ async def seal(checkout: Checkout, requirements: Path, base: str, *, keep: Keep,
 class Judge:
     """Judges work in one checkout against one gate's contract."""
 
-    def __init__(self, checkout: Checkout, keep: Keep, gate: Gate, bar: Bar, tell: Tell) -> None:
-        self.checkout, self.keep, self.gate, self.bar, self.tell = checkout, keep, gate, bar, tell
+    def __init__(self, checkout: Checkout, store: GateStore, gate: Gate, strictness: Strictness, tell: Tell) -> None:
+        self.checkout, self.store, self.gate, self.strictness, self.tell = checkout, store, gate, strictness, tell
 
-    async def now(self) -> Judgement:
+    async def judge_worktree(self) -> JudgedTree:
         """Judge the working tree, with uncommitted changes and new files."""
         own = {
             str(Path(one.path).relative_to(self.checkout.root)): one.after.encode("latin-1")
             for one in self.gate.installed.values()
             if Path(one.path).is_relative_to(self.checkout.root)
         }
-        taken = await self.checkout.snapshot(self.keep.folder / "snapshots.git", own)
-        return await self._within(
+        taken = await self.checkout.snapshot(self.store.folder / "snapshots.git", own)
+        return await self._judge_in_time(
             f"{taken.repository}@{taken.commit}", taken.commit, taken.tree, taken.notes, taken.dirty
         )
 
-    async def commit(self, commit: str) -> Judgement:
-        return await self._within(f"{self.checkout.root}@{commit}", commit, self.checkout.tree(commit))
+    async def judge_commit(self, commit: str) -> JudgedTree:
+        return await self._judge_in_time(f"{self.checkout.root}@{commit}", commit, self.checkout.tree(commit))
 
-    async def _within(
+    async def _judge_in_time(
         self, head: str, commit: str, tree: str, notes: tuple[str, ...] = (), dirty: bool = False
-    ) -> Judgement:
+    ) -> JudgedTree:
         """Judge within the gate's time limit; raises CannotJudge when it is over."""
         try:
             async with asyncio.timeout(self.gate.within_s):
-                verdict, remembered = await self._judged(head, tree)
+                verdict, remembered = await self._verdict_on(head, tree)
         except TimeoutError:
             what = f"the checks did not end within {self.gate.within_s:g} s"
             raise CannotJudge(f"{what}: give them more with `trued gate amend --within SECONDS`") from None
@@ -92,48 +94,48 @@ class Judge:
         ]
         verdict = apply_approvals(verdict, attested).model_copy(update={"commit": commit})
         outcome = conclude(verdict, self.gate.accept)
-        self.keep.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
-        return Judgement(verdict, outcome, tree, commit, dirty, remembered, notes)
+        self.store.record("judged", tree=tree, commit=commit, grade=str(outcome.grade), state=outcome.state)
+        return JudgedTree(verdict, outcome, tree, commit, dirty, remembered, notes)
 
-    async def _judged(self, head: str, tree: str) -> tuple[Verdict, bool]:
+    async def _verdict_on(self, head: str, tree: str) -> tuple[Verdict, bool]:
         """The verdict on a tree and whether it was saved before. A tree is judged once; only `unjudged` is retried."""
-        if known := self.keep.verdict(self.gate.contract, tree):
+        if known := self.store.verdict(self.gate.contract, tree):
             return known, True
-        contract = self.keep.contract(self.gate)
-        async with self._alone():
-            if known := self.keep.verdict(self.gate.contract, tree):
+        contract = self.store.contract(self.gate)
+        async with self._locked():
+            if known := self.store.verdict(self.gate.contract, tree):
                 return known, True
-            file = self._file()
-            request = _request(self.checkout, self.gate.base, file, self.bar)
+            file = self._requirements_file()
+            request = _request(self.checkout, self.gate.base, file, self.strictness)
             done = await judged(
-                contract, head, request, home=self.keep.home, environ=self.checkout.environ, tell=self.tell
+                contract, head, request, home=self.store.home, environ=self.checkout.environ, tell=self.tell
             )
             verdict = done.verdict
             if not any(one.grade is Grade.UNJUDGED for one in verdict.requirements):
-                self.keep.remember(self.gate.contract, verdict)
+                self.store.save_verdict(self.gate.contract, verdict)
             return verdict, False
 
-    def _file(self) -> Path | None:
+    def _requirements_file(self) -> Path | None:
         """The requirements file, or the saved copy if it is gone. Its bytes are searched for in the head's history."""
         named = Path(self.gate.requirements_file)
-        return next((one for one in (named, self.keep.folder / "requirements") if one.is_file()), None)
+        return next((one for one in (named, self.store.folder / "requirements") if one.is_file()), None)
 
     @asynccontextmanager
-    async def _alone(self) -> AsyncIterator[None]:
+    async def _locked(self) -> AsyncIterator[None]:
         """Hold the gate's lock: one process judges at a time, and the next one reuses its verdict."""
-        while (lock := self.keep.lock()) is None:  # noqa: ASYNC110 (another process has it)
+        while (lock := self.store.lock()) is None:  # noqa: ASYNC110 (another process has it)
             await asyncio.sleep(LOOK_AGAIN_S)
         with lock:
             yield
 
 
-def _request(checkout: Checkout, base: str, requirements: Path | None, bar: Bar) -> VerifyRequest:
+def _request(checkout: Checkout, base: str, requirements: Path | None, strictness: Strictness) -> VerifyRequest:
     return VerifyRequest(
         base=f"{checkout.root}@{base}",
         head="",
         requirements_file=requirements,
-        accept=bar.accept,
-        sandbox=bar.sandbox,
-        allow_unsandboxed=bar.allow_unsandboxed,
+        accept=strictness.accept,
+        sandbox=strictness.sandbox,
+        allow_unsandboxed=strictness.allow_unsandboxed,
         here=checkout.root,
     )

@@ -10,28 +10,28 @@ LONGEST = 400
 def reasons(verdict: Verdict, accept: Grade) -> list[str]:
     """Why the work is not accepted, by requirement. For held-out cases only the kind of failure is named."""
     short = [one for one in verdict.requirements if one.grade.rank < accept.rank or one.gaps]
-    found = [line for one in short for line in _of(one)]
+    found = [line for one in short for line in _reasons_for(one)]
     found += [finding.what for finding in (*verdict.remarks, *verdict.objections)]
     if not verdict.requirements:
         found.append("the contract has no requirement: nothing can be proven")
-    found = list(dict.fromkeys(_cut(one) for one in found))
+    found = list(dict.fromkeys(_shorten(one) for one in found))
     left = len(found) - MOST
     return [*found[:MOST], *([f"… and {left} more"] if left > 0 else [])]
 
 
-def _of(one: Judged) -> list[str]:
+def _reasons_for(one: Judged) -> list[str]:
     if not one.gaps:
         return [f"{one.id} is {one.grade}: {one.reason}"]
-    return [f"{gap.what} (requirement: {_cut(gap.where, 160)})" if gap.where else gap.what for gap in one.gaps]
+    return [f"{gap.what} (requirement: {_shorten(gap.where, 160)})" if gap.where else gap.what for gap in one.gaps]
 
 
-def _cut(text: str, most: int = LONGEST) -> str:
+def _shorten(text: str, most: int = LONGEST) -> str:
     """Shorten a long text from the middle: its end says most, its beginning says what it is about."""
     text = text.strip()
     return text if len(text) <= most else f"{text[: most // 3]} … {text[-(most - most // 3) :]}"
 
 
-def heading(outcome: Outcome, accept: Grade) -> str:
+def headline(outcome: Outcome, accept: Grade) -> str:
     """The verdict in one line."""
     verdict = outcome.verdict or Verdict.open("nothing")
     number, met = len(verdict.requirements), [one for one in verdict.requirements if one.grade.rank >= accept.rank]
@@ -42,6 +42,6 @@ def heading(outcome: Outcome, accept: Grade) -> str:
     return f"{state}: {len(met)} of {number} requirements met, lowest grade {outcome.grade}"
 
 
-def lacking(outcome: Outcome) -> str:
+def missing_approval(outcome: Outcome) -> str:
     """Which requirements only a person can accept, and with which command."""
     return f"only your approval is missing for {', '.join(outcome.lacking)}: `trued gate amend --attest REQUIREMENT`"

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 from trued.engine.worktree import Checkout
 from trued.errors import BadInput
-from trued.gate.judge import Judge, Judgement
+from trued.gate.judge import Judge, JudgedTree
 
 _HASH = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 MOST_BYTES = 16 * 2**20
 
 
 @dataclass(frozen=True, slots=True)
-class Pushed:
+class PushedRef:
     """One ref of a push."""
 
     local: str
@@ -20,7 +20,7 @@ class Pushed:
     remote: str
 
 
-def pushed(data: bytes) -> list[Pushed]:
+def parse_pushed_refs(data: bytes) -> list[PushedRef]:
     """Parse the lines that git writes to a pre-push hook; raises BadInput if they are not git's."""
     found = []
     for number, line in enumerate(data[:MOST_BYTES].decode(errors="replace").splitlines(), start=1):
@@ -30,26 +30,28 @@ def pushed(data: bytes) -> list[Pushed]:
         if len(words) != 4 or not _HASH.fullmatch(words[1]) or not _HASH.fullmatch(words[3]):
             then = "this command is for git's pre-push hook; `trued gate` judges the working tree"
             raise BadInput("this is not what git writes to a pre-push hook", f"stdin:{number}", then)
-        found.append(Pushed(words[0], "" if not words[1].strip("0") else words[1], words[2]))
+        found.append(PushedRef(words[0], "" if not words[1].strip("0") else words[1], words[2]))
     return found
 
 
-def due(checkout: Checkout, base: str, refs: list[Pushed]) -> tuple[dict[str, list[str]], list[str]]:
+def commits_to_check(checkout: Checkout, base: str, refs: list[PushedRef]) -> tuple[dict[str, list[str]], list[str]]:
     """Commits to judge, with the refs they are pushed to; and the refs that pass without a check, with the reason."""
     commits: dict[str, list[str]] = {}
-    said: list[str] = []
+    passed: list[str] = []
     for one in refs:
         commit = checkout.commit(one.commit) if one.commit else ""
         if not one.commit:
-            said.append(f"{one.remote} is deleted: nothing to check")
+            passed.append(f"{one.remote} is deleted: nothing to check")
         elif not commit:
-            said.append(f"{one.remote} is a {checkout.kind(one.commit) or 'missing object'}, not a commit: not checked")
+            passed.append(
+                f"{one.remote} is a {checkout.kind(one.commit) or 'missing object'}, not a commit: not checked"
+            )
         elif checkout.contains(base, commit):
-            said.append(f"{one.remote} adds nothing to the sealed base: not checked")
+            passed.append(f"{one.remote} adds nothing to the sealed base: not checked")
         else:
             commits.setdefault(commit, []).append(one.remote)
-    return commits, said
+    return commits, passed
 
 
-async def judge_all(judge: Judge, commits: dict[str, list[str]]) -> dict[str, Judgement]:
-    return {commit: await judge.commit(commit) for commit in commits}
+async def judge_commits(judge: Judge, commits: dict[str, list[str]]) -> dict[str, JudgedTree]:
+    return {commit: await judge.judge_commit(commit) for commit in commits}

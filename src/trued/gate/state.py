@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from trued.errors import BadInput, StateFailed
 from trued.model import Approval, Contract, Grade, Requirements, Value, Verdict
 from trued.proof.contract import contract_hash
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 Kind = TypeVar("Kind", bound=Value)
 ATTEMPTS = 3  # blocked stops in a row; lower than Claude Code's own limit, so that ours applies first
@@ -22,7 +22,7 @@ WITHIN_S = 600.0
 RECORD_BYTES = 4 * 2**20  # of the log of decisions; beyond that its older half is dropped
 
 
-class Installed(Value):
+class InstalledFile(Value):
     """One file that the installation wrote: its content before and after."""
 
     path: str
@@ -32,7 +32,7 @@ class Installed(Value):
     moved: str = ""  # where a former hook was moved that still has to run
 
 
-class Amendment(Value):
+class GateAmendment(Value):
     """A person's change of the sealed contract."""
 
     who: str
@@ -42,7 +42,7 @@ class Amendment(Value):
     contract: str
 
 
-class Attested(Value):
+class Attestation(Value):
     """A person's acceptance of one requirement, for one tree."""
 
     tree: str
@@ -62,12 +62,12 @@ class Gate(Value):
     terms: str = ""  # hash of requirements and environment, without what depends on the base
     contract: str = ""  # hash
     sealed_at: float = 0.0
-    installed: dict[str, Installed] = {}  # noqa: RUF012 (pydantic copies it)
-    amendments: tuple[Amendment, ...] = ()
-    attested: tuple[Attested, ...] = ()
+    installed: dict[str, InstalledFile] = {}  # noqa: RUF012 (pydantic copies it)
+    amendments: tuple[GateAmendment, ...] = ()
+    attested: tuple[Attestation, ...] = ()
 
 
-class Session(Value):
+class StopHistory(Value):
     """How often one agent session was blocked, and on which tree."""
 
     blocks: int = 0
@@ -75,14 +75,14 @@ class Session(Value):
     given_up: bool = False  # allowed to stop although nothing was proven
 
 
-def terms_of(asked: Requirements) -> str:
+def terms_hash(asked: Requirements) -> str:
     """Hash of the user's requirements; independent of the base and of the file's location."""
     data = asked.model_dump(mode="json", exclude={"file": True, "requirements": {"__all__": {"source"}}})
     text = json.dumps(data, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def identity(common: Path) -> str:
+def store_name(common: Path) -> str:
     """A folder name for a repository, from the git folder that all its worktrees share."""
     real = os.path.realpath(common)
     named = Path(real).parent if Path(real).name == ".git" else Path(real)
@@ -90,11 +90,11 @@ def identity(common: Path) -> str:
     return f"{name}-{hashlib.sha256(os.fsencode(real)).hexdigest()[:12]}"
 
 
-class Keep:
+class GateStore:
     """One gate's folder below the private state `home`."""
 
     def __init__(self, home: Path, common: Path) -> None:
-        self.home, self.folder = home, home / "gates" / identity(common)
+        self.home, self.folder = home, home / "gates" / store_name(common)
 
     # -- the gate and its contract -----------------------------------------------------------------------------------
 
@@ -108,15 +108,15 @@ class Keep:
             raise StateFailed(f"{what}: {self.folder / 'contract.json'}; seal it again with `trued gate amend`")
         return found
 
-    def write(self, gate: Gate, contract: Contract | None = None, requirements: bytes = b"") -> None:
+    def save(self, gate: Gate, contract: Contract | None = None, requirements: bytes = b"") -> None:
         """Save the gate. The contract is written first, so that a gate never names one that is missing."""
-        self._make(self.folder)
+        self._create_folder(self.folder)
         if contract:
-            durable.write(self.folder / "requirements", requirements)
-            durable.write(self.folder / "contract.json", contract.model_dump_json())
-        durable.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
+            atomic_files.write(self.folder / "requirements", requirements)
+            atomic_files.write(self.folder / "contract.json", contract.model_dump_json())
+        atomic_files.write(self.folder / "gate.json", gate.model_dump_json(indent=1))
 
-    def forget(self) -> None:
+    def remove(self) -> None:
         """Remove gate and contract; the log of decisions stays."""
         for name in ("gate.json", "contract.json", "requirements"):
             (self.folder / name).unlink(missing_ok=True)
@@ -126,42 +126,42 @@ class Keep:
     def verdict(self, contract: str, tree: str) -> Verdict | None:
         return self._read(self._verdict(contract, tree), Verdict)
 
-    def remember(self, contract: str, verdict: Verdict) -> None:
+    def save_verdict(self, contract: str, verdict: Verdict) -> None:
         path = self._verdict(contract, verdict.tree)
-        self._make(path.parent)
-        durable.write(path, verdict.model_dump_json())
+        self._create_folder(path.parent)
+        atomic_files.write(path, verdict.model_dump_json())
 
     def _verdict(self, contract: str, tree: str) -> Path:
         return self.folder / "verdicts" / contract[:16] / f"{tree}.json"
 
-    def session(self, name: str) -> Session:
+    def session(self, name: str) -> StopHistory:
         with contextlib.suppress(StateFailed):  # a damaged count starts again at zero
-            return self._read(self._session(name), Session) or Session()
-        return Session()
+            return self._read(self._session(name), StopHistory) or StopHistory()
+        return StopHistory()
 
-    def keep(self, name: str, session: Session) -> None:
+    def save_session(self, name: str, session: StopHistory) -> None:
         path = self._session(name)
-        self._make(path.parent)
-        durable.write(path, session.model_dump_json(), sync=False)
+        self._create_folder(path.parent)
+        atomic_files.write(path, session.model_dump_json(), sync=False)
 
     def _session(self, name: str) -> Path:
         return self.folder / "sessions" / f"{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:32]}.json"
 
     def record(self, what: str, **data: Any) -> None:
         """Append one line to the log of what the gate decided."""
-        self._make(self.folder)
+        self._create_folder(self.folder)
         path = self.folder / "record.jsonl"
         line = json.dumps({"at": round(time.time(), 3), "what": what, **data}, ensure_ascii=False)
         try:
             if path.exists() and path.stat().st_size > RECORD_BYTES:
                 kept = path.read_bytes()[-RECORD_BYTES // 2 :].partition(b"\n")[2]
-                durable.write(path, kept, sync=False)
+                atomic_files.write(path, kept, sync=False)
             with path.open("ab") as file:
                 file.write(line.encode("utf-8", "backslashreplace") + b"\n")
         except OSError as error:
             raise StateFailed(f"cannot write {path}: {error.strerror}") from error
 
-    def recorded(self, most: int = 10) -> list[dict[str, Any]]:
+    def last_records(self, most: int = 10) -> list[dict[str, Any]]:
         path = self.folder / "record.jsonl"
         lines = path.read_text("utf-8", "replace").splitlines()[-most:] if path.is_file() else []
         found = []
@@ -172,7 +172,7 @@ class Keep:
 
     def lock(self) -> IO[bytes] | None:
         """The gate's lock, held until it is closed; None while another process holds it."""
-        self._make(self.folder)
+        self._create_folder(self.folder)
         file = (self.folder / "lock").open("ab")
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -183,7 +183,7 @@ class Keep:
 
     # -- files -------------------------------------------------------------------------------------------------------
 
-    def _make(self, folder: Path) -> None:
+    def _create_folder(self, folder: Path) -> None:
         try:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
@@ -200,11 +200,11 @@ class Keep:
             raise StateFailed(f"{path} is damaged; remove it and seal the contract again") from None
 
 
-def inside(folder: Path, of: Path) -> bool:
+def is_inside(folder: Path, of: Path) -> bool:
     return Path(os.path.realpath(folder)).is_relative_to(os.path.realpath(of))
 
 
-def refuse_inside(home: Path, root: Path) -> None:
+def check_outside(home: Path, root: Path) -> None:
     """Raise BadInput if private state is inside the repository, where agents could read it."""
-    if inside(home, root):
+    if is_inside(home, root):
         raise BadInput(f"private state ({home}) is inside the repository", then="set TRUED_HOME to a folder outside it")
