@@ -46,7 +46,7 @@ def test_the_verdict_is_one_json_document_on_stdout_and_progress_is_on_stderr(
     assert found["commit"] == git(repo, "rev-parse", "HEAD")
     assert found["isolation"] in (["bubblewrap"], ["landlock"])
     assert "on the base" in done.stderr
-    assert "uncommitted work, which is not judged: scratch.txt" in done.stderr
+    assert "uncommitted changes, which are not checked: scratch.txt" in done.stderr
     assert ET.parse(tmp_path / "out.xml").getroot()[0].attrib["failures"] == "1"
     assert "| refuted |" in (tmp_path / "out.md").read_text()
     assert not (tmp_path / "home").exists(), "nothing is left in HOME"

@@ -294,7 +294,7 @@ def test_a_person_at_a_terminal_sees_the_tree_and_is_asked(world: World) -> None
     assert "waiting for purple-team-a#1" in seen
     assert "Go on?" in seen
     terminal.types("what\n")
-    terminal.until("say one of yes, stop, redo")
+    terminal.until("answer with yes, stop, redo")
     terminal.types("stop\n")
     assert terminal.ends() == 1
     assert "purple-team-b#2" not in terminal.screen.partition("stop")[0]

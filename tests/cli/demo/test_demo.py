@@ -79,7 +79,7 @@ def test_the_demo_shows_a_lie_refuted_a_kill_survived_and_a_ledger(shown: Shown)
         r"count is refuted: ",
         r"\$ kill -9 \d+",
         r"\$ trued resume r-\w+",
-        r"finds the (call still at work, and adopts it|answer that the call left)",
+        r"finds the (call still running and adopts it|answer that the call wrote)",
         r": 0 calls repeated",
         r"│ proven +count",
         r"done: proven, 4 of 4 requirements met",
