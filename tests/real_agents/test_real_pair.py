@@ -16,7 +16,7 @@ import pytest
 from tests.real_agents.model import Answer, ModelServer, Read, Run, Script, Write
 from tests.real_agents.model.turn import Turn
 from trued.cli.demo import agents as demo
-from trued.cli.demo.place import Place, made
+from trued.cli.demo.place import DemoPlace, create_place
 from trued.engine.engine import Engine
 from trued.model import Event, Grade
 from trued.support.hashing import folder_name
@@ -59,7 +59,7 @@ class Pair:
             "CODEX_API_KEY": "none",
             "OPENAI_BASE_URL": f"{model.url}/v1",
         }
-        self.place: Place = made(folder / "demo", environ)
+        self.place: DemoPlace = create_place(folder / "demo", environ)
         self.engine = Engine(self.place.home, environ)
         self.run = ""
 

@@ -49,7 +49,7 @@ EPILOG = (
 )
 
 
-class Commands(TyperGroup):
+class CommandGroup(TyperGroup):
     """Lists every command in the help and loads the module of the one that runs."""
 
     def __init__(self, **options: Any) -> None:
@@ -76,7 +76,7 @@ def load(name: str) -> Any:
 
 
 app = typer.Typer(
-    cls=Commands,
+    cls=CommandGroup,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     no_args_is_help=True,

@@ -130,7 +130,7 @@ def _say(console: Console, text: Text) -> None:
     console.print(text, soft_wrap=True)
 
 
-class Progress:
+class VerifyProgress:
     """Shows on stderr what a verification is doing: one changing line on a terminal, one line an event elsewhere."""
 
     def __init__(self, *, quiet: bool = False) -> None:
@@ -138,7 +138,7 @@ class Progress:
         self._status: Status | None = None
         self._side = ""
 
-    def __enter__(self) -> "Progress":
+    def __enter__(self) -> "VerifyProgress":
         if not self._quiet and not quiet_place():
             self._status = self._console.status("reading both commits")
             self._status.start()

@@ -15,14 +15,14 @@ from trued.cli.context import AsJson, top_of, writable
 from trued.cli.format import line
 from trued.cli.ledger import explain
 from trued.cli.terminal import hint, home, out, print_json
-from trued.cli.verdict import Progress, advice, verdict_lines
+from trued.cli.verdict import VerifyProgress, advice, verdict_lines
 from trued.engine.drive import told_to_stop
 from trued.engine.last_verification import Kept, keep, now
 from trued.errors import BadInput
 from trued.inputs.settings import loader as config
 from trued.model import Grade
 from trued.reporting.views.verdict import Verification, verification_data
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 if TYPE_CHECKING:  # imported by the functions that need them: help does not
     from trued.engine.receipts import Checked
@@ -95,19 +95,19 @@ def verify(  # noqa: PLR0913 - one parameter an option
     3: only a person's approval is missing. 6: could not judge.
     """
     if receipt is not None:
-        raise typer.Exit(_checked(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
-    _fitting({"--junit": junit, "--markdown": markdown}, as_json=as_json)
+        raise typer.Exit(_check_receipt(receipt, bundle, Path(head) if head else Path.cwd(), key, as_json=as_json))
+    _check_outputs({"--junit": junit, "--markdown": markdown}, as_json=as_json)
     if quick and (keep_receipt or bundle):
         flag = "--receipt" if keep_receipt else "--bundle"
         raise BadInput(f"{flag} does not work with --quick", then="leave out --quick")
     writable(keep_receipt, "--receipt")
     flags = {"accept": accept, "sandbox": sandbox, "allow_unsandboxed": allow_unsandboxed or None}
-    forms = Forms(junit, markdown, keep_receipt, bundle, why, as_json)
+    outputs = VerdictOutputs(junit, markdown, keep_receipt, bundle, why, as_json)
     request = _request(base, head, requirements, flags).model_copy(update={"quick": quick})
-    raise typer.Exit(_verify(request, forms))
+    raise typer.Exit(_verify_and_print(request, outputs))
 
 
-def _fitting(files: Mapping[str, Path | None], *, as_json: bool) -> None:
+def _check_outputs(files: Mapping[str, Path | None], *, as_json: bool) -> None:
     """Refuse, before any check runs, two outputs on stdout and files that cannot be written."""
     wanting = [*(["--json"] if as_json else []), *(f"{flag} -" for flag, path in files.items() if path == STDOUT)]
     if len(wanting) > 1:
@@ -117,7 +117,7 @@ def _fitting(files: Mapping[str, Path | None], *, as_json: bool) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Forms:
+class VerdictOutputs:
     """Where and in which formats the verdict is written."""
 
     junit: Path | None
@@ -144,54 +144,54 @@ def _request(base: str, head: str, requirements: Path | None, flags: Mapping[str
     )
 
 
-def _verify(request: "VerifyRequest", forms: Forms) -> int:
-    with Progress() as progress:
-        done = asyncio.run(_judged(request, progress))
-    one = Verification(done.contract, done.verdict, done.outcome, request.accept, _again(request, done))
-    keep(home(), _kept(request, done, one))
-    _written(one, forms)
-    if forms.receipt or forms.bundle:
+def _verify_and_print(request: "VerifyRequest", outputs: VerdictOutputs) -> int:
+    with VerifyProgress() as progress:
+        done = asyncio.run(_run_verification(request, progress))
+    one = Verification(done.contract, done.verdict, done.outcome, request.accept, _reproduce_command(request, done))
+    keep(home(), _verification_record(request, done, one))
+    _write_outputs(one, outputs)
+    if outputs.receipt or outputs.bundle:
         from trued.engine.receipts import Keeping
         from trued.engine.receipts import keep as keep_away
 
         asked = request.requirements_file
-        keeping = Keeping(receipt=forms.receipt, bundle=forms.bundle, accept=request.accept, asked=asked)
+        keeping = Keeping(receipt=outputs.receipt, bundle=outputs.bundle, accept=request.accept, asked=asked)
         asyncio.run(keep_away(done.contract, done.verdict, keeping, repository=done.places[0], home=home()))
-    if forms.as_json:
+    if outputs.as_json:
         print_json(verification_data(one))
-    elif forms.why:
-        explain(one, forms.why)
-    elif STDOUT not in (forms.markdown, forms.junit):
+    elif outputs.why:
+        explain(one, outputs.why)
+    elif STDOUT not in (outputs.markdown, outputs.junit):
         verdict_lines(one, done.places[1].name)
         for sentence in advice(one):
             hint(sentence)
     return one.code
 
 
-def _written(one: Verification, forms: Forms) -> None:
+def _write_outputs(one: Verification, outputs: VerdictOutputs) -> None:
     from trued.reporting.views.junit import junit
     from trued.reporting.views.markdown import markdown
 
-    for path, render in ((forms.junit, junit), (forms.markdown, markdown)):
+    for path, render in ((outputs.junit, junit), (outputs.markdown, markdown)):
         if path == STDOUT:
             print(render(one), end="")
         elif path is not None:
-            durable.write(path, render(one), sync=False)
+            atomic_files.write(path, render(one), sync=False)
 
 
-async def _judged(request: "VerifyRequest", progress: Progress) -> "Verified":
+async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) -> "Verified":
     from trued.engine.verify import verify as judged
 
     with told_to_stop():
         return await judged(request, home=home(), environ=os.environ, tell=progress.tell)
 
 
-def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
+def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
     """Check a receipt, print the result, and return the exit code."""
 
     from trued.engine.receipts import check
 
-    async def look() -> "Checked":
+    async def check_again() -> "Checked":
         with told_to_stop():
             return await check(
                 receipt,
@@ -203,8 +203,8 @@ def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | N
                 tell=progress.tell,
             )
 
-    with Progress() as progress:
-        found = asyncio.run(look())
+    with VerifyProgress() as progress:
+        found = asyncio.run(check_again())
     if as_json:
         print_json(found.data())
     else:
@@ -213,7 +213,7 @@ def _checked(receipt: Path, bundle: Path | None, repository: Path, key: Path | N
     return found.code
 
 
-def _again(request: "VerifyRequest", done: "Verified") -> str:
+def _reproduce_command(request: "VerifyRequest", done: "Verified") -> str:
     """The command that reproduces the verdict: from here if both commits are here, else from anywhere."""
     base, head = done.places
     here = base == head == top_of(request.here)
@@ -235,7 +235,7 @@ def _again(request: "VerifyRequest", done: "Verified") -> str:
     return shlex.join(words)
 
 
-def _kept(request: "VerifyRequest", done: "Verified", one: Verification) -> Kept:
+def _verification_record(request: "VerifyRequest", done: "Verified", one: Verification) -> Kept:
     return Kept(
         at=now(),
         places=tuple(map(str, done.places)),

@@ -15,7 +15,7 @@ import pytest
 from tests.reporting.html.reading import Read
 from tests.warm import Warm
 from trued.cli.demo.bill import Bill, bill
-from trued.cli.demo.facts import LIE, VICTIM, End, happened
+from trued.cli.demo.facts import LIE, VICTIM, DemoEnd, check_facts
 from trued.model import Event, Grade
 
 pytestmark = pytest.mark.timeout(1800)  # on a very busy machine; the demo itself gives up before
@@ -171,7 +171,7 @@ EVENTS = [
     answered(f"{LIE}purple-team-b#1", result="PASS"),
     Event(id=2, at=2.0, key=VICTIM, kind="adopted"),
 ]
-GOOD = End(events=EVENTS, lie=Grade.REFUTED, killed=True, code=0, grade=Grade.PROVEN)
+GOOD = DemoEnd(events=EVENTS, lie=Grade.REFUTED, killed=True, code=0, grade=Grade.PROVEN)
 PAID = Bill(Counter({"a": 1}), frozenset({"a"}))
 
 
@@ -179,20 +179,20 @@ PAID = Bill(Counter({"a": 1}), frozenset({"a"}))
     ("end", "paid", "missing"),
     [
         (GOOD, PAID, []),
-        (End(EVENTS, Grade.PROVEN, True, 0, Grade.PROVEN), PAID, [0]),  # the lie went through
-        (End(EVENTS[::2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [0]),  # nobody believed it
-        (End(EVENTS, Grade.REFUTED, False, 0, Grade.PROVEN), PAID, [1]),
-        (End(EVENTS[:2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [2]),
+        (DemoEnd(EVENTS, Grade.PROVEN, True, 0, Grade.PROVEN), PAID, [0]),  # the lie went through
+        (DemoEnd(EVENTS[::2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [0]),  # nobody believed it
+        (DemoEnd(EVENTS, Grade.REFUTED, False, 0, Grade.PROVEN), PAID, [1]),
+        (DemoEnd(EVENTS[:2], Grade.REFUTED, True, 0, Grade.PROVEN), PAID, [2]),
         (GOOD, Bill(Counter({"a": 2}), frozenset({"a"})), [3]),  # a call was made twice
         (GOOD, Bill(Counter(), frozenset({"a"})), [3]),  # no bill was kept
         (GOOD, Bill(Counter(), frozenset()), [3]),
-        (End(EVENTS, Grade.REFUTED, True, 1, Grade.PROVEN), PAID, [4]),
-        (End(EVENTS, Grade.REFUTED, True, 0, Grade.EXAMINED), PAID, [4]),
+        (DemoEnd(EVENTS, Grade.REFUTED, True, 1, Grade.PROVEN), PAID, [4]),
+        (DemoEnd(EVENTS, Grade.REFUTED, True, 0, Grade.EXAMINED), PAID, [4]),
     ],
 )
 @pytest.mark.spec("USE-1")
-def test_what_did_not_happen_is_said(end: End, paid: Bill, missing: list[int]) -> None:
-    assert [place for place, (is_so, _) in enumerate(happened(end, paid)) if not is_so] == missing
+def test_what_did_not_happen_is_said(end: DemoEnd, paid: Bill, missing: list[int]) -> None:
+    assert [place for place, (is_so, _) in enumerate(check_facts(end, paid)) if not is_so] == missing
 
 
 def test_the_bill_counts_processes_and_not_words(tmp_path: Path) -> None:

@@ -32,20 +32,20 @@ class Bill:
 
 def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
     """The bill of a run, from the agents' lines in its spool folders and the journal's answers."""
-    entries = {entry for path in run_folder.glob("spool/*/events.jsonl") for entry in begun(path)}
+    entries = {entry for path in run_folder.glob("spool/*/events.jsonl") for entry in bill_entries(path)}
     answered = frozenset(event.key for event in events if event.kind == "answered")
     return Bill(Counter(key for _, key in entries), answered)
 
 
-def begun(path: Path) -> list[tuple[str, str]]:
+def bill_entries(path: Path) -> list[tuple[str, str]]:
     """Process number and call key of every agent that has started, from one spool file."""
     found = []
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines() if path.is_file() else ():
         try:
-            said = str(json.loads(line).get("text", ""))
+            text = str(json.loads(line).get("text", ""))
         except (ValueError, AttributeError):
             continue  # a line that is still being written
-        if said.startswith("bill "):
-            _, number, key = said.split(" ", 2)
+        if text.startswith("bill "):
+            _, number, key = text.split(" ", 2)
             found.append((number, key))
     return found

@@ -11,7 +11,7 @@ VICTIM = "chunk 2A/purple-team-a#1"  # the call during which the engine is kille
 
 
 @dataclass(frozen=True)
-class End:
+class DemoEnd:
     """How the demo ended, from the journal and the operating system."""
 
     events: Sequence[Event]
@@ -21,7 +21,7 @@ class End:
     grade: Grade
 
 
-def happened(end: End, paid: Bill) -> list[tuple[bool, str]]:
+def check_facts(end: DemoEnd, paid: Bill) -> list[tuple[bool, str]]:
     """Each thing that the demo shows, and whether it really happened."""
     claims = {event.key: _claim(event) for event in end.events if event.kind == "answered"}
     agreed = claims.get(f"{LIE}purple-team-a#1") == "DONE" and claims.get(f"{LIE}purple-team-b#1") == "PASS"
@@ -30,7 +30,7 @@ def happened(end: End, paid: Bill) -> list[tuple[bool, str]]:
         (agreed and end.lie is Grade.REFUTED, "the engine's own checks refuted a lie that two agents agreed on"),
         (end.killed, "the engine was killed with kill -9 in the middle of a call"),
         ("adopted" in after or "report found" in after, _survival(after)),
-        (paid.complete and not paid.repeated, repeated(paid)),
+        (paid.complete and not paid.repeated, repeated_calls(paid)),
         (
             end.code == 0 and end.grade is Grade.PROVEN,
             "every requirement is proven on the final commit",
@@ -38,7 +38,7 @@ def happened(end: End, paid: Bill) -> list[tuple[bool, str]]:
     ]
 
 
-def repeated(paid: Bill) -> str:
+def repeated_calls(paid: Bill) -> str:
     return f"{paid.repeated} call{'' if paid.repeated == 1 else 's'} repeated"
 
 

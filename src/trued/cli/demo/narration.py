@@ -15,7 +15,7 @@ WORDS = {"red": "cases fail, as they must", "guard": "existing tests pass, and m
 GRADES = {"proven": "bold green", "refuted": "bold red"}
 
 
-class Teller:
+class Narrator:
     def __init__(self, stream: TextIO) -> None:
         terminal = stream.isatty()
         self._console = Console(file=stream, markup=False, highlight=False, emoji=False, soft_wrap=not terminal)
@@ -56,10 +56,10 @@ class Teller:
         self._stream.flush()
 
 
-def told(event: Event) -> tuple[str, str, str] | None:
+def event_row(event: Event) -> tuple[str, str, str] | None:
     """An event as (who, what, style); None if the demo does not show it."""
-    tell = _TOLD.get(event.kind)
-    return tell(event) if tell else None
+    row = _ROWS.get(event.kind)
+    return row(event) if row else None
 
 
 def _asked(event: Event) -> tuple[str, str, str]:
@@ -102,7 +102,7 @@ def _who(event: Event) -> str:
     return NAMES.get(role, role)
 
 
-_TOLD: dict[str, Callable[[Event], tuple[str, str, str] | None]] = {
+_ROWS: dict[str, Callable[[Event], tuple[str, str, str] | None]] = {
     "asked": _asked,
     "answered": _answered,
     "sealed": _sealed,

@@ -16,7 +16,7 @@ AUTHOR = ("-c", "user.name=You", "-c", "user.email=you@localhost", "-c", "init.d
 
 
 @dataclass(frozen=True)
-class Place:
+class DemoPlace:
     folder: Path
     environ: Mapping[str, str]
 
@@ -44,12 +44,12 @@ class Place:
         return [sys.executable, "-m", "trued", *words]
 
 
-def made(keep: Path | None, environ: Mapping[str, str]) -> Place:
+def create_place(keep: Path | None, environ: Mapping[str, str]) -> DemoPlace:
     """Write and commit the demo's files. Reads and changes nothing of the user's."""
     folder = _empty(keep) if keep else Path(tempfile.mkdtemp(prefix="trued-demo-"))
     kept = {name: value for name, value in environ.items() if not name.startswith(("TRUED_", "GIT_", "XDG_"))}
     own = {"TRUED_HOME": str(folder / "state"), "XDG_CONFIG_HOME": str(folder / "config")}
-    place = Place(folder, {**kept, **NO_CONFIG, **own})
+    place = DemoPlace(folder, {**kept, **NO_CONFIG, **own})
     shutil.copytree(HERE / "files", place.repository, ignore=shutil.ignore_patterns("__pycache__"))
     place.requirements.parent.mkdir()
     shutil.copy(HERE / "requirements.yaml", place.requirements)
@@ -70,7 +70,7 @@ def _empty(folder: Path) -> Path:
     return folder
 
 
-def _git(place: Place, *words: str) -> None:
+def _git(place: DemoPlace, *words: str) -> None:
     command = ["git", "-C", str(place.repository), *words]
     try:
         subprocess.run(command, env=dict(place.environ), check=True, capture_output=True, text=True, timeout=60)

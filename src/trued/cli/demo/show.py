@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 from shlex import quote
 
-from trued.cli.demo.bill import Bill, begun, bill
-from trued.cli.demo.facts import LIE, VICTIM, End, happened, repeated
-from trued.cli.demo.narration import Teller, told
-from trued.cli.demo.place import Place, made
+from trued.cli.demo.bill import Bill, bill, bill_entries
+from trued.cli.demo.facts import LIE, VICTIM, DemoEnd, check_facts, repeated_calls
+from trued.cli.demo.narration import Narrator, event_row
+from trued.cli.demo.place import DemoPlace, create_place
 from trued.engine.engine import Engine
 from trued.errors import TruedError
 from trued.model import Event, Grade, Verdict
@@ -36,8 +36,8 @@ class Failed(Exception):
 
 
 class Show:
-    def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Teller) -> None:
-        self.tell, self.place = teller, made(keep, environ)
+    def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Narrator) -> None:
+        self.tell, self.place = teller, create_place(keep, environ)
         self.engine = Engine(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
         self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was told of them
@@ -61,7 +61,7 @@ class Show:
         self.tell.headline(5, "The ledger: every requirement and its evidence")
         self._shown("ledger", self.run)
         self._output("report", self.run, "-o", str(self.place.report))
-        return self._closing(happened(self._ended(killed, code), paid))
+        return self._closing(check_facts(self._ended(killed, code), paid))
 
     # -- beats ---------------------------------------------------------------------------------------------------------
 
@@ -89,7 +89,7 @@ class Show:
 
     def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
         spool = self.engine.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
-        while not begun(spool):  # until the agent itself says that it has begun
+        while not bill_entries(spool):  # until the agent itself says that it has begun
             self._in_time()
             time.sleep(LOOK_S)
         time.sleep(0.5)
@@ -110,7 +110,7 @@ class Show:
 
     def _paid(self, paid: Bill) -> None:
         calls = f"the journal has {len(paid.answered)} calls, and agents were started {paid.paid} times"
-        self.tell.say(f"{calls}: {repeated(paid)}", "bold")
+        self.tell.say(f"{calls}: {repeated_calls(paid)}", "bold")
 
     def _closing(self, facts: list[tuple[bool, str]]) -> int:
         place, seconds = self.place, time.monotonic() - self.began
@@ -170,7 +170,7 @@ class Show:
         if event.kind == "asked" and once in self.said:  # the resumed engine records calls in progress again
             return
         self.said.add(once)
-        if line := told(event):
+        if line := event_row(event):
             self.tell.event(time.monotonic() - self.began, *line)
         if event.kind == "judged" and event.data.get("grade") == Grade.REFUTED:
             self.tell.say("REFUTED. What an agent claims can lower a verdict, never raise it.", "bold red")
@@ -187,10 +187,10 @@ class Show:
             self.tell.headline(number, title)
         self.tell.say(sentence)
 
-    def _ended(self, killed: bool, code: int) -> End:
+    def _ended(self, killed: bool, code: int) -> DemoEnd:
         journal = self.engine.journal
         refuted = journal.step(self.run, f"{LIE}prove#1")
-        return End(
+        return DemoEnd(
             events=journal.events(self.run),
             lie=Verdict.model_validate_json(refuted).grade if refuted else None,
             killed=killed,
@@ -222,7 +222,7 @@ class Show:
         return lines[-1] if lines else "it printed nothing"
 
 
-def _further(place: Place) -> Iterator[str]:
+def _further(place: DemoPlace) -> Iterator[str]:
     beside = Path(sys.executable).parent
     path = f" PATH={quote(str(beside))}:$PATH" if not shutil.which("trued") and (beside / "trued").exists() else ""
     yield f"cd {quote(str(place.repository))}; export TRUED_HOME={quote(str(place.home))}{path}"
@@ -230,7 +230,7 @@ def _further(place: Place) -> Iterator[str]:
     yield "trued show           # every call with its time and tokens;  trued diff: the work"
 
 
-def _tampering(place: Place) -> Iterator[str]:
+def _tampering(place: DemoPlace) -> Iterator[str]:
     agents, requirements = quote(str(place.agents)), quote(str(place.requirements))
     yield f"sed -i 's/^HONEST_AFTER_REFUTATION = True/HONEST_AFTER_REFUTATION = False/' {agents}"
     yield f"trued run PLAN.md --yes --requirements {requirements} --agent scripted:{agents}"
