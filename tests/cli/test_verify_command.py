@@ -131,7 +131,10 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
 
 @pytest.mark.spec("USE-6")
 def test_what_is_said_of_a_check_is_no_markup_on_a_terminal_either() -> None:
-    script = "from trued.cli import verdict\nwith verdict.VerifyProgress() as one: one.tell('checked', void='no [/b] here')"
+    script = (
+        "from trued.cli.verdict import VerifyProgress\n"
+        "with VerifyProgress() as one: one.tell('checked', void='no [/b] here')"
+    )
     above, below = pty.openpty()
     environment = {**clean_environment(), "TERM": "xterm"}
     done = subprocess.run(

@@ -11,7 +11,7 @@ from trued.model import Event
 from trued.support.redaction import plain
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
-WORDS = {"red": "cases fail, as they must", "guard": "existing tests pass, and must keep passing"}  # on the base
+WORDS = {"red": "cases fail, as they must", "guard": "pass already, and must keep passing"}  # on the base
 GRADES = {"proven": "bold green", "refuted": "bold red"}
 
 

@@ -75,8 +75,10 @@ class Show:
         self.tell.say(
             "held-out/requirements.yaml says what must be true at the end, with cases that no agent can read."
         )
-        self.tell.command("cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\")
-        self.tell.command("      --agent scripted:../agents.py")
+        self.tell.command(
+            "cd textkit && trued run PLAN.md --yes --requirements ../held-out/requirements.yaml \\\n"
+            "          --agent scripted:../agents.py"
+        )
 
     def _run_and_kill(self) -> bool:
         words = ("run", "PLAN.md", "--yes", "--requirements", str(self.place.requirements))
