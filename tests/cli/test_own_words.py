@@ -12,7 +12,7 @@ import pytest
 
 from tests.cli.conftest import RUN, Each
 from tests.cli.test_command_line import one_sentence
-from trued.cli.terminal import asked
+from trued.cli.terminal import ask_person
 from trued.engine.engine import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Goal, Question, RunRecord, Settings
@@ -58,10 +58,10 @@ async def test_at_the_terminal_too(monkeypatch: pytest.MonkeyPatch) -> None:
         loop.call_later(0.2, os.write, person, b"\n")
         loop.call_later(0.4, os.write, person, b"By adding\n")
         async with asyncio.timeout(300):
-            own = await asked(Question(key="k", text=ASKS))
+            own = await ask_person(Question(key="k", text=ASKS))
         loop.call_later(0.2, os.write, person, b"r\n")
         loop.call_later(0.4, os.write, person, b"more tests\n")
         async with asyncio.timeout(300):
-            chosen = await asked(Question(key="k", text="Go on?", options=("yes", "stop", "redo")))
+            chosen = await ask_person(Question(key="k", text="Go on?", options=("yes", "stop", "redo")))
     assert (own or ())[:2] == ("By adding", "")
     assert (chosen or ())[:2] == ("redo", "more tests")

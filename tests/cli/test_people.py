@@ -16,7 +16,7 @@ from tests.cli.conftest import Each, World
 from tests.cli.test_command_line import one_sentence
 from tests.cli.test_own_words import terminal
 from tests.engine.ended_run import RUN, ended_run
-from trued.cli.terminal import asked
+from trued.cli.terminal import ask_person
 from trued.model import Question
 from trued.support.processes import MARKER
 
@@ -90,11 +90,11 @@ async def test_at_the_terminal_a_decision_goes_with_a_reason_and_a_name(monkeypa
         for number, words in enumerate((b"r\n", b"too dark\n", b"Ann Lee\n"), 1):
             loop.call_later(0.2 * number, os.write, person, words)
         async with asyncio.timeout(300):
-            no = await asked(question)
+            no = await ask_person(question)
         for number, words in enumerate((b"a\n", b"\n"), 1):
             loop.call_later(0.2 * number, os.write, person, words)
         async with asyncio.timeout(300):
-            later = await asked(question)
+            later = await ask_person(question)
     assert (no, later) == (("reject", "too dark", "Ann Lee"), None)
 
 

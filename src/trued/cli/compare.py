@@ -17,7 +17,7 @@ from trued.cli.context import AsJson, opened, top_of, writable
 from trued.cli.format import counted, line
 from trued.cli.live import Tree
 from trued.cli.run import agents, chosen_roles, logins
-from trued.cli.terminal import asked, complain, err, hint, home, outside_agents, print_json, quiet_place
+from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
 from trued.engine.compare import (
     FEWEST,
     Comparison,
@@ -258,7 +258,7 @@ class Turns:
             self._tree.listen(event)
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
-        return await (self._tree.ask(question) if self._tree else asked(question))
+        return await (self._tree.ask(question) if self._tree else ask_person(question))
 
     def close(self) -> None:
         if self._tree:
@@ -273,7 +273,7 @@ def _drive(make: Callable[[Engine], Comparison], show: Callable[[Engine, Compari
     try:
         comparison = make(engine)
         names = {one.run: one.name for one in comparison.runs}
-        alone = not comparison.together and not quiet_place()
+        alone = not comparison.together and not is_plain_output()
         eyes: Turns | Named = turns if alone else Named(names)
         engine.person, engine.hear = eyes.ask, eyes.hear
         _announce(engine, comparison)

@@ -12,7 +12,7 @@ from trued.cli.context import is_over
 from trued.cli.event_lines import event_line
 from trued.cli.format import line
 from trued.cli.summary import conclude, whole
-from trued.cli.terminal import asked, complain, err, hint, home, print_json
+from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
 from trued.engine.concurrent_runs import code_of
 from trued.engine.engine import Engine
 from trued.errors import TruedError
@@ -37,7 +37,7 @@ class Side:
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
         async with self._one:
-            return await asked(question)
+            return await ask_person(question)
 
 
 def name_of(record: RunRecord) -> str:

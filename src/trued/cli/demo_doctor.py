@@ -33,9 +33,9 @@ def demo(
 def doctor(as_json: AsJson = False) -> None:
     """Check this machine and this project: what works, what is missing, and the exact fix for each problem."""
     from trued.cli.agents import settings_here
-    from trued.cli.doctor import findings
+    from trued.cli.doctor import diagnose
 
-    seen = findings(home(), settings_here(), top_of(Path.cwd()))
+    seen = diagnose(home(), settings_here(), top_of(Path.cwd()))
     if as_json:
         print_json([one.as_json() for one in seen])
     else:

@@ -28,7 +28,7 @@ BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stab
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Diagnosis:
     name: str
     state: Literal["ok", "missing", "broken"]  # missing: trued works without it, with less
     says: str
@@ -39,72 +39,72 @@ class Found:
         return {name: value for name, value in asdict(self).items() if name != "facts" or value}
 
 
-def findings(home: Path, settings: Settings, top: Path | None = None) -> list[Found]:
+def diagnose(home: Path, settings: Settings, top: Path | None = None) -> list[Diagnosis]:
     machine = [_python(), _git(), *_sandbox(), _session(settings), _home(home), _space(home), _browser()]
     project = [_project(top, settings)] if top else []
     return [*machine, *_agents(settings), *_logins(settings, home), _network(settings), *project]
 
 
-def _project(top: Path, settings: Settings) -> Found:
+def _project(top: Path, settings: Settings) -> Diagnosis:
     """What kind of project a run would detect in this folder."""
     kind = kind_here(top, settings)
     facts = {"kind": kind.name, **{step: getattr(kind, step) for step in STEPS}, "why": list(kind.why)}
     facts["names"] = list(kind.names)
     fix = "" if kind.test else 'if it has tests, set the command that runs them: [commands] test = "…" in trued.toml'
-    return Found("project", "ok" if kind.test else "missing", kind.said, fix, facts)
+    return Diagnosis("project", "ok" if kind.test else "missing", kind.said, fix, facts)
 
 
-def _agents(settings: Settings) -> Iterator[Found]:
+def _agents(settings: Settings) -> Iterator[Diagnosis]:
     """The installed agents; if none is ready, how to get one."""
     seen = agents.look(settings, os.environ)
     there = [one for one in seen if one.name in agents.PREFERRED and not one.missing]
     for one in there:
         says = f"{one.agent.title} at {one.path}; {one.login.says}"
-        yield Found(one.name, "ok" if one.ready else "missing", says, one.to_do)
+        yield Diagnosis(one.name, "ok" if one.ready else "missing", says, one.to_do)
     cast = agents.cast_here(seen, settings, os.environ)
     if cast:
-        yield Found("roles", "ok", agents.played(cast))
+        yield Diagnosis("roles", "ok", agents.played(cast))
     else:
         says = f"no agent is ready; {agents.WITHOUT}"
-        yield Found("roles", "missing", says, "" if there else agents.shortest(seen))
+        yield Diagnosis("roles", "missing", says, "" if there else agents.shortest(seen))
 
 
-def _logins(settings: Settings, home: Path) -> Iterator[Found]:
+def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
     told = {**{"*": "auto"}, **settings.login}
     policies = [
         f"{'every other agent' if len(told) > 1 and name == '*' else name}: {how}" for name, how in told.items()
     ]
     words = "auto: an API key from your environment if the agent accepts it, else your subscription, borrowed per call"
-    yield Found("login", "ok", ", ".join(policies) if settings.login else words)
+    yield Diagnosis("login", "ok", ", ".join(policies) if settings.login else words)
     if left := lent_left(home):
         says = f"copies of your credentials remain in killed runs: {', '.join(sorted(left))}"
-        yield Found("login", "broken", says, f"remove them with trued resume {left[0]} or trued cancel {left[0]}")
+        yield Diagnosis("login", "broken", says, f"remove them with trued resume {left[0]} or trued cancel {left[0]}")
 
 
-def _network(settings: Settings) -> Found:
+def _network(settings: Settings) -> Diagnosis:
     if settings.network == "host":
-        return Found("network", "ok", 'agents use this machine\'s network (network = "host"); checks never do')
+        return Diagnosis("network", "ok", 'agents use this machine\'s network (network = "host"); checks never do')
     says = f'agents cannot reach a provider (network = "{settings.network}")'
-    return Found("network", "missing", says, 'set network = "host" in trued.toml, unless the model runs here')
+    return Diagnosis("network", "missing", says, 'set network = "host" in trued.toml, unless the model runs here')
 
 
-def _python() -> Found:
-    return Found("python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
+def _python() -> Diagnosis:
+    return Diagnosis("python", "ok", f"{sys.version.split()[0]} at {sys.executable}")
 
 
-def _git() -> Found:
+def _git() -> Diagnosis:
     try:
         said = subprocess.run(["git", "--version"], capture_output=True, text=True, check=False).stdout.strip()
     except OSError:
-        return Found("git", "broken", "git is not installed", "install it: apt, dnf or pacman install git")
+        return Diagnosis("git", "broken", "git is not installed", "install it: apt, dnf or pacman install git")
     numbers = [part for part in said.split() if part[:1].isdigit()]
     version = tuple(int(part) for part in numbers[0].split(".")[:2] if part.isdigit()) if numbers else ()
     if version < GIT:
-        return Found("git", "broken", f"{said} is too old", f"install git {GIT[0]}.{GIT[1]} or newer")
-    return Found("git", "ok", said.removeprefix("git version "))
+        return Diagnosis("git", "broken", f"{said} is too old", f"install git {GIT[0]}.{GIT[1]} or newer")
+    return Diagnosis("git", "ok", said.removeprefix("git version "))
 
 
-def _sandbox() -> Iterator[Found]:
+def _sandbox() -> Iterator[Diagnosis]:
     levels = sandboxes()
     confined = [one for one in levels if one.level != "none" and one.works]
     for one in levels:
@@ -113,29 +113,29 @@ def _sandbox() -> Iterator[Found]:
         left = f"; not confined: {', '.join(one.unconfined)}" if one.unconfined else ""
         if one.works:
             used = ", used by default" if one is confined[0] else ""
-            yield Found(one.level, "ok", f"works: the canary stayed inside{used}{left}")
+            yield Diagnosis(one.level, "ok", f"works: the canary stayed inside{used}{left}")
         else:
-            yield Found(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
+            yield Diagnosis(one.level, "missing" if confined else "broken", f"does not work: {one.why}", one.fix)
 
 
-def _session(settings: Settings) -> Found:
+def _session(settings: Settings) -> Diagnosis:
     """Whether a sandboxed agent can reach the user's session: listen here, try to connect from the sandbox."""
     try:
         level, reached = within_reach(settings)
     except BadInput as error:  # the selected level does not work; its own line shows the fix
-        return Found("session", "missing", f"not tried: {error.what}")
+        return Diagnosis("session", "missing", f"not tried: {error.what}")
     facts = {"level": level, "reached": list(reached)}
     if not reached:
         says = "agents cannot reach your windows, bus, terminal or key agent: you may approve while they work"
-        return Found("session", "ok", says, facts=facts)
+        return Diagnosis("session", "ok", says, facts=facts)
     says = (
         f"at level {level} agents can reach {', '.join(reached)} of your session and could act as you:"
         " approve, answer, amend and land are refused while an agent of that run is working"
     )
-    return Found("session", "missing", says, SESSION_FIX[level], facts)
+    return Diagnosis("session", "missing", says, SESSION_FIX[level], facts)
 
 
-def _home(home: Path) -> Found:
+def _home(home: Path) -> Diagnosis:
     """Whether the state folder is writable and private. Tests the nearest existing folder and creates none."""
     fix = "set TRUED_HOME to a folder that you can write to"
     place = _nearest(home)
@@ -143,28 +143,28 @@ def _home(home: Path) -> Found:
         with tempfile.NamedTemporaryFile(dir=place, prefix=".trued-doctor-"):
             pass
     except OSError as error:
-        return Found("state", "broken", f"{home}: cannot write to {place}: {error.strerror}", fix)
+        return Diagnosis("state", "broken", f"{home}: cannot write to {place}: {error.strerror}", fix)
     if place == home and home.stat().st_mode & 0o077:
-        return Found("state", "broken", f"other users can read {home}", f"chmod 700 {home}")
+        return Diagnosis("state", "broken", f"other users can read {home}", f"chmod 700 {home}")
     says = f"{home} is writable and private" if place == home else f"{home}, created on first use"
-    return Found("state", "ok", says)
+    return Diagnosis("state", "ok", says)
 
 
 def _nearest(folder: Path) -> Path:
     return next(one for one in (folder, *folder.parents) if one.is_dir())
 
 
-def _space(home: Path) -> Found:
+def _space(home: Path) -> Diagnosis:
     free = shutil.disk_usage(_nearest(home)).free
     if free < FREE_BYTES:
-        return Found(
+        return Diagnosis(
             "disk", "broken", f"only {free // 1024**2} MB free for {home}", "free a gigabyte, or move TRUED_HOME"
         )
-    return Found("disk", "ok", f"{free / 1024**3:.1f} GB free")
+    return Diagnosis("disk", "ok", f"{free / 1024**3:.1f} GB free")
 
 
-def _browser() -> Found:
+def _browser() -> Diagnosis:
     where = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     if where:
-        return Found("chromium", "ok", f"{where} (for browser checks)")
-    return Found("chromium", "missing", "not found: browser checks cannot run", "apt install chromium")
+        return Diagnosis("chromium", "ok", f"{where} (for browser checks)")
+    return Diagnosis("chromium", "missing", "not found: browser checks cannot run", "apt install chromium")

@@ -17,7 +17,7 @@ from rich.text import Text
 
 from trued.cli.context import AsJson
 from trued.cli.gate_ci import ci
-from trued.cli.terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.worktree import Checkout, checkout
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.gate import claude_stop, pushed_refs
@@ -370,10 +370,10 @@ def _refuse_agents(command: str) -> None:
 
 def _ask_name_and_reason(who: str, reason: str) -> tuple[str, str]:
     """Name and reason of a person at a terminal. Options alone do not count: unsandboxed agents could pass them."""
-    if not person_there():
+    if not is_interactive():
         raise BadInput("this command needs a terminal", then="run it in one")
-    name = who or (asyncio.run(typed(f"Your name: [{whoami()}] ")) or whoami())
-    why = reason or asyncio.run(typed("Reason (leave empty to cancel): "))
+    name = who or (asyncio.run(read_line(f"Your name: [{whoami()}] ")) or whoami())
+    why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
     if not why:
         raise BadInput("nothing was changed", then="give a reason")
     return name, why

@@ -9,7 +9,7 @@ from rich.live import Live
 from rich.text import Text
 
 from trued.cli.event_lines import event_line
-from trued.cli.terminal import asked, err
+from trued.cli.terminal import ask_person, err
 from trued.cli.tree import footer, header, scope_lines
 from trued.model import Event, Question
 from trued.model.events.run import RunBegan
@@ -47,7 +47,7 @@ class Lines:
         self._console.print(Text(event_line(event)), soft_wrap=True)
 
     async def ask(self, question: Question) -> tuple[str, str, str] | None:
-        return await asked(question)
+        return await ask_person(question)
 
 
 class Tree:
@@ -103,7 +103,7 @@ class Tree:
             self._settle(everything=True)
             self._live.stop()
         try:
-            return await asked(question)
+            return await ask_person(question)
         finally:
             with self._turn:
                 self._live = self._fresh()  # a stopped one would draw over what the user typed since

@@ -11,7 +11,7 @@ from rich.text import Text
 from trued.cli.context import AsJson, chosen, completed, opened, top_of
 from trued.cli.format import line
 from trued.cli.summary import conclude, contract_lines
-from trued.cli.terminal import err, hint, home, out, outside_agents, person_there, print_json, typed, whoami
+from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
 from trued.engine.approvals import Word, judged_at, say, settled
 from trued.engine.engine import Engine
 from trued.engine.records import Change
@@ -129,7 +129,7 @@ def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
 def _signed(engine: Engine, record: RunRecord, contract: Contract, wanted: list[str], word: Word) -> tuple[str, str]:
     """Show the person what they decide on, and return their name and reason."""
     given = bool(word.who and word.why)
-    if not given and not person_there():
+    if not given and not is_interactive():
         raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
     contract_lines(
@@ -146,8 +146,8 @@ def _signed(engine: Engine, record: RunRecord, contract: Contract, wanted: list[
 
 def _given(question: str, who: str, reason: str) -> tuple[str, str]:
     """Name and reason: those of the command line, else asked for at the terminal."""
-    name = who or asyncio.run(typed(f"{question} Your name: [{whoami()}] "))
-    why = reason or asyncio.run(typed("Reason (leave empty to cancel): "))
+    name = who or asyncio.run(read_line(f"{question} Your name: [{whoami()}] "))
+    why = reason or asyncio.run(read_line("Reason (leave empty to cancel): "))
     if name is None or not why:
         raise BadInput("nothing was changed", then="give a reason")
     return name or whoami(), why
@@ -182,7 +182,7 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             raise BadInput(f"there is no file {path}", then="pass a requirements file")
     with opened() as engine:
         record = chosen(engine, run)
-        if not (who and reason) and not person_there():
+        if not (who and reason) and not is_interactive():
             raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
         what = f"Amend the contract of {record.id}?"
         name, why = (who, reason) if who and reason else _given(what, who, reason)
@@ -262,4 +262,4 @@ def _show(top: Path, files: tuple[str, ...], digest: str) -> None:
 
 
 def _agreed() -> bool:
-    return person_there() and (asyncio.run(typed("Trust exactly this? yes / no: ")) or "").lower() in ("y", "yes")
+    return is_interactive() and (asyncio.run(read_line("Trust exactly this? yes / no: ")) or "").lower() in ("y", "yes")

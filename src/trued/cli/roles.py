@@ -28,7 +28,7 @@ SHOW = "show"
 SHOWN = 8  # ignored files that are listed; more are counted
 
 
-class Names(TyperGroup):
+class RoleGroup(TyperGroup):
     """Makes `trued roles NAME` show that role, unless NAME is a command."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
@@ -36,7 +36,7 @@ class Names(TyperGroup):
 
 
 app = typer.Typer(rich_markup_mode=None)
-group = typer.Typer(rich_markup_mode=None, no_args_is_help=False, cls=Names)
+group = typer.Typer(rich_markup_mode=None, no_args_is_help=False, cls=RoleGroup)
 app.add_typer(
     group, name="roles", help="List the roles and where each comes from", subcommand_metavar="[NAME | export]"
 )

@@ -14,7 +14,7 @@ from trued.cli.concurrent import drive_all
 from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
 from trued.cli.live import Lines, Screen, Tree
 from trued.cli.summary import conclude
-from trued.cli.terminal import hint, home, outside_agents, quiet_place, whoami
+from trued.cli.terminal import hint, home, is_plain_output, outside_agents, whoami
 from trued.engine.concurrent_runs import resume as resume_several
 from trued.engine.concurrent_runs import start as start_several
 from trued.engine.engine import FINISHED, Engine, Request
@@ -217,7 +217,7 @@ def resume(
     with opened() as engine:
         record = chosen(engine, run)
         before = tuple(engine.journal.events(record.id))
-    screen = Lines() if quiet_place() else Tree(record.id, before)
+    screen = Lines() if is_plain_output() else Tree(record.id, before)
     drive(
         lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, who=whoami()),
         screen=screen,
@@ -271,7 +271,7 @@ def drive(
     work: Callable[[Engine], Awaitable[RunRecord]], *, screen: Screen | None = None, as_json: bool = False
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code."""
-    eyes = screen or (Lines() if quiet_place() else Tree())
+    eyes = screen or (Lines() if is_plain_output() else Tree())
     engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
     try:
         with eyes:

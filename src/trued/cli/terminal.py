@@ -36,12 +36,12 @@ def err() -> Console:
     return Console(stderr=True, markup=False, highlight=False, emoji=False, soft_wrap=not sys.stderr.isatty())
 
 
-def quiet_place() -> bool:
+def is_plain_output() -> bool:
     """Whether to print plain lines instead of a live tree: a pipe, a file, CI, a dumb terminal."""
     return not sys.stderr.isatty() or bool(os.environ.get("CI")) or os.environ.get("TERM") == "dumb"
 
 
-def person_there() -> bool:
+def is_interactive() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -89,7 +89,7 @@ def whoami() -> str:
         return f"user {os.getuid()}"
 
 
-async def typed(prompt: str) -> str | None:
+async def read_line(prompt: str) -> str | None:
     """Read one line from the person; None at the end of input. The event loop keeps running, so Ctrl-C works."""
     sys.stderr.write(prompt)
     sys.stderr.flush()
@@ -110,14 +110,14 @@ async def typed(prompt: str) -> str | None:
     return text.strip() if text else None
 
 
-async def asked(question: Question) -> tuple[str, str, str] | None:
+async def ask_person(question: Question) -> tuple[str, str, str] | None:
     """Ask the person at the terminal a run's question: answer, comment and name; None if nobody answers now."""
-    if not person_there():
+    if not is_interactive():
         return None
     termios.tcflush(sys.stdin, termios.TCIFLUSH)  # keys typed before the question appeared are not its answer
     err().print(Text(f"\n{plain(question.text)}", style="bold"))
     while True:
-        answer = await typed(f"{' / '.join(question.options) or 'your answer'}: ")
+        answer = await read_line(f"{' / '.join(question.options) or 'your answer'}: ")
         if answer is None:
             return None
         if not question.options and answer:
@@ -129,12 +129,12 @@ async def asked(question: Question) -> tuple[str, str, str] | None:
         hint(f"answer {options}; Ctrl-C leaves the question for later")
     if fitting[0] in DECISIONS:
         return await _signed(fitting[0])
-    comment = await typed("what should change? ") if fitting[0] == "redo" else ""
+    comment = await read_line("what should change? ") if fitting[0] == "redo" else ""
     return (fitting[0], comment or "", whoami())
 
 
 async def _signed(decision: str) -> tuple[str, str, str] | None:
     """Ask for the reason and name that a manual decision needs; None without a reason."""
-    why = await typed("reason (leave empty to decide later): ")
-    name = await typed(f"your name: [{whoami()}] ") if why else None
+    why = await read_line("reason (leave empty to decide later): ")
+    name = await read_line(f"your name: [{whoami()}] ") if why else None
     return (decision, why, name or whoami()) if why and name is not None else None

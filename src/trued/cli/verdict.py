@@ -8,7 +8,7 @@ from rich.status import Status
 from rich.text import Text
 
 from trued.cli.format import GRADES, counted, line
-from trued.cli.terminal import err, out, quiet_place
+from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.redaction import plain
@@ -139,7 +139,7 @@ class VerifyProgress:
         self._side = ""
 
     def __enter__(self) -> "VerifyProgress":
-        if not self._quiet and not quiet_place():
+        if not self._quiet and not is_plain_output():
             self._status = self._console.status("reading both commits")
             self._status.start()
         return self
