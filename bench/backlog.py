@@ -35,11 +35,11 @@ def documents(tasks: int) -> dict[str, float]:
         backlog = backlog.with_feature(feature.id, status="in_progress")
         for task in feature.tasks:
             backlog = backlog.with_task(task.id, attempts=1)
-            records = records.begun(task.id, task.description, 1, 10, 0.0)
+            records = records.with_attempt(task.id, task.description, 1, 10, 0.0)
             longest = max(longest, len(brief_of(backlog, task.id)))
             backlog = backlog.with_task(task.id, state="done")
-            records = records.tested(task.id, (1, 10), (), 0.0, tried=["all tests"])
-            records = records.completed(task.id, task.description, 1, 0.0, summary="done", files=task.files)
+            records = records.with_test(task.id, (1, 10), (), 0.0, tried=["all tests"])
+            records = records.with_completed(task.id, task.description, 1, 0.0, summary="done", files=task.files)
             files = records.files("the goal", backlog, TeamSettings())
             written += sum(map(len, changed(there, files).values()))
             there = files

@@ -291,7 +291,13 @@ def test_files_that_are_no_plans_get_one_clear_sentence(tmp_path: Path) -> None:
     latin.write_bytes("# Plan\nZürich\n".encode("latin-1"))
     empty.write_text("\n")
     os.mkfifo(tmp_path / "pipe.md")
-    told = {"none.md": "no file", ".": "folder", latin.name: "not UTF-8", "empty.md": "empty", "pipe.md": "not a regular file"}
+    told = {
+        "none.md": "no file",
+        ".": "folder",
+        latin.name: "not UTF-8",
+        "empty.md": "empty",
+        "pipe.md": "not a regular file",
+    }
     for path, what in ((tmp_path / name, what) for name, what in told.items()):
         with pytest.raises(BadInput, match=what) as caught:
             read_plan(path)

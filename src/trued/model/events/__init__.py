@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 from pydantic import ConfigDict, ValidationError
 
 from trued.model.grades import Value
-from trued.model.settings import Event
+from trued.model.records import Event
 
 
 class JournalEvent(Value):
