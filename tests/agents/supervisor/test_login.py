@@ -31,7 +31,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """HOME of a user who is logged in to a program on PATH."""
     programs, home = tmp_path / "programs", tmp_path / "user"
     programs.mkdir()
-    shutil.copy(Path(__file__).parents[3] / "agents" / "adapters" / "fake_claude.py", programs / "claude")
+    shutil.copy(Path(__file__).parents[1] / "adapters" / "fake_claude.py", programs / "claude")
     (programs / "claude").chmod(0o755)
     (home / FILE).parent.mkdir(parents=True)
     (home / FILE).write_text(login(1))
