@@ -11,8 +11,10 @@ from trued.wire import Confinement, Order, Report, Spend
 
 if TYPE_CHECKING:
     from trued.model import Approval
+    from trued.model.events import JournalEvent
 
-Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): one event
+Tell: TypeAlias = Callable[..., None]  # tell(kind, **data): what an agent or its supervisor reports, as plain data
+Emit: TypeAlias = "Callable[[JournalEvent], None]"  # takes one event of the engine
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +264,10 @@ class Journal(Protocol):
     """Remembers the result of every step of one run, so that no step is paid for twice."""
 
     async def once(self, key: str, inputs: str, step: Step) -> str: ...
-    def tell(self, kind: str, key: str = "", /, **data: object) -> None: ...
+    def emit(self, event: "JournalEvent", key: str = "") -> None:
+        """Write an event for people, under the key of the step that it belongs to."""
+        ...
+
     def question(self, key: str, text: str, options: Sequence[str]) -> tuple[str, str, str] | None:
         """The answer, comment and name that a person gave; None while nobody has."""
         ...

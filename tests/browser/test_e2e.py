@@ -90,7 +90,7 @@ async def test_a_browser_test_goes_from_red_to_green_with_pictures_of_both_sides
     other.kept = trial.workspace.kept
     await other.begin()
     told = list[str]()
-    sealed = await seal(other, trial.asked, SealTerms(held_out=True), tell=lambda kind, **_: told.append(kind))
+    sealed = await seal(other, trial.asked, SealTerms(held_out=True), tell=lambda event: told.append(event.KIND))
     assert told == ["base known"]
     assert (await other.recall(sealed.base_facts[0].pictures[0].sha256) or b"").startswith(b"\x89PNG")
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cli.conftest import Trued, World, git
+from tests.stored_events import writer
 from trued.engine.engine import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Goal, RunRecord, Settings
@@ -46,7 +47,7 @@ def add(journal: SqliteJournal, name: str, workflow: str, *, cost: str = "comput
         version="",
     )
     journal.add(record.model_copy(update={"state": "not proven"}), inputs.model_dump_json())
-    tell = journal.of(name).tell
+    tell = writer(journal.of(name))
     tell("run began", title=HOSTILE, workflow=workflow)
     tell("asked", "solo#1", role="solo", agent=agent)
     used = {"in": 12_000, "out": 345, "peak": 9_000, "estimated": cost == "computed"}

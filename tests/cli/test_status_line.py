@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tests.cli.conftest import Trued
 from tests.reporting.views.recorded import Recorder, pipeline, team
+from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.live import AT_ONCE, Tree, hung
 from trued.cli.status_line import ending, standing, steps_line
@@ -153,7 +154,7 @@ def test_show_tells_the_same_story_as_lines_and_as_data(
     trued: Trued, journal: SqliteJournal, record: RunRecord, name: str
 ) -> None:
     recorded = {"pipeline": pipeline, "team": team}[name]()
-    tell = journal.of(record.id).tell
+    tell = writer(journal.of(record.id))
     for event in recorded:
         tell(event.kind, event.key, **event.data)
     data = json.loads(trued("show", record.id, "--json").stdout)

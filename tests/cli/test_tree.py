@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tests.cli.conftest import Trued
+from tests.stored_events import writer
 from trued.cli.event_lines import event_line
 from trued.cli.format import case, duration, line, money, tokens
 from trued.cli.tree import footer, row_lines, waiting
@@ -130,7 +131,7 @@ def test_numbers_and_cases_are_short(said: str, wanted: str) -> None:
 def test_a_run_of_a_thousand_chunks_can_still_be_looked_at(
     trued: Trued, journal: SqliteJournal, record: RunRecord
 ) -> None:
-    tell = journal.of(record.id).tell
+    tell = writer(journal.of(record.id))
     for number in range(1000):
         key = f"chunk {number}/purple-team-a#1"
         tell("asked", key, role="purple-team-a", agent="command:x", brief="b" * 100)

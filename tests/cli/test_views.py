@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.stored_events import writer
 from trued.engine.journals.sqlite import RunJournal, SqliteJournal
 from trued.model import Contract, Event, Evidence, Grade, Judged, Outcomes, Requirement, RunRecord, Tried, Verdict
 from trued.reporting.views import HELD_BACK, ledger, listed, shown
@@ -14,17 +15,18 @@ from trued.reporting.views.rows import Call, Checks, Remark
 TOKENS = {"in": 900, "out": 100, "cached": 50, "peak": 1000, "estimated": False}
 
 
-def a_run(tell: RunJournal) -> None:
+def a_run(journal: RunJournal) -> None:
     """One chunk that is refuted once, mended, and asked about."""
-    tell.tell("run began", title="Slugs", workflow="purple", branch="trued/r-abcde", level="bubblewrap")
-    tell.tell("checking", "seal", requirement="slug", side="base", kind="examples", turn=1)
-    tell.tell("sealed", "seal", check="c0ffee", sort="examples", serves=["slug"], cases={"red": 4, "guard": 2})
-    tell.tell("contract sealed", "seal", contract="c0ffee", requirements=1, held_out=True, why="tried")
+    store = writer(journal)
+    store("run began", title="Slugs", workflow="purple", branch="trued/r-abcde", level="bubblewrap")
+    store("checking", "seal", requirement="slug", side="base", kind="examples", turn=1)
+    store("sealed", "seal", check="c0ffee", sort="examples", serves=["slug"], cases={"red": 4, "guard": 2})
+    store("contract sealed", "seal", contract="c0ffee", requirements=1, held_out=True, why="tried")
     for turn in (1, 2):
         for role in ("purple-team-a", "purple-team-b"):
             key = f"chunk 1A/{role}#{turn}"
-            tell.tell("asked", key, role=role, agent="scripted:x.py", brief="do it", chars=5, resume=turn > 1)
-            tell.tell("started", key, pid=1)
+            store("asked", key, role=role, agent="scripted:x.py", brief="do it", chars=5, resume=turn > 1)
+            store("started", key, pid=1)
             now = time.time()
             reply = {"status": "DONE"} if role.endswith("a") else {"status": "DONE", "result": "PASS"}
             facts = {
@@ -35,9 +37,9 @@ def a_run(tell: RunJournal) -> None:
                 "cost_usd": 0.5,
                 "changed": ["a.py"],
             }
-            tell.tell("answered", key, role=role, agent="scripted:x.py", began=now - 2, ended=now, **facts)
-        tell.tell("checking", "chunk 1A/prove", requirement="slug", side="head", kind="examples", turn=1)
-        tell.tell(
+            store("answered", key, role=role, agent="scripted:x.py", began=now - 2, ended=now, **facts)
+        store("checking", "chunk 1A/prove", requirement="slug", side="head", kind="examples", turn=1)
+        store(
             "checked",
             "chunk 1A/prove",
             requirement="slug",
@@ -49,7 +51,7 @@ def a_run(tell: RunJournal) -> None:
         )
         grade = "refuted" if turn == 1 else "proven"
         judged = [{"id": "slug", "grade": grade, "why": ["1 of 4 cases failed"]}]
-        tell.tell(
+        store(
             "proven",
             "chunk 1A/prove",
             subject="1A",
@@ -58,7 +60,7 @@ def a_run(tell: RunJournal) -> None:
             gaps=["a gap"][turn - 1 :],
             requirements=judged,
         )
-    tell.tell("question", "chunk 1A/confirm#1", text="Go on?", options=["yes", "stop", "redo"])
+    store("question", "chunk 1A/confirm#1", text="Go on?", options=["yes", "stop", "redo"])
 
 
 def picture(seen: Progress) -> object:
@@ -100,7 +102,7 @@ def test_show_has_the_public_shape(journal: SqliteJournal, record: RunRecord) ->
 
 @pytest.mark.spec("RUN-10")
 def test_a_call_without_an_answer_is_unfinished_when_nobody_drives(journal: SqliteJournal, record: RunRecord) -> None:
-    journal.of(record.id).tell("asked", "chunk 1A/purple-team-a#1", role="purple-team-a", agent="command:x")
+    writer(journal.of(record.id))("asked", "chunk 1A/purple-team-a#1", role="purple-team-a", agent="command:x")
     events = journal.events(record.id)
     assert (listed(record, 0)["state"], shown(record, 0, events)["calls"][0]["state"]) == ("interrupted", "unfinished")
     assert (listed(record, 77)["state"], shown(record, 77, events)["calls"][0]["state"]) == ("running", "running")
@@ -109,7 +111,7 @@ def test_a_call_without_an_answer_is_unfinished_when_nobody_drives(journal: Sqli
 def test_what_was_at_work_when_a_run_ended_is_unfinished_until_it_goes_on(
     journal: SqliteJournal, record: RunRecord
 ) -> None:
-    tell = journal.of(record.id).tell
+    tell = writer(journal.of(record.id))
     key = "chunk 1A/purple-team-a#1"
     tell("asked", key, role="purple-team-a", agent="command:x")
     tell("ended", state="interrupted", code=130, why="interrupted", grade="unproven")

@@ -12,6 +12,7 @@ from trued.cli import app
 from trued.engine.verify import Verified, VerifyRequest, verify
 from trued.errors import BadInput
 from trued.model import Grade
+from trued.model.events.proof import CheckRan
 from trued.proof.notes import worst_counts
 from trued.proof.quick_verdict import QUICK_NOTE
 
@@ -49,7 +50,7 @@ async def judged(folder: Path, base: str, head: str, asked: str, **more: object)
         request,
         home=folder.parent / "state",
         environ=os.environ,
-        tell=lambda kind, **data: turns.append(data["turn"]) if kind == "checked" else None,
+        tell=lambda event: turns.append(event.turn) if isinstance(event, CheckRan) else None,
     )
     return done, turns
 

@@ -14,6 +14,7 @@ from trued.engine.start import prepared
 from trued.engine.verify import PLACES, Verified, VerifyRequest, judged, sealed, verify
 from trued.errors import BadInput, Untrusted
 from trued.model import Grade, Requirement, Requirements
+from trued.model.events import JournalEvent
 
 MANUAL = Requirements(requirements=(Requirement(id="chart", text="the chart looks right"),))
 
@@ -33,7 +34,7 @@ def asked(tmp_path: Path) -> Path:
     return file
 
 
-def quiet(kind: str, **data: object) -> None:
+def quiet(event: JournalEvent) -> None:
     """Nobody listens."""
 
 
@@ -57,7 +58,7 @@ async def test_a_head_is_proven_against_its_base_and_nothing_is_written_or_left(
     told: list[str] = []
     request = VerifyRequest(base="HEAD~1", head="HEAD", requirements_file=asked, here=repo)
     environ = {**os.environ, "HOME": str(own)}
-    done = await verify(request, home=tmp_path / "state", environ=environ, tell=lambda kind, **_: told.append(kind))
+    done = await verify(request, home=tmp_path / "state", environ=environ, tell=lambda event: told.append(event.KIND))
     assert (done.verdict.grade, done.code, done.outcome.state) == (Grade.PROVEN, 0, "done")
     assert (done.contract.base, done.verdict.commit) == (base, head)
     assert told[0] == "sealing"

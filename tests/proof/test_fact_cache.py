@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from trued.proof.fact_cache import MOST, FactCache
 from trued.proof.notes import worst_counts
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
+from trued.protocols import Emit
 
 BASE = {"m.py": "def f(x):\n    return x\n"}
 CASES = [{"call": "m:f", "args": [3], "returns": 6}, {"call": "m:f", "args": [0], "returns": 0}]
@@ -29,9 +29,9 @@ def trial(place: Path, kept: Path, cases: list[dict[str, Any]] = CASES, text: st
     return made
 
 
-def listener() -> tuple[list[str], Callable[..., None]]:
+def listener() -> tuple[list[str], Emit]:
     heard: list[str] = []
-    return heard, lambda kind, **_: heard.append(kind)
+    return heard, lambda event: heard.append(event.KIND)
 
 
 async def sealed(one: Trial) -> tuple[Contract, list[str]]:

@@ -6,6 +6,8 @@ import pytest
 
 from tests.proof.trial import Trial, quiet
 from trued.model import Author, CallCase, CommandCheck, Contract, ExamplesCheck, Grade, Judged, Requirement, TestsCheck
+from trued.model.events import JournalEvent
+from trued.model.events.proof import CheckRan
 from trued.proof.prove import prove
 from trued.proof.unverified import Observed, list_warnings
 
@@ -97,8 +99,8 @@ async def test_a_broken_test_is_charged_to_the_requirement_that_names_it(tmp_pat
     sealed = await trial.seal()
     runs: list[object] = []
 
-    def tell(kind: str, **data: object) -> None:
-        runs.append(data.get("sort")) if kind == "checked" else None
+    def tell(event: JournalEvent) -> None:
+        runs.append(event.sort) if isinstance(event, CheckRan) else None
 
     one = "def one():\n    return 1\n"
     head = await trial.head({"a.py": one, "b.py": "def two():\n    return 0\n"})

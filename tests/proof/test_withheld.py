@@ -24,6 +24,7 @@ from trued.model import (
     TestsCheck,
     Verdict,
 )
+from trued.model.events import JournalEvent
 from trued.proof.build import run_build
 from trued.proof.disclosure import WITHHELD, held_out_texts
 from trued.proof.gaps import AGAIN
@@ -344,9 +345,9 @@ async def scanned(place: Path, head: str, tried: list[dict[str, Any]]) -> tuple[
     trial, contract = await sealed(place, BY_OLD, CASES)
     events: list[str] = []
 
-    def tell(kind: str, /, **data: object) -> None:
-        events.append(kind)
-        tried.append({"kind": kind, **data})
+    def tell(event: JournalEvent) -> None:
+        events.append(event.stored_kind)
+        tried.append({"kind": event.stored_kind, **event.stored_data()})
 
     commit = await trial.head({"calc.py": head})
     ids = [one.id for one in contract.requirements]

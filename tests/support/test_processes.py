@@ -23,7 +23,7 @@ async def test_a_verdict_asks_git_a_handful_of_times(tmp_path: Path, monkeypatch
     (tmp_path / "bin" / "git").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     request = VerifyRequest(base=base, head=head, requirements_file=asked, here=tmp_path / "repo")
-    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda kind, **_: None)
+    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
     calls = log.read_text().splitlines()
     assert done.code == 0
     assert 0 < len(calls) <= MOST, "\n".join(calls)

@@ -85,7 +85,7 @@ async def test_a_runner_in_a_checklist_is_met_by_the_existing_tests(
     committed(repo, {"tiny.py": ONE, "tests/test_tiny.py": TESTS, "CHECKLIST.md": "- [ ] `pytest -q` passes\n"})
     committed(repo, {"tiny.py": head})
     request = VerifyRequest(base="HEAD~1", head="HEAD", here=repo)
-    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda kind, **_: None)
+    done = await verify(request, home=tmp_path / "state", environ=os.environ, tell=lambda event: None)
     (found,) = done.verdict.requirements
     assert (found.grade, done.code) == (grade, code), found.why
 

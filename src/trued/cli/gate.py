@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 from rich.console import Console
@@ -42,6 +42,9 @@ from trued.reporting.views import ledger
 from trued.support.plurals import counted
 from trued.support.processes import agent_around
 from trued.support.redaction import plain
+
+if TYPE_CHECKING:
+    from trued.model.events import JournalEvent
 
 Result = TypeVar("Result")
 app = typer.Typer(rich_markup_mode=None)
@@ -394,10 +397,12 @@ def _run(work: Coroutine[Any, Any, Result]) -> Result:
         raise Interrupted("interrupted: nothing was decided") from None
 
 
-def _print_event(kind: str, /, **data: object) -> None:
-    if kind in ("sealed", "checked"):
-        hint(f"{kind}: {data.get('sort', '')} {data.get('check', '')}")
+def _print_event(event: "JournalEvent") -> None:
+    from trued.model.events.proof import CheckRan, CheckSealed
+
+    if isinstance(event, CheckSealed | CheckRan):
+        hint(f"{event.stored_kind}: {event.sort} {event.check}")
 
 
-def _drop_event(kind: str, /, **data: object) -> None:
+def _drop_event(event: "JournalEvent") -> None:
     """Drop events: hooks print only their result."""

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.text import Text
@@ -24,6 +24,9 @@ from trued.model import Grade
 from trued.reporting.views import ledger
 from trued.support.markdown_escape import text
 from trued.support.redaction import plain
+
+if TYPE_CHECKING:
+    from trued.model.events import JournalEvent
 
 VARIABLE = "TRUED_REQUIREMENTS"
 
@@ -147,5 +150,5 @@ def _escape(content: str) -> str:
     return plain(content).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _drop_event(kind: str, /, **data: object) -> None:
+def _drop_event(event: "JournalEvent") -> None:
     """Drop events: the CI log shows only the verdict."""

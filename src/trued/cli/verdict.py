@@ -2,6 +2,7 @@
 
 import shlex
 import textwrap
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.status import Status
@@ -12,6 +13,10 @@ from trued.cli.terminal import err, is_plain_output, out
 from trued.model import Grade, Judged
 from trued.reporting.views.verdict import CheckedSides, Verification, reasons_sentence, short_source
 from trued.support.redaction import plain
+
+if TYPE_CHECKING:
+    from trued.model.events import JournalEvent
+    from trued.model.events.run import WorkingTreeDirty
 
 CASES = 5  # failing cases shown of one check
 DETAIL = 240  # characters of one of them
@@ -148,22 +153,27 @@ class VerifyProgress:
         if self._status:
             self._status.stop()
 
-    def tell(self, kind: str, **data: object) -> None:
-        """Show one event."""
-        if kind == "working tree is dirty":
-            self._warn(data)
-        elif kind == "sealing":
-            self._side = f"base {str(data['base'])[:12]}"
-            number = counted(int(str(data["requirements"])), "requirement")
-            self._say(f"running the checks of {number} on the {self._side}")
-        elif kind == "proving":
-            self._side = f"head {str(data['head'])[:12]}"
-            self._say(f"running the checks on the {self._side}")
-        elif kind in ("sealed", "checked"):
-            turn = f", turn {data['turn']}" if data.get("turn") else ""
-            void = f": {line(data['void'], 120)}" if data.get("void") else ""
-            side = f"{self._side}: " if self._side else ""
-            self._say(f"{side}{data.get('sort', 'check')} done{turn}{void}")
+    def show(self, event: "JournalEvent") -> None:
+        """Show how far the verification is."""
+        from trued.model.events import proof, run
+
+        side = f"{self._side}: " if self._side else ""
+        match event:
+            case run.WorkingTreeDirty():
+                self._warn(event)
+            case proof.SealingStarted():
+                self._side = f"base {event.base[:12]}"
+                self._say(f"running the checks of {counted(event.requirements, 'requirement')} on the {self._side}")
+            case proof.ProvingStarted():
+                self._side = f"head {event.head[:12]}"
+                self._say(f"running the checks on the {self._side}")
+            case proof.CheckSealed():
+                self._say(f"{side}{event.sort} done")
+            case proof.CheckRan():
+                void = f": {line(event.void, 120)}" if event.void else ""
+                self._say(f"{side}{event.sort} done, turn {event.turn}{void}")
+            case _:
+                pass
 
     def _say(self, words: str) -> None:
         if self._status:
@@ -171,11 +181,10 @@ class VerifyProgress:
         elif not self._quiet:
             self._console.print(Text(words, "dim"), soft_wrap=True)
 
-    def _warn(self, data: dict[str, object]) -> None:
-        files = data["files"]
-        names = [line(one, 60) for one in files] if isinstance(files, list) else []
+    def _warn(self, event: "WorkingTreeDirty") -> None:
+        names = [line(one, 60) for one in event.files]
         shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-        words = f"{line(data['place'])} has uncommitted changes, which are not checked: {shown}"
+        words = f"{line(event.place)} has uncommitted changes, which are not checked: {shown}"
         self._console.print(Text(words, "yellow"), soft_wrap=True)
 
 

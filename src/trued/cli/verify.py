@@ -183,7 +183,7 @@ async def _run_verification(request: "VerifyRequest", progress: VerifyProgress) 
     from trued.engine.verify import verify as judged
 
     with told_to_stop():
-        return await judged(request, home=home(), environ=os.environ, tell=progress.tell)
+        return await judged(request, home=home(), environ=os.environ, tell=progress.show)
 
 
 def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Path | None, *, as_json: bool) -> int:
@@ -200,7 +200,7 @@ def _check_receipt(receipt: Path, bundle: Path | None, repository: Path, key: Pa
                 key=key,
                 home=home(),
                 environ=os.environ,
-                tell=progress.tell,
+                tell=progress.show,
             )
 
     with VerifyProgress() as progress:

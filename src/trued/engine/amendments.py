@@ -13,11 +13,12 @@ from trued.inputs.requirements.coverage import account
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import plan_of
 from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Verdict
+from trued.model.events.proof import ContractAmended
 from trued.proof.contract import conclude, contract_hash
 from trued.proof.prove import prove
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
-from trued.protocols import Tell
+from trued.protocols import Emit
 from trued.run.examination.base_guards import with_base_guards
 from trued.support.hashing import digest
 from trued.workflows.descriptor import Input
@@ -52,8 +53,8 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
         ended = any(key.startswith(FINISH) for key in before)
 
         async def step() -> str:
-            sealed = await _sealed(workspace, inputs, contract, change, journal.tell)
-            verdict = await _judged(engine, record, workspace, sealed, journal.tell) if ended else None
+            sealed = await _sealed(workspace, inputs, contract, change, journal.emit)
+            verdict = await _judged(engine, record, workspace, sealed, journal.emit) if ended else None
             return Amendment(
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
             ).model_dump_json()
@@ -61,9 +62,8 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
         given = digest(change.model_dump(mode="json"), contract_hash(contract))
         made = Amendment.model_validate_json(await journal.once(f"{AMENDED}{number}", given, step))
         name = contract_hash(made.contract)
-        journal.tell(
-            "amended", f"{AMENDED}{number}", who=change.who, why=change.why, what=list(made.what), contract=name
-        )
+        amended = ContractAmended(who=change.who, why=change.why, what=tuple(made.what), contract=name)
+        journal.emit(amended, f"{AMENDED}{number}")
         if made.verdict is None:
             return engine.journal.run(record.id)
         await workspace.tidy()
@@ -79,7 +79,7 @@ def _known(contract: Contract, record: RunRecord, change: Change) -> None:
         raise BadInput("a contract without requirements proves nothing", then="leave one, or cancel the run")
 
 
-async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: Change, tell: Tell) -> Contract:
+async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, change: Change, tell: Emit) -> Contract:
     asked, fresh = _changed(inputs, contract, change)
     guards = list(contract.guards)
     if change.requirements or change.keep:
@@ -157,7 +157,7 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 
 
 async def _judged(
-    engine: "Engine", record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Tell
+    engine: "Engine", record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Emit
 ) -> Verdict:
     """By the new contract; what agents held against the work, and nobody settled, stands under it, too."""
     ids, final = [one.id for one in contract.requirements], engine.final(record.id)

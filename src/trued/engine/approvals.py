@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from trued.engine.records import End
 from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
+from trued.model.events.people import QuestionAnswered, decision_event
 from trued.proof.contract import conclude, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
@@ -107,9 +108,7 @@ def say(engine: "Engine", run_id: str, requirements: Sequence[str | None], word:
     for given in [_sayable(engine, record, one, word) for one in dict.fromkeys(requirements)]:
         if not engine.journal.approve(record.id, given, instead=word.instead):
             _refuse_second(engine, record, given)
-        data: dict[str, object] = {"requirement": given.requirement, "who": word.who, "why": word.why}
-        seen = {"commit": given.commit} if given.commit else {}
-        engine._of(record).tell("rejected" if word.rejected else "approved", **data, **seen)
+        engine._of(record).emit(decision_event(given))
     return _regraded(engine, record)
 
 
@@ -248,5 +247,5 @@ def answered(engine: "Engine", run_id: str, answer: str, *, comment: str, who: s
     answer, comment = str(redact(answer)), str(redact(comment))
     if not engine._of(record).answer(question.key, answer, comment, who):
         raise BadInput(f"the question of run {record.id} has just been answered by somebody else")
-    engine._of(record).tell("said", question.key, answer=answer, comment=comment, who=who)
+    engine._of(record).emit(QuestionAnswered(answer=answer, comment=comment, who=who), question.key)
     return question.model_copy(update={"answer": answer, "comment": comment, "who": who})

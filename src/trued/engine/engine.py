@@ -114,6 +114,14 @@ class Engine:
     def begin(self, inputs: Inputs, repository: "Repository") -> tuple[RunRecord, Inputs]:
         """Write a new run down, and say what is to be known of it."""
         from trued.engine.start import new_record
+        from trued.model.events.run import (
+            AgentsDetected,
+            BranchContinued,
+            ForeignRoleUsed,
+            RunBegan,
+            TicketIncomplete,
+            WorkingTreeDirty,
+        )
         from trued.workspace.git.repository import rooted
 
         record = new_record(inputs, repository, {one.id for one in self.journal.runs()})
@@ -122,19 +130,19 @@ class Engine:
             record = record.model_copy(update={"base": base, "head": base})
         self.journal.add(record, inputs.model_dump_json())
         record = self.journal.run(record.id)
-        tell = self._of(record).tell
-        tell("run began", title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level)
+        emit = self._of(record).emit
+        emit(RunBegan(title=record.title, workflow=record.workflow, branch=record.branch, level=inputs.level))
         if inputs.start:
             why = "what it calls passed is proven again"
-            tell("going on", branch=record.branch, start=inputs.start, base=record.base, why=why)
+            emit(BranchContinued(branch=record.branch, start=inputs.start, base=record.base, why=why))
         if inputs.ticket and inputs.ticket.missing:
-            tell("missing in the ticket", key=inputs.ticket.key, what=list(inputs.ticket.missing))
+            emit(TicketIncomplete(key=inputs.ticket.key, what=inputs.ticket.missing))
         if inputs.looked:
-            tell("agents found", says=inputs.looked, agents=inputs.settings.agents)
+            emit(AgentsDetected(says=inputs.looked, agents=inputs.settings.agents))
         if inputs.dirty:
-            tell("working tree is dirty", files=list(inputs.dirty), why="the run starts from HEAD, without them")
+            emit(WorkingTreeDirty(files=tuple(inputs.dirty), why="the run starts from HEAD, without them"))
         for role in (one for one in inputs.roles.values() if one.form != "trued"):
-            tell("role of another tool", role=role.name, origin=role.origin, notes=list(role.notes))
+            emit(ForeignRoleUsed(role=role.name, origin=role.origin, notes=tuple(role.notes)))
         return record, inputs
 
     async def resume(
@@ -200,6 +208,7 @@ class Engine:
     async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
         """Let the run go on until it ends, or cannot go on by itself."""
         from trued.engine.drive import driven
+        from trued.model.events.run import RunResumed
         from trued.run.run import Run
 
         with self.journal.claim(record.id):
@@ -210,7 +219,7 @@ class Engine:
                 return await self._cancel(record)
             spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
             if record.state != "running" or self.journal.steps(record.id):
-                self._of(record).tell("resumed", after=record.state)
+                self._of(record).emit(RunResumed(after=record.state))
             if record.state == "failed":
                 spool.retire_failed()
             record = record.model_copy(update={"state": "running", "code": 0, "why": ""})
@@ -254,12 +263,13 @@ class Engine:
     def _ended(self, record: RunRecord, end: End) -> RunRecord:
         from trued.engine.handover import handed_over
         from trued.engine.pull_request import write_rounds
+        from trued.model.events.run import HandoverWritten, RunEnded
 
         ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
         if file := handed_over(self, ended):
-            self._of(record).tell("handed over", file=file)
+            self._of(record).emit(HandoverWritten(file=file))
         write_rounds(self, ended)
-        self._of(record).tell("ended", state=end.state, code=end.code, why=end.why, grade=record.grade)
+        self._of(record).emit(RunEnded(state=end.state, code=end.code, why=end.why, grade=record.grade))
         self.journal.update(ended)
         return ended
 
@@ -309,12 +319,14 @@ class Engine:
 
     async def _heard(self, record: RunRecord, question: Question) -> tuple[str, str, str] | None:
         """What the person at the terminal answers; None, as if nobody were there, while an agent could type there."""
+        from trued.model.events import people
+
         reached = could_speak(self, record)
         answer = None if reached else await self.person(question)
         reached = reached or (could_speak(self, record) if answer else "")
         if reached:
             why = f"an agent is at work and can reach {reached}: it could speak for you"
-            self._of(record).tell("not asked", question.key, why=why)
+            self._of(record).emit(people.QuestionNotAsked(why=why), question.key)
         return None if reached else answer
 
     def _capabilities(self, agent: str) -> "Capabilities":

@@ -9,6 +9,7 @@ from trued.engine.estimate import Cast, Estimate, estimate
 from trued.engine.handover_file import NAME, Standing, handover
 from trued.engine.spending import spent_lines
 from trued.model import RunRecord
+from trued.model.events.proof import NoProgress
 from trued.run.agent_call import Answered
 from trued.support import atomic_files as durable
 from trued.workflows.descriptor import SealedWork
@@ -24,7 +25,7 @@ def handed_over(engine: "Engine", record: RunRecord) -> str:
     """Write HANDOVER.md where a limit or no progress ended the work; the file's name, or "" where nothing is to hand
     over. What an earlier halt left is gone when the run has got further."""
     events = tuple(engine.journal.events(record.id))
-    stuck = any(event.kind == "no progress" for event in events)
+    stuck = any(event.kind == NoProgress.KIND for event in events)
     file = engine.folder(record.id) / "files" / NAME
     if record.state != "limited" and not (stuck and record.state in HALTED):
         file.unlink(missing_ok=True)

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from trued.model import Event, Grade, RunRecord, Verdict
+from trued.model.events.call import CallAnswered
+from trued.model.events.proof import NoProgress, VerdictReached
+from trued.support.plurals import counted
 
 NAME = "HANDOVER.md"
 TRIED = 40  # rows of what was tried: the last ones tell most
@@ -63,20 +66,18 @@ def _requirements(one: Standing) -> Iterator[str]:
 
 def _tried(events: Iterable[Event]) -> Iterator[str]:
     """The agents' calls and the engine's verdicts, in the order in which they came."""
-    for event in events:
-        data, key = event.data, _line(event.key)
-        if event.kind == "answered":
-            reply = data.get("reply") or {}
-            said = _line(str(reply.get("summary") or reply.get("result") or data.get("why") or ""))
-            changed = len(data.get("changed") or ())
-            words = [f"{_line(str(data.get('agent')), 60)}: {data.get('state')}"]
-            words += [f"{changed} file{'' if changed == 1 else 's'} changed"] if changed else []
+    for stored in events:
+        key = _line(stored.key)
+        if answer := CallAnswered.read(stored):
+            reply, changed = answer.reply or {}, len(answer.changed)
+            said = _line(str(reply.get("summary") or reply.get("result") or answer.why))
+            words = [f"{_line(answer.agent, 60)}: {answer.state}"]
+            words += [f"{counted(changed, 'file')} changed"] if changed else []
             yield f"{key} ({', '.join(words)}){f': {said}' if said else ''}"
-        elif event.kind == "proven":
-            gaps = [str(gap) for gap in data.get("gaps") or ()]
-            left = f", {len(gaps)} left: {_line('; '.join(gaps))}" if gaps else ""
-            yield f"{key}, the engine's own checks: {data.get('grade')}{left}"
-        elif event.kind == "no progress":
+        elif verdict := VerdictReached.read(stored):
+            left = f", {len(verdict.gaps)} left: {_line('; '.join(verdict.gaps))}" if verdict.gaps else ""
+            yield f"{key}, the engine's own checks: {verdict.grade}{left}"
+        elif NoProgress.read(stored):
             yield f"{key}: no progress; the same gaps and not a line changed, twice running"
 
 

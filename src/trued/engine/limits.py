@@ -35,17 +35,22 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
             shown = int(before) if what in WHOLE else before
             raise BadInput(f"{what}: run {record.id} has {shown:g} already", "--limit", "name more than that")
         limits = changed(limits, [(scope, what, number)])
+    from trued.model.events.run import LimitRaised
+
     for scope, what, number in given:
         engine.journal.raise_limit(record.id, scope, what, number, who)
-        engine.journal.of(record.id, engine.listen).tell("limit raised", scope=scope, what=what, to=number, who=who)
+        raised = LimitRaised(scope=scope, what=what, to=number, who=who)
+        engine.journal.of(record.id, engine.listen).emit(raised)
 
 
 def windows(engine: "Engine", run_id: str) -> "dict[str, Window]":
     """What agents told last of the user's subscriptions."""
+    from trued.model.events import of_kind
+    from trued.model.events.call import QuotaReported
     from trued.run.budget import Window, kind_of
 
-    told = [event.data for event in engine.journal.events(run_id) if event.kind == "quota"]
-    return {kind_of(str(one["agent"])): Window.of(one) for one in told}
+    reported = [event for _, event in of_kind(engine.journal.events(run_id), QuotaReported)]
+    return {kind_of(one.agent): Window(one.window, one.used, one.until) for one in reported}
 
 
 def prices(settings: Settings) -> Callable[[str, str], Price]:

@@ -77,8 +77,11 @@ def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: st
 
 def _since(engine: "Engine", record: RunRecord) -> dict[str, float]:
     """When each requirement was judged last."""
-    told = [one for one in engine.journal.events(record.id) if one.kind == "judged"]
-    return {str(one.data.get("requirement")): one.at for one in told}
+    from trued.model.events import of_kind  # loaded when a run waits: `ls` looks at every run
+    from trued.model.events.proof import RequirementJudged
+
+    judged = of_kind(engine.journal.events(record.id), RequirementJudged)
+    return {event.requirement: stored.at for stored, event in judged}
 
 
 def _halted(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
@@ -98,5 +101,8 @@ def _halted(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
 
 
 def _unpublished(engine: "Engine", record: RunRecord) -> bool:
-    stuck = [one for one in engine.journal.events(record.id) if one.kind == "branch not moved"]
-    return bool(stuck and record.why and stuck[-1].data.get("why") == record.why)
+    from trued.model.events import of_kind
+    from trued.model.events.run import BranchNotMoved
+
+    stuck = [event for _, event in of_kind(engine.journal.events(record.id), BranchNotMoved)]
+    return bool(stuck and record.why and stuck[-1].why == record.why)

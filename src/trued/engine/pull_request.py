@@ -9,9 +9,14 @@ from trued.engine.sensitive_files import entrusted
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
 from trued.model import Event, Evidence, Grade, RunRecord, Ticket, Verdict
+from trued.model.events import of_kind
+from trued.model.events.call import CallAnswered
+from trued.model.events.proof import ClaimRefuted
+from trued.model.step_keys import is_verdict
 from trued.proof.contract import contract_hash, is_success
 from trued.protocols import Forge, Offered
 from trued.support import atomic_files as durable
+from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:
@@ -20,7 +25,6 @@ if TYPE_CHECKING:
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
 CHARACTERS = 4  # of a token, about
-JUDGED = ("prove#", "finish#")
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
 
@@ -95,46 +99,43 @@ def write_rounds(engine: "Engine", record: RunRecord) -> None:
 
 def _words(events: Sequence[Event]) -> dict[str, Any]:
     """The last that an agent wrote for people, where one did."""
-    told = [one.data for one in events if one.kind == "answered" and one.data.get("role") == PR_AGENT]
-    done = [one["reply"] for one in told if one.get("state") == "done" and isinstance(one.get("reply"), dict)]
+    answers = [one for _, one in of_kind(events, CallAnswered) if one.role == PR_AGENT]
+    done = [one.reply for one in answers if one.state == "done" and one.reply is not None]
     return done[-1] if done else {}
 
 
 def rounds(events: Sequence[Event]) -> Iterator[Round]:
     """Round by round, each told once or twice and counted once."""
-    found = {int(one.data.get("number", 0)): one.data for one in events if one.kind == "round"}
-    mended = {int(one.data.get("number", 0)): one.data for one in events if one.kind == "mended"}
-    for number, data in sorted(found.items()):
-        after = mended.get(number, {})
-        beyond = [
-            f"{one.get('path', '')}: {one.get('why') or 'no reason was given'}" for one in after.get("beyond") or ()
-        ]
+    found = {one.number: one for _, one in of_kind(events, RoundVerified)}
+    fixes = {one.number: one for _, one in of_kind(events, IssuesFixed)}
+    for number, verified in sorted(found.items()):
+        fixed = fixes.get(number)
         yield Round(
             number=number,
-            issues=tuple(map(str, data.get("open") or ())),
-            fate=str(data.get("fate") or ""),
-            mended=str(after.get("summary") or ""),
-            beyond=tuple(beyond),
+            issues=verified.open,
+            fate=verified.fate,
+            mended=fixed.summary if fixed else "",
+            beyond=tuple(f"{one.path}: {one.why or 'no reason was given'}" for one in (fixed.beyond if fixed else ())),
         )
 
 
 def spent(events: Sequence[Event]) -> Iterator[Spent]:
     """What every agent used in every role, by what was told of its calls."""
-    told = [event.data for event in events if event.kind == "answered"]
-    for role, agent in dict.fromkeys((str(one.get("role", "")), str(one.get("agent", ""))) for one in told):
-        own = [one for one in told if (one.get("role"), one.get("agent")) == (role, agent)]
-        used = [one.get("tokens") or {} for one in own]
-        marks = [_MARKS.get(str(one.get("cost")), "") for one in own]
-        estimated = any(one.get("estimated") for one in used)
+    answers = [one for _, one in of_kind(events, CallAnswered)]
+    for role, agent in dict.fromkeys((one.role, one.agent) for one in answers):
+        own = [one for one in answers if (one.role, one.agent) == (role, agent)]
+        used = [one.tokens for one in own]
+        marks = [_MARKS.get(one.cost, "") for one in own]
+        estimated = any(one.estimated for one in used)
         yield Spent(
             role=role,
             agent=agent,
             calls=len(own),
-            tokens_in=sum(int(one.get("in", 0)) for one in used),
-            tokens_out=sum(int(one.get("out", 0)) for one in used),
-            cached=sum(int(one.get("cached", 0)) for one in used),
-            peak=max((int(one.get("peak", 0)) for one in used), default=0),
-            usd=sum(float(one.get("cost_usd") or 0.0) for one in own),
+            tokens_in=sum(one.tokens_in for one in used),
+            tokens_out=sum(one.tokens_out for one in used),
+            cached=sum(one.cached for one in used),
+            peak=max((one.peak for one in used), default=0),
+            usd=sum(one.cost_usd for one in own),
             mark="≤" if "≤" in marks else "~" if "~" in marks or estimated else "",
         )
 
@@ -143,11 +144,9 @@ def leading(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[Spent]:
     """What whoever leads the agents of a ticket holds: its summary and theirs, and nothing else."""
     if ticket is None:
         return
-    replies = [
-        one.data["reply"] for one in events if one.kind == "answered" and isinstance(one.data.get("reply"), dict)
-    ]
+    replies = [one.reply for _, one in of_kind(events, CallAnswered) if one.reply is not None]
     said = [str(one.get(name) or "") for one in replies for name in ("summary", "changes_summary")]
-    found = [str(sentence) for one in events if one.kind == "round" for sentence in one.data.get("open") or ()]
+    found = [sentence for _, one in of_kind(events, RoundVerified) for sentence in one.open]
     characters = sum(map(len, (ticket.key, ticket.summary, ticket.branch, *said, *found)))
     yield Spent("orchestrator", "trued", peak=characters // CHARACTERS, mark="~")
 
@@ -156,21 +155,20 @@ def _evidence(engine: "Engine", run_id: str, base: Sequence[Evidence]) -> Iterat
     """Everything that was ever run for it, in order."""
     yield from base
     for key, _, _ in engine.journal.steps(run_id):
-        if key.rpartition("/")[2].startswith(JUDGED):
+        if is_verdict(key):
             yield from Verdict.model_validate_json(engine.journal.step(run_id, key) or "").evidence
 
 
 def _claimed(events: Sequence[Event]) -> Iterator[tuple[str, str]]:
-    for one in events:
-        if one.kind == "pictures claimed":
-            yield from ((str(name), str(digest)) for name, digest in (one.data.get("pictures") or {}).items())
+    for _, claimed in of_kind(events, PicturesClaimed):
+        yield from claimed.pictures.items()
 
 
 def _said(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[str]:
     """What the ticket does not say, what an agent said that is not so, what could not be looked at."""
     yield from (f"the ticket does not say: {one}" for one in (ticket.missing if ticket else ()))
-    for one in events:
-        if one.kind == "claim refuted":
-            yield f"an implementer's claim: {one.data.get('what', '')}"
-        elif one.kind == "preview" and one.data.get("why"):
-            yield f"preview {one.data.get('url') or ''}: {one.data['why']}"
+    for stored in events:
+        if refuted := ClaimRefuted.read(stored):
+            yield f"an implementer's claim: {refuted.what}"
+        elif (preview := PreviewShown.read(stored)) and preview.why:
+            yield f"preview {preview.url}: {preview.why}"

@@ -22,7 +22,7 @@ from trued.proof.receipts.receipt import Receipt, encode_receipt, key_id, parse_
 from trued.proof.receipts.statement import Statement, Surroundings, claim_differences, statement
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
-from trued.protocols import Tell
+from trued.protocols import Emit
 from trued.support import atomic_files as durable
 from trued.workspace.git import commit_lookup as sides
 from trued.workspace.git.command import Git
@@ -66,7 +66,7 @@ async def check(
     key: Path | None = None,
     home: Path,
     environ: Mapping[str, str],
-    tell: Tell,
+    tell: Emit,
 ) -> Checked:
     """Is it what was written, by whom, and what does it say? With its bundle and a clone: is it so, here and now?"""
     wanted = signing.read_public(key) if key else None
@@ -103,7 +103,7 @@ async def check(
 
 
 async def again(
-    stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Tell
+    stated: Statement, sealed: Bundle, repository: Path, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> Statement:
     """The statement as it comes out here: red on the base and green on the commit, both taken anew."""
     account = stated.predicate.trued

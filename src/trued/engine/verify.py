@@ -11,11 +11,13 @@ from typing import IO
 from trued.engine import requirements_source as asked
 from trued.errors import BadInput, StateFailed
 from trued.model import Contract, Grade, Outcome, Requirements, Value, Verdict
+from trued.model.events.proof import ProvingStarted, SealingStarted
+from trued.model.events.run import WorkingTreeDirty
 from trued.proof.contract import conclude, exit_code
 from trued.proof.prove import prove
 from trued.proof.seal import SealTerms, seal
 from trued.proof.without_requirements import judge_without_requirements
-from trued.protocols import Tell
+from trued.protocols import Emit
 from trued.run.examination.base_guards import suites_of, with_base_guards
 from trued.support.redaction import Redactor, in_json, secrets_in
 from trued.wire import Confinement
@@ -57,7 +59,7 @@ class Verified:
         return exit_code(self.outcome)
 
 
-async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Tell) -> Verified:
+async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit) -> Verified:
     """Seal the contract on the base and prove the head against it: the code by which runs are judged, and no other."""
     given = _given(request)
     base, head = await both(request)
@@ -68,9 +70,9 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
         if given is None:
             given, more = await asked.found(workspace, head.commit)
             said += more
-        tell("sealing", base=base.commit, requirements=len(given.requirements))
+        tell(SealingStarted(base=base.commit, requirements=len(given.requirements)))
         contract = await _sealed(workspace, given, SealTerms(held_out, why, undecided=said), tell)
-        tell("proving", head=head.commit)
+        tell(ProvingStarted(head=head.commit))
         verdict = await _proven(workspace, contract, head, tell, hurried=request.quick)
         if not given.requirements:
             suites = {
@@ -81,7 +83,7 @@ async def verify(request: VerifyRequest, *, home: Path, environ: Mapping[str, st
     return replace(_verified(contract, verdict, request, environ), places=(base.place, head.place))
 
 
-async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
+async def sealed(request: VerifyRequest, *, home: Path, tell: Emit) -> Contract:
     """The contract alone, for heads that are still to come. `head` is not looked at."""
     given = _given(request)
     if given is None:
@@ -93,7 +95,7 @@ async def sealed(request: VerifyRequest, *, home: Path, tell: Tell) -> Contract:
 
 
 async def judged(
-    contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Tell
+    contract: Contract, head: str, request: VerifyRequest, *, home: Path, environ: Mapping[str, str], tell: Emit
 ) -> Verified:
     """A head against a contract that was sealed before. A file that the head's history shows is held out no more."""
     base, side = await _side(request.base, request), await _side(head, request)
@@ -156,11 +158,11 @@ async def _undecided(base: Side, head: Side, file: Path | None = None) -> list[s
     return said
 
 
-async def _look_at_trees(workspace: GitWorkspace, base: Side, head: Side, tell: Tell) -> None:
+async def _look_at_trees(workspace: GitWorkspace, base: Side, head: Side, tell: Emit) -> None:
     """What is not committed is not judged, and that is said."""
     for one in {one.root: one for one in (base, head)}.values():
         if files := await sides.dirty(one, workspace.store, workspace.folder):
-            tell("working tree is dirty", place=str(one.root), files=list(files))
+            tell(WorkingTreeDirty(place=str(one.root), files=tuple(files)))
 
 
 # -- the place ---------------------------------------------------------------------------------------------------------
@@ -225,14 +227,14 @@ async def _sweep(places: Path, own: str) -> None:
             lock.unlink(missing_ok=True)
 
 
-async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Tell) -> Contract:
+async def _sealed(workspace: GitWorkspace, given: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     """With the base's own tests as guards, as in every run: they can refute, and never prove."""
     made, guards = await with_base_guards(workspace, given)
     return await seal(workspace, made, replace(terms, guards=guards), tell=tell)
 
 
 async def _proven(
-    workspace: GitWorkspace, contract: Contract, head: Side, tell: Tell, *, hurried: bool = False
+    workspace: GitWorkspace, contract: Contract, head: Side, tell: Emit, *, hurried: bool = False
 ) -> Verdict:
     ids = [one.id for one in contract.requirements]
     return await prove(workspace, contract, ids, head.commit, subject=SUBJECT, hurried=hurried, tell=tell)

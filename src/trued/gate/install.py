@@ -23,7 +23,7 @@ from trued.gate.state import (
 from trued.inputs.requirements.file import load_requirements
 from trued.model import Approval, Contract, Grade
 from trued.proof.contract import contract_hash
-from trued.protocols import Tell
+from trued.protocols import Emit
 
 PLACES = ("claude", "git", "github")
 
@@ -56,11 +56,11 @@ class GateSite:
     def strictness(self, accept: Grade) -> Strictness:
         return Strictness(accept, self.sandbox, self.allow_unsandboxed)
 
-    def judge(self, gate: Gate, tell: Tell) -> Judge:
+    def judge(self, gate: Gate, tell: Emit) -> Judge:
         return Judge(self.checkout, self.store, gate, self.strictness(gate.accept), tell)
 
 
-async def install_gate(site: GateSite, places: Iterable[str], options: GateOptions, *, tell: Tell) -> Gate:
+async def install_gate(site: GateSite, places: Iterable[str], options: GateOptions, *, tell: Emit) -> Gate:
     """Seal the contract if there is none, and install the gate in `places`.
 
     Raises BadInput, before anything is written, if a different contract is already sealed.
@@ -98,7 +98,7 @@ def remove_gate(site: GateSite, places: Iterable[str]) -> list[str]:
     return gone
 
 
-async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why: str, tell: Tell) -> Gate:
+async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why: str, tell: Emit) -> Gate:
     """Change the contract or the settings, record who and why, and write the installed files again."""
     gate = _existing_gate(site)
     before = gate
@@ -116,7 +116,7 @@ async def amend_contract(site: GateSite, options: GateOptions, *, who: str, why:
     return changed
 
 
-async def attest_requirement(site: GateSite, requirement: str, *, who: str, why: str, tell: Tell) -> Gate:
+async def attest_requirement(site: GateSite, requirement: str, *, who: str, why: str, tell: Emit) -> Gate:
     """Record that a person accepts one requirement of the work as it is now."""
     gate = _existing_gate(site)
     known = [one.id for one in site.store.contract(gate).requirements]
@@ -148,7 +148,7 @@ def find_problems(gate: Gate) -> list[str]:
 
 
 async def _seal_contract(
-    site: GateSite, options: GateOptions, gate: Gate | None, tell: Tell
+    site: GateSite, options: GateOptions, gate: Gate | None, tell: Emit
 ) -> tuple[Gate, Contract, bytes]:
     checkout = site.checkout
     file = options.requirements or (Path(gate.requirements_file) if gate else None)

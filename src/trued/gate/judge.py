@@ -12,7 +12,7 @@ from trued.errors import CannotJudge
 from trued.gate.state import Gate, GateStore, is_inside
 from trued.model import Contract, Grade, Outcome, Verdict
 from trued.proof.contract import apply_approvals, conclude
-from trued.protocols import Tell
+from trued.protocols import Emit
 
 LOOK_AGAIN_S = 0.2
 OPEN = "agents in front of a gate are not sandboxed: trued cannot tell whether one has read the held-out cases"
@@ -46,7 +46,7 @@ class Strictness:
 
 
 async def seal(
-    checkout: Checkout, requirements: Path, base: str, *, store: GateStore, strictness: Strictness, tell: Tell
+    checkout: Checkout, requirements: Path, base: str, *, store: GateStore, strictness: Strictness, tell: Emit
 ) -> Contract:
     """Seal the contract: run its checks on `base`. Writes temporary private state only."""
     request = _request(checkout, base, requirements, strictness)
@@ -59,7 +59,7 @@ async def seal(
 class Judge:
     """Judges work in one checkout against one gate's contract."""
 
-    def __init__(self, checkout: Checkout, store: GateStore, gate: Gate, strictness: Strictness, tell: Tell) -> None:
+    def __init__(self, checkout: Checkout, store: GateStore, gate: Gate, strictness: Strictness, tell: Emit) -> None:
         self.checkout, self.store, self.gate, self.strictness, self.tell = checkout, store, gate, strictness, tell
 
     async def judge_worktree(self) -> JudgedTree:

@@ -14,7 +14,7 @@ from trued.proof.room.clean_room import clean_room
 from trued.proof.room.frozen_files import own_drivers
 from trued.proof.room.package_json import is_package_json
 from trued.proof.run_check import run_check
-from trued.protocols import Tell, Workspace
+from trued.protocols import Emit, Workspace
 
 _SCRIPTS = re.compile(r"\b(?:npm|pnpm|yarn|bun)\b")
 WITHIN_S = 900.0
@@ -33,7 +33,7 @@ class BuildResult:
 
 
 async def run_build(
-    workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Tell = discard_event
+    workspace: Workspace, contract: Contract, command: str, commit: str, *, tell: Emit = discard_event
 ) -> BuildResult:
     """How the command ended on this commit. What was not built here is tried on the base, in a room of the same kind:
     only what fails there, too, may be the room's fault. Agents read its output: it quotes nothing held out."""

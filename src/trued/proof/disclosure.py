@@ -8,10 +8,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from trued.model import BrowserCheck, CallCase, Case, Check, Contract, ExamplesCheck, HttpCase, Judged, RunCase
+from trued.model.events import JournalEvent
+from trued.model.events.proof import TextWithheld
 from trued.proof.commit_texts import text_files
 from trued.proof.gaps import is_held_out
 from trued.proof.room.held_out_tests import hidden_tests
-from trued.protocols import Tell, Workspace
+from trued.protocols import Emit, Workspace
 from trued.support.redaction import forms
 
 WITHHELD = "what it printed is withheld: it may quote something that is held out"
@@ -22,14 +24,14 @@ _IMPORTS = re.compile(r"(?:from|import|package|use|require)\b")
 _LITERAL = re.compile(rf"""(['"`])((?:(?!\1).){{{SHORTEST},400}})\1""")
 
 
-def discard_event(kind: str, /, **data: object) -> None:
+def discard_event(event: JournalEvent) -> None:
     """For callers that record no events."""
 
 
 class Scanner:
     """Looks through what one commit's code printed for what this contract holds out."""
 
-    def __init__(self, workspace: Workspace, contract: Contract, commit: str, tell: Tell = discard_event) -> None:
+    def __init__(self, workspace: Workspace, contract: Contract, commit: str, tell: Emit = discard_event) -> None:
         self.workspace, self.contract, self.commit, self.tell = workspace, contract, commit, tell
         self._sought: Mapping[str, str] | None = None
         self._open: list[str] | None = None
@@ -38,7 +40,7 @@ class Scanner:
         """The text; or one fixed sentence in its place, which is an event on the record, too."""
         if not text or not await self._quotes(text):
             return text
-        self.tell("withheld", about=about)
+        self.tell(TextWithheld(about=about))
         return WITHHELD
 
     async def judged(self, one: Judged) -> Judged:

@@ -21,6 +21,7 @@ from trued.model import (
     Tried,
     Verdict,
 )
+from trued.model.events.proof import CheckRan, ObjectionNotRun, ObjectionRan, RequirementJudged
 from trued.proof.case_status import ENGINES, GREEN_TURNS, Base, full_name, lacking, on_base
 from trued.proof.checks.examples import with_time_limit
 from trued.proof.disclosure import Scanner
@@ -40,7 +41,7 @@ from trued.proof.room.held_out_tests import hidden_files
 from trued.proof.room.interpreter import Interpreter, find_interpreter
 from trued.proof.run_check import EvidenceRecorder, SharedRun, distinct_checks, run_check, shared_runs
 from trued.proof.unverified import CODE, Observed, list_warnings
-from trued.protocols import Tell, Workspace
+from trued.protocols import Emit, Workspace
 from trued.support.path_sets import without
 
 MANIFESTS = ("pyproject.toml", "setup.cfg", "setup.py", "requirements.txt", "requirements-dev.txt", "Pipfile")
@@ -59,7 +60,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
     known: tuple[Evidence, ...] = (),
     owned: tuple[str, ...] = (),
     hurried: bool = False,
-    tell: Tell,
+    tell: Emit,
 ) -> Verdict:
     """The verdict on these requirements at this commit. `owned` are the engine's own files: no part of the diff.
     `hurried`: every check once, and nothing above the ceiling of a quick verdict."""
@@ -88,7 +89,7 @@ async def prove(  # noqa: PLR0913 - each is a different thing that only the call
         trial.undecided.append(QUICK_NOTE)
     seen = Observed(added, frozenset[str]().union(*trial.ran.values()))
     for one in judged:
-        tell("judged", requirement=one.id, grade=str(one.grade), why=list(one.why))
+        tell(RequirementJudged(requirement=one.id, grade=one.grade, why=one.why))
     return Verdict(
         subject=subject,
         commit=commit,
@@ -184,7 +185,7 @@ class _Trial:
         self.self_tested: dict[str, int] = {}
         self.brought: list[Evidence] = []  # what the head's own tests showed, on both sides
 
-    async def run(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Tell) -> None:
+    async def run(self, workspace: Workspace, commit: str, interpreter: Interpreter, tell: Emit) -> None:
         recorder = EvidenceRecorder(self.contract, interpreter, commit, await workspace.tree(commit))
         carried = self.contract.carried
         known = {*await workspace.blobs(self.contract.base), *carried}
@@ -201,13 +202,8 @@ class _Trial:
                     fact = await run_check(shared.check, bench, wanted)
                     tainted = tainted or any(is_held_out(self.contract, one) for one in shared.serves.values())
                     self._record(recorder, shared, fact, turn=turn, tainted=tainted)
-                    tell(
-                        "checked",
-                        check=next(iter(shared.serves))[:12],
-                        sort=shared.check.kind,
-                        turn=turn,
-                        void=fact.void,
-                    )
+                    check = next(iter(shared.serves))[:12]
+                    tell(CheckRan(check=check, sort=shared.check.kind, turn=turn, void=fact.void))
         await self._run_objections(workspace, interpreter, recorder, tell)
         await self._retry_guards_on_base(workspace, interpreter, runs)
         await self._retry_without_changes(workspace, commit, interpreter, runs)
@@ -307,7 +303,7 @@ class _Trial:
         return on_base([one for one in self.contract.base_facts if one.check in shared.serves])
 
     async def _run_objections(
-        self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Tell
+        self, workspace: Workspace, interpreter: Interpreter, recorder: EvidenceRecorder, tell: Emit
     ) -> None:
         """An objection that can be run is a check: it closes itself or it refutes.
 
@@ -316,7 +312,7 @@ class _Trial:
         runnable, others = await split_runnable(workspace, self.contract, self.runnable)
         for finding, why in others:
             self.objected.append(CheckedObjection(without_case(finding, why)))
-            tell("objection not run", what=finding.what, by=finding.by, why=why)
+            tell(ObjectionNotRun(what=finding.what, by=finding.by, why=why))
         if not runnable:
             return
         async with clean_room(workspace, self.contract, recorder.commit, interpreter) as (bench, _):
@@ -333,7 +329,7 @@ class _Trial:
                 self._record_objection(finding, check, ran[name], recorder, tell)
 
     def _record_objection(
-        self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: EvidenceRecorder, tell: Tell
+        self, finding: Finding, check: ExamplesCheck, facts: Sequence[Fact], recorder: EvidenceRecorder, tell: Emit
     ) -> None:
         passed, broken = True, False
         for turn, fact in enumerate(facts, start=1):
@@ -341,7 +337,7 @@ class _Trial:
             passed = passed and {one.outcome for one in fact.tried} == {Outcomes.PASSED}
             broken = broken or any(self._shows_nothing_of_head(one) for one in fact.tried)
         self.objected.append(CheckedObjection(finding, refutes=not passed and not broken, closed=passed))
-        tell("objection", what=finding.what, passed=passed)
+        tell(ObjectionRan(what=finding.what, passed=passed))
 
     def _shows_nothing_of_head(self, one: Tried) -> bool:
         """It shows nothing of the head: the case is malformed, or the base's environment lacks the same."""

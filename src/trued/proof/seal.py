@@ -15,6 +15,7 @@ from trued.model import (
     TestsCheck,
     Tried,
 )
+from trued.model.events.proof import BaseFactsReused, CheckSealed, EnvironmentBuilt
 from trued.proof.case_status import NOT_OUR_FAILURE, RED_TURNS, Base, on_base
 from trued.proof.fact_cache import FactCache, artifact_hashes
 from trued.proof.judge import is_superseded
@@ -31,7 +32,7 @@ from trued.proof.room.frozen_files import (
 )
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
-from trued.protocols import Tell, Workspace
+from trued.protocols import Emit, Workspace
 
 SLOW_TURNS = 2  # more, at most
 MOST_WHY = 200  # characters of why a suite could not be run
@@ -57,7 +58,7 @@ async def seal(
     asked: Requirements,
     terms: SealTerms,
     *,
-    tell: Tell,
+    tell: Emit,
 ) -> Contract:
     """The contract, with what every check showed on the base. No agent may be running."""
     contract = await _seal_with_all_guards(workspace, asked, terms, tell)
@@ -136,7 +137,7 @@ def _command_of(contract: Contract, name: str) -> str:
     return next((check.command for check in checks if isinstance(check, CommandCheck | TestsCheck)), name[:12])
 
 
-async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms: SealTerms, tell: Tell) -> Contract:
+async def _seal_with_all_guards(workspace: Workspace, asked: Requirements, terms: SealTerms, tell: Emit) -> Contract:
     blobs = await workspace.blobs(workspace.base)
     requirements = (*asked.requirements, *asked.suites)
     contract = Contract(
@@ -188,7 +189,7 @@ async def _plugins(
 
 
 async def _take_red(
-    workspace: Workspace, contract: Contract, tell: Tell, terms: SealTerms
+    workspace: Workspace, contract: Contract, tell: Emit, terms: SealTerms
 ) -> tuple[Contract, tuple[Evidence, ...]]:
     """With the caller's interpreter; if something is missing there, with one that has what the base declares."""
     packages, facts = contract.environment.packages, tuple[Evidence, ...]()
@@ -203,7 +204,7 @@ async def _take_red(
             return contract, facts
     found = await choose_environment(workspace, contract.base, packages, recorded)
     if found.said:
-        tell("environment", said=list(found.said), why=found.why)
+        tell(EnvironmentBuilt(said=tuple(found.said), why=found.why))
     update = {"undecided": (*contract.undecided, *found.said), "interpreter": found.interpreter.identity}
     contract = contract.model_copy(update=update)
     if facts and caller and found.interpreter.identity == caller.identity:
@@ -213,7 +214,7 @@ async def _take_red(
 
 
 async def _facts_of_base(
-    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
+    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Emit, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     """Facts of the base that were taken before, by whomever, need not be taken again: nothing of it has changed."""
     tree, level = await workspace.tree(contract.base), workspace.confinement().level
@@ -221,7 +222,7 @@ async def _facts_of_base(
     if not taken_before and (facts := baseline.of_base(contract, tree, level)):
         for name in artifact_hashes(facts):
             await workspace.keep(baseline.shown(contract, tree, level, name))
-        tell("base known", checks=len({one.check for one in facts}))
+        tell(BaseFactsReused(checks=len({one.check for one in facts})))
         return facts
     facts = await _run_on_base(workspace, contract, interpreter, tell, taken_before)
     if baseline.keep_base(contract, tree, level, facts):
@@ -231,7 +232,7 @@ async def _facts_of_base(
 
 
 async def _run_on_base(
-    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Tell, taken_before: Sequence[Evidence]
+    workspace: Workspace, contract: Contract, interpreter: Interpreter, tell: Emit, taken_before: Sequence[Evidence]
 ) -> tuple[Evidence, ...]:
     recorder = EvidenceRecorder(contract, interpreter, contract.base, await workspace.tree(contract.base))
     every = {name for one in contract.every for name in distinct_checks((one,))}
@@ -258,7 +259,8 @@ async def _run_on_base(
                 ]
                 evidence += taken
                 cases = _count_states(on_base([one for one in taken if one.requirement == owners[0].id]))
-                tell("sealed", check=name[:12], sort=check.kind, serves=[one.id for one in owners], cases=cases)
+                serves = tuple(one.id for one in owners)
+                tell(CheckSealed(check=name[:12], sort=check.kind, serves=serves, cases=cases))
     return tuple(evidence)
 
 

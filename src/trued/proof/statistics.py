@@ -22,7 +22,7 @@ from trued.proof.room.frozen_files import is_below, is_configuration, is_test
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import run_check
 from trued.proof.runners.command_parser import RunnerCall, node_options, recognise_runner
-from trued.protocols import Tell, Workspace
+from trued.protocols import Emit, Workspace
 
 WITHIN_S = 300.0  # they are worth that much time and no more
 MOST_FILES, MOST_BYTES = 2000, 4 * 2**20
@@ -41,7 +41,7 @@ async def measure_tests(
     commit: str,
     evidence: Iterable[Evidence] = (),
     *,
-    tell: Tell = discard_event,
+    tell: Emit = discard_event,
 ) -> Figures:
     """Counts out of the evidence of this check on this commit, where there is some, else out of the run that measures.
 

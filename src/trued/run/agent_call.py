@@ -9,6 +9,19 @@ from typing import Any
 from trued.agents.roles import size_of
 from trued.errors import AgentFailed, LimitReached
 from trued.model import Role, Value
+from trued.model.events.call import (
+    CallAnswered,
+    CallAsked,
+    CallDied,
+    CallFileCorrupted,
+    CallRepeated,
+    CallWaited,
+    CallWaits,
+    QuotaReported,
+    ReportFound,
+    TokenCount,
+    from_runtime,
+)
 from trued.protocols import Taken
 from trued.run.backoff import GiveUp, Waited, got_further, patience
 from trued.run.budget import Reserved, Wanted
@@ -109,13 +122,14 @@ class Exchange:
 
 async def answered(context: RunContext, here: Position, ask: Ask) -> Answered:
     """Let the agent work, however often its process dies or its provider says no, and take what it left."""
-    brief, who = context.redact(ask.brief), {"role": ask.role.name, "agent": ask.agent}
-    context.journal.tell("asked", ask.key, **who, brief=brief, chars=len(brief), resume=ask.resume)
+    brief, role = context.redact(ask.brief), ask.role.name
+    asked = CallAsked(role=role, agent=ask.agent, brief=brief, chars=len(brief), resume=ask.resume)
+    context.journal.emit(asked, ask.key)
     report, clone, exchange = await _exchanged(context, here, ask)
     report = replace(report, reply=context.redact(report.reply), why=context.redact(report.why), usage=exchange.spent)
     report = replace(report, attempt=exchange.died + 1)
     taken = await _taken(context, here, ask, report, clone)
-    _tell_answer(context, ask, report, taken)
+    context.journal.emit(_answer_event(context, ask, report, taken), ask.key)
     failure = "" if report.state == "done" else f"{ask.role.name} ({ask.agent}): {report.why or report.kind}"
     return Answered(
         reply=report.reply if report.state == "done" else None,
@@ -174,11 +188,12 @@ async def _later(context: RunContext, ask: Ask, report: Report, exchange: Exchan
     left = decided.until - time.time()
     if left <= 0:  # it was waited for before we came back
         return
-    context.journal.tell("waits", ask.key, until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
+    waits = CallWaits(until=decided.until, why=decided.why, failure=report.kind, agent=ask.agent)
+    context.journal.emit(waits, ask.key)
     while (still := decided.until - time.time()) > 0:  # noqa: ASYNC110 (a machine that slept meanwhile has waited, too)
         await asyncio.sleep(min(still, PIECE_S))
     exchange.waits.append(Waited(left, told=bool(report.until)))
-    context.journal.tell("waited", ask.key, seconds=round(left, 1))
+    context.journal.emit(CallWaited(seconds=round(left, 1)), ask.key)
 
 
 async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exchange) -> tuple[Report, str]:
@@ -186,10 +201,11 @@ async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exc
 
     def tell(kind: str, /, **data: object) -> None:
         nonlocal deaths, unread
-        exchange.found = kind == "report found"
-        deaths += kind == "died"  # attempts of earlier resumes that ended badly do not count again
-        unread += kind == "corrupted"
-        context.journal.tell(kind, ask.key, **data)
+        event = from_runtime(kind, data)
+        exchange.found = isinstance(event, ReportFound)
+        deaths += isinstance(event, CallDied)  # attempts of earlier resumes that ended badly do not count again
+        unread += isinstance(event, CallFileCorrupted)
+        context.journal.emit(event, ask.key)
 
     for attempt in count(1):
         clone = f"{ask.clone}.{exchange.died + 1}" if exchange.died else ask.clone
@@ -203,7 +219,7 @@ async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exc
             order = replace(order, folder=str(work), home=str(home))
             report = reserved.settled(await context.runtime.work(order, tell))
             if report.quota:
-                tell("quota", agent=ask.agent, **report.quota)
+                context.journal.emit(QuotaReported(agent=ask.agent, **report.quota), ask.key)
         if report.state != "died":
             return report, clone
         exchange.spent = total(exchange.spent, report.usage)
@@ -214,7 +230,7 @@ async def _reported(context: RunContext, here: Position, ask: Ask, exchange: Exc
             why = "the disk, or a supervisor of another version, writes what cannot be read"
             raise AgentFailed(f"{ask.key}: {unread} reports could not be read: {why}")
         await context.workspace.drop(clone, f"attempt {attempt} died")
-        tell("run again", attempt=attempt + 1, why=report.why)
+        context.journal.emit(CallRepeated(attempt=attempt + 1, why=report.why), ask.key)
     raise AssertionError("there is always a next attempt")
 
 
@@ -276,11 +292,9 @@ def _readable(content: bytes | None) -> str | None:
     return None if content is None else content[:UNDONE_BYTES].decode(errors="replace")
 
 
-def _tell_answer(context: RunContext, ask: Ask, report: Report, taken: Taken) -> None:
+def _answer_event(context: RunContext, ask: Ask, report: Report, taken: Taken) -> CallAnswered:
     usage = report.usage
-    context.journal.tell(
-        "answered",
-        ask.key,
+    return CallAnswered(
         role=ask.role.name,
         agent=ask.agent,
         state=report.state,
@@ -292,14 +306,14 @@ def _tell_answer(context: RunContext, ask: Ask, report: Report, taken: Taken) ->
         resumed=report.resumed,
         reaped=report.reaped,
         commit=taken.commit,
-        changed=context.redact(list(taken.changed)),
-        tokens={
-            "in": usage.tokens_in,
-            "out": usage.tokens_out,
-            "cached": usage.tokens_cached,
-            "peak": usage.peak,
-            "estimated": usage.estimated,
-        },
+        changed=tuple(context.redact(list(taken.changed))),
+        tokens=TokenCount(
+            tokens_in=usage.tokens_in,
+            tokens_out=usage.tokens_out,
+            cached=usage.tokens_cached,
+            peak=usage.peak,
+            estimated=usage.estimated,
+        ),
         cost_usd=usage.cost_usd,
         cost=usage.cost,
         requests=usage.requests,

@@ -4,6 +4,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from trued.model import Value
+from trued.model.events import JournalEvent
+from trued.model.events.run import EditNotUnderstood, FileEdited, SetUpRan, WorkSetAside
 from trued.run.editable_files import LiveCopies, closest_version
 from trued.run.session import Session
 from trued.run.steps import Steps
@@ -134,15 +136,15 @@ class Branch:
         message: str,
         *,
         accepted: bool = True,
-        event: Mapping[str, object] | None = None,
+        event: JournalEvent | None = None,
         editable: Collection[str] = (),
         step: str = "note",
         inputs: object = None,
     ) -> None:
         """Commit these files, in the engine's own name.
 
-        `accepted=False`: the commit is not published. `event`: the feature list as these files have it, for readers of
-        the journal. `editable`: a person may write in the live copies of these files; `read_edit` picks that up.
+        `accepted=False`: the commit is not published. `event`: what these files say, for readers of the journal.
+        `editable`: a person may write in the live copies of these files; `read_edit` picks that up.
         `step` and `inputs`: the step's name, and what it is compared by, if not the files themselves.
         """
         head, when = self.head, self.when
@@ -151,7 +153,7 @@ class Branch:
         async def commit() -> str:
             made = await self._workspace.record(head, content, message=message, when=when)
             if event:
-                self._steps.tell("note")("features", **event)
+                self._steps.emit("note", event)
             return made
 
         given = digest(head, inputs) if inputs is not None else digest(head, dict(files), message)
@@ -185,9 +187,9 @@ class Branch:
             if why := too_large if len(now) > EDIT_LIMIT else problem(text):
                 if self._copies.is_new_refusal(path, now):
                     why = self._steps.context.redact(why)
-                    self._steps.tell("edited")("edit not understood", path=path, why=why)
+                    self._steps.emit("edited", EditNotUnderstood(path=path, why=why))
                 return ""
-            self._steps.tell("edited")("edited", path=path)
+            self._steps.emit("edited", FileEdited(path=path))
             edit = Edit(before=closest_version(versions.values(), text), after=text, sha256=content_hash(now))
             return in_json(self._steps.context.redact, edit.model_dump_json())
 
@@ -216,7 +218,7 @@ class Branch:
 
         async def step() -> str:
             why = await self._workspace.publish(head, branch) if head != back_to else ""
-            self._steps.tell("set aside")("set aside", branch=branch if head != back_to else "", head=head, why=why)
+            self._steps.emit("set aside", WorkSetAside(branch=branch if head != back_to else "", head=head, why=why))
             return why
 
         await self._steps.once(self._steps.key("set aside"), digest(head, branch), step)
@@ -235,7 +237,7 @@ class Branch:
             ran = await workspace.in_clone(session.clone, ("/bin/bash", script), within_s=SET_UP_S)
             said = b"\n".join((ran.stdout, ran.stderr)).decode(errors="replace")
             found = SetUp(code=ran.exit_code, said=str(steps.context.redact(said))[-TAIL:])
-            steps.tell("set-up")("set up", code=found.code, said=found.said)
+            steps.emit("set-up", SetUpRan(code=found.code, said=found.said))
             return found.model_dump_json()
 
         found = await steps.once(key, digest(head, script), step)

@@ -5,6 +5,16 @@ from typing import Any
 
 from trued.errors import BadInput
 from trued.model import Contract, Figures, Finding, Grade, Outcomes, Plan, Task, TestsCheck, Value, Verdict
+from trued.model.events.proof import (
+    BuildRan,
+    CaseDisclosed,
+    DisputeAnswered,
+    GradedRequirement,
+    NoProgress,
+    ObjectionNotRun,
+    TestsCounted,
+    VerdictReached,
+)
 from trued.proof.build import BuildResult, run_build
 from trued.proof.checks.examples import case_in_words
 from trued.proof.contract import contract_hash
@@ -135,7 +145,7 @@ class Judgement:
             self._state.disputed.add(one.requirement)
             steps = self._steps.below(f"dispute of {one.requirement}")
             changed = await answer_dispute(steps, contract, one.requirement)
-            steps.tell("dispute")("dispute", requirement=one.requirement, what=one.what, stands=changed is None)
+            steps.emit("dispute", DisputeAnswered(requirement=one.requirement, what=one.what, stands=changed is None))
             self.enforce(changed or contract)
 
     async def _disclose_case(self, subject: Task | Plan, verdict: Verdict) -> Verdict:
@@ -153,7 +163,7 @@ class Judgement:
         words = f"{one.requirement}: a held-out example, disclosed after {rounds} rounds: {case_in_words(one.case)}"
         shown = Finding(what=words, where=one.case.quotes, requirement=one.requirement, case=one.case, by="the engine")
         self._state.upheld[name] = (*self._state.upheld.get(name, ()), shown)
-        self._steps.tell("disclosure")("disclosed", requirement=one.requirement, clause=one.case.quotes)
+        self._steps.emit("disclosure", CaseDisclosed(requirement=one.requirement, clause=one.case.quotes))
         return verdict.model_copy(update={"remarks": (*verdict.remarks, shown)})
 
     async def _prove(
@@ -175,10 +185,10 @@ class Judgement:
 
         async def step() -> str:
             for one in unrun:
-                steps.tell(name)("objection not run", what=self._context.redact(one.what), by=one.by, why=one.where)
+                steps.emit(name, ObjectionNotRun(what=self._context.redact(one.what), by=one.by, why=one.where))
             if same:
                 verdict = same.model_copy(update={"subject": subject_name(subject)})
-                steps.tell(name)("proven", **_summary(verdict), taken_by=state.last[1])
+                steps.emit(name, _summary(verdict, taken_by=state.last[1]))
                 return verdict.model_dump_json()
             async with self._context.turn():
                 verdict = await prove(
@@ -190,11 +200,11 @@ class Judgement:
                     objections=objections,
                     known=tuple(state.evidence),
                     owned=owned,
-                    tell=steps.tell(name),
+                    tell=steps.emitter(name),
                 )
             verdict = verdict.about(wanted) if more else verdict
             verdict = verdict.model_copy(update={"undecided": (*verdict.undecided, *unverified)})
-            steps.tell(name)("proven", **_summary(verdict))
+            steps.emit(name, _summary(verdict))
             return in_json(self._context.redact, verdict.model_dump_json())
 
         found = await steps.once(key, inputs, step)
@@ -246,7 +256,7 @@ class Judgement:
         self._state.stuck[path] = (now, times + 1 if now == before else 0)
         if self._state.stuck[path][1] < NO_PROGRESS:
             return False
-        self._context.journal.tell("no progress", path.rstrip("/"), gaps=list(gaps))
+        self._context.journal.emit(NoProgress(gaps=tuple(gaps)), path.rstrip("/"))
         return True
 
     def object(self, by: str, findings: Iterable[Finding]) -> None:
@@ -270,9 +280,9 @@ class Judgement:
 
         async def step() -> str:
             found = await measure_tests(
-                self._context.workspace, contract, check, head, self._state.evidence, tell=steps.tell("figures")
+                self._context.workspace, contract, check, head, self._state.evidence, tell=steps.emitter("figures")
             )
-            steps.tell("figures")("figures", **found.model_dump(mode="json"))
+            steps.emit("figures", TestsCounted(**found.model_dump()))
             return in_json(self._context.redact, found.model_dump_json())
 
         inputs = digest(head, check.model_dump(mode="json"))
@@ -301,12 +311,12 @@ class Judgement:
 
         async def step() -> str:
             async with self._context.turn():
-                made = await run_build(self._context.workspace, contract, command, head, tell=steps.tell("build"))
+                made = await run_build(self._context.workspace, contract, command, head, tell=steps.emitter("build"))
             output = made.tried.detail[-TAIL:]
             unsure = tuple(_build_warnings(command, made))
             found = Built(outcome=made.tried.outcome, said=output, command=command, unsure=unsure)
             found = Built.model_validate(self._context.redact(found.model_dump(mode="json")))
-            steps.tell("build")("built", **found.model_dump(mode="json"))
+            steps.emit("build", BuildRan(**found.model_dump()))
             return found.model_dump_json()
 
         return Built.model_validate_json(await steps.once(steps.key("build"), digest(head, command), step))
@@ -342,9 +352,14 @@ def _each_once(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
     return tuple({finding.model_dump_json(): finding for finding in findings}.values())
 
 
-def _summary(verdict: Verdict) -> dict[str, object]:
+def _summary(verdict: Verdict, taken_by: str = "") -> VerdictReached:
     """A verdict for readers of the journal, without its evidence."""
-    judged = [{"id": one.id, "grade": str(one.grade), "why": list(one.why)} for one in verdict.requirements]
-    gaps = [gap.what for gap in verdict.gaps]
-    told = {"subject": verdict.subject, "commit": verdict.commit, "grade": str(verdict.grade), "holds": verdict.holds}
-    return {**told, "gaps": gaps, "requirements": judged}
+    return VerdictReached(
+        subject=verdict.subject,
+        commit=verdict.commit,
+        grade=verdict.grade,
+        holds=verdict.holds,
+        gaps=tuple(gap.what for gap in verdict.gaps),
+        requirements=tuple(GradedRequirement(id=one.id, grade=one.grade, why=one.why) for one in verdict.requirements),
+        taken_by=taken_by,
+    )

@@ -4,6 +4,13 @@ from collections.abc import Iterable
 
 from trued.errors import BadInput
 from trued.model import Approval, Contract, Finding, Heard, Plan, Question, Requirement, Task, Verdict
+from trued.model.events.people import (
+    DecisionTooLate,
+    QuestionAsked,
+    QuestionLeftOpen,
+    RequirementParked,
+    decision_event,
+)
 from trued.run import approvals
 from trued.run.approvals import WHOLE, Since, asked_of, is_manual, steps_of
 from trued.run.state import PeopleState
@@ -35,7 +42,7 @@ async def review(steps: Steps, key: str, contract: Contract, wanted: tuple[Requi
         words = {one.id: await _approval_of(steps, one) or await _ask_by_hand(steps, one) for one in wanted}
         parked = tuple(name for name, word in words.items() if word is None)
         for name in parked:
-            steps.context.journal.tell("parked", key, requirement=name, commit=head)
+            steps.context.journal.emit(RequirementParked(requirement=name, commit=head), key)
         return Heard(head=head, words=tuple(filter(None, words.values())), parked=parked).model_dump_json()
 
     asked = [asked_of(one) for one in wanted]
@@ -124,10 +131,10 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
     if context.settings.yes:
         return None
     text = checklist(requirement, head)
-    context.journal.tell("question", key, text=text, options=[ACCEPT, REJECT])
+    context.journal.emit(QuestionAsked(text=text, options=(ACCEPT, REJECT)), key)
     answer = await context.person(Question(key=key, text=text, options=(ACCEPT, REJECT)))
     if answer is None or answer[0] not in (ACCEPT, REJECT) or not answer[1].strip():
-        context.journal.tell("left open", key, requirement=requirement.id)
+        context.journal.emit(QuestionLeftOpen(requirement=requirement.id), key)
         return None
     word = Approval(
         requirement=requirement.id,
@@ -141,14 +148,11 @@ async def _ask_by_hand(steps: Steps, requirement: Requirement) -> Approval | Non
     first = context.journal.approve(word)
     stands = await _approval_of(steps, requirement)
     if first or stands is None:
-        context.journal.tell("rejected" if word.rejected else "approved", key, **_told(word))
+        context.journal.emit(decision_event(word), key)
     else:
-        context.journal.tell("said too late", key, **_told(word), first=stands.who)
+        too_late = {"requirement": word.requirement, "who": word.who, "why": word.why, "commit": word.commit}
+        context.journal.emit(DecisionTooLate(**too_late, first=stands.who), key)
     return stands
-
-
-def _told(word: Approval) -> dict[str, object]:
-    return {"requirement": word.requirement, "who": word.who, "why": word.why, "commit": word.commit}
 
 
 def checklist(requirement: Requirement, commit: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 from trued.model import Value
+from trued.model.events.run import MergeConflict, PartMerged
 from trued.run.branch import Branch
 from trued.run.state import Position, Unmerged
 from trued.support.hashing import digest
@@ -87,10 +88,9 @@ class Parallel:
                 found = await self._merge_commit(theirs.head, message or f"merge: {name}", max(here.when, theirs.when))
                 found = found.model_copy(update={"given_up": await _given_up(part, open_)})
             if found.files:
-                steps.tell("join")("conflict", part=name, files=[one.path for one in found.files])
+                steps.emit("join", MergeConflict(part=name, files=tuple(one.path for one in found.files)))
             else:
-                more = {"given_up": list(found.given_up)} if found.given_up else {}
-                steps.tell("join")("merged", part=name, commit=found.commit, **more)
+                steps.emit("join", PartMerged(part=name, commit=found.commit, given_up=found.given_up))
             return in_json(self._context.redact, found.model_dump_json())
 
         inputs = digest(here.head, theirs.head, name, list(open_.files))

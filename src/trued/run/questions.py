@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from trued.errors import Waiting
 from trued.model import Question
+from trued.model.events.people import QuestionAnswered, QuestionAsked
 from trued.run.context import RunContext
 
 
@@ -15,14 +16,14 @@ async def ask_person(context: RunContext, key: str, text: str, options: Sequence
     journal = context.journal
     answer = journal.question(key, text, options)
     if answer is None:
-        journal.tell("question", key, text=text, options=list(options))
+        journal.emit(QuestionAsked(text=text, options=tuple(options)), key)
         answer = await context.person(Question(key=key, text=text, options=tuple(options)))
         if answer is None:
             raise Waiting(f"{key} waits for an answer: {text.splitlines()[0]}")
         answer = (str(context.redact(answer[0])), str(context.redact(answer[1])), answer[2])
         if not journal.answer(key, *answer):  # somebody else answered meanwhile
             answer = journal.question(key, text, options) or answer
-        journal.tell("said", key, answer=answer[0], comment=answer[1], who=answer[2])
+        journal.emit(QuestionAnswered(answer=answer[0], comment=answer[1], who=answer[2]), key)
     return answer
 
 

@@ -1,6 +1,6 @@
 """Run: what a workflow holds in its hand. Every awaited method is a durable step with a name."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import Field
@@ -8,7 +8,9 @@ from pydantic import Field
 from trued.errors import AgentFailed, Ended, Stopped
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.tickets.plan import plan_of
-from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Value, Verdict
+from trued.model import Answer, Finding, Goal, Outcome, Plan, Reply, Settings, Task, Ticket, Verdict
+from trued.model.events import JournalEvent
+from trued.model.events.run import StepRepeated
 from trued.proof.contract import apply_approvals, conclude
 from trued.run.branch import Branch
 from trued.run.clusters import Clusters
@@ -84,16 +86,16 @@ class Run:
         nothing."""
         return Run(self.context, self.steps.below(name).apart())
 
-    async def record(self, kind: str, data: Value | Mapping[str, object], *, step: str = "") -> None:
+    async def record(self, event: JournalEvent, *, step: str = "") -> None:
         """Emit an event for people, once, however often the workflow is replayed. `step` names the step if another
         step has the name of the event."""
-        plain = data.model_dump(mode="json") if isinstance(data, Value) else dict(data)
+        kind = event.stored_kind
 
         async def emit() -> str:
-            self.steps.tell(kind)(kind, **self.context.redact(plain))
+            self.steps.emit(kind, event.redacted(self.context.redact))
             return ""
 
-        await self.steps.once(self.steps.key(step or kind), digest(plain), emit)
+        await self.steps.once(self.steps.key(step or kind), digest(event.stored_data()), emit)
 
     async def fail_unless_resumed(self, why: str) -> None:
         """End the run because an agent failed for good: raises `AgentFailed`.
@@ -103,7 +105,7 @@ class Run:
         """
         if self.is_live:
             raise AgentFailed(why)
-        await self.record("tried again", {"why": why})
+        await self.record(StepRepeated(why=why))
 
     # -- agents --------------------------------------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 from trued.inputs.requirements.coverage import account, commanded, with_visible
 from trued.inputs.tickets.plan import servable
 from trued.model import Contract, Plan, Requirements
+from trued.model.events.proof import ContractSealed
 from trued.proof.contract import contract_hash
 from trued.proof.seal import SealTerms, seal
 from trued.run.examination.base_guards import with_base_guards
@@ -15,7 +16,7 @@ from trued.support.hashing import digest
 
 async def seal_plan(steps: Steps, plan: Plan) -> Contract:
     """The plan's contract: requirements accounted for, cases written by an examiner, every check run on the base."""
-    context, tell = steps.context, steps.tell("seal")
+    context, tell = steps.context, steps.emitter("seal")
     known = plan if plan.source.file or plan.requirements else None
     requirements = account(known, context.goal, context.requirements)
     given = context.requirements or Requirements(requirements=())
@@ -44,7 +45,7 @@ async def seal_plan(steps: Steps, plan: Plan) -> Contract:
         async with context.turn():
             contract = await seal(context.workspace, made, terms, tell=tell)
         number, name = len(contract.requirements), contract_hash(contract)
-        tell("contract sealed", contract=name, requirements=number, held_out=hidden, why=why)
+        tell(ContractSealed(contract=name, requirements=number, held_out=hidden, why=why))
         return contract.model_dump_json()
 
     contract = Contract.model_validate_json(await steps.once(steps.key("seal"), inputs, step))

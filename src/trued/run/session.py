@@ -9,6 +9,8 @@ from pydantic import ValidationError
 
 from trued.errors import AgentFailed, BadInput
 from trued.model import Goal, Plan, Reply, Role, Task, Value
+from trued.model.events.call import FreshSession
+from trued.model.events.run import SealedFileEdited
 from trued.run.agent_call import Answered, Ask, answered
 from trued.run.briefs import brief
 from trued.run.context import RunContext
@@ -109,9 +111,8 @@ class Session(Generic[R]):
 
         async def step() -> str:
             if self.turns and not can_resume:
-                run.journal.tell(
-                    "fresh session", ask.key, why=f"{self.agent} cannot resume: it is told all facts again"
-                )
+                why = f"{self.agent} cannot resume: it is told all facts again"
+                run.journal.emit(FreshSession(why=why), ask.key)
             if self.before:
                 await self.before()
             got = await answered(run, here, ask)
@@ -158,7 +159,7 @@ class Session(Generic[R]):
         sealed = steps.sealed_files
         touched = without({*got.changed, *got.undone}, self.only)  # its own documents are its to write
         if edited := sorted(path for path in touched if owns(sealed, path)):
-            run.journal.tell("sealed file edited", role=self.name, files=edited[:MOST_NAMED])
+            run.journal.emit(SealedFileEdited(role=self.name, files=tuple(edited[:MOST_NAMED])))
         if self.publishes:
             await steps.publish()
 

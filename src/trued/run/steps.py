@@ -1,7 +1,11 @@
 """Steps: named durable steps below one path of a run, each computed once and kept in the journal."""
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 
+from trued.model.events import JournalEvent
+from trued.model.events.run import BranchNotMoved
+from trued.protocols import Emit
 from trued.run.context import RunContext
 from trued.run.state import RunState
 
@@ -37,14 +41,13 @@ class Steps:
 
         return await self.context.journal.once(key, inputs, run_step)
 
-    def tell(self, name: str) -> Callable[..., None]:
-        """A function that emits events under this name."""
-        key = f"{self.path}{name}"
+    def emit(self, name: str, event: JournalEvent) -> None:
+        """Write an event for people, under this name."""
+        self.context.journal.emit(event, f"{self.path}{name}")
 
-        def tell(kind: str, /, **data: object) -> None:
-            self.context.journal.tell(kind, key, **data)
-
-        return tell
+    def emitter(self, name: str) -> Emit:
+        """A function that writes events under this name."""
+        return partial(self.emit, name)
 
     async def publish(self) -> None:
         """Move the run's branch to the newest commit. If somebody else moved it, say so and leave it alone."""
@@ -55,7 +58,7 @@ class Steps:
             return
         here.unpublished = await self.context.workspace.publish(here.head)
         if here.unpublished:
-            self.context.journal.tell("branch not moved", why=here.unpublished)
+            self.context.journal.emit(BranchNotMoved(why=here.unpublished))
         here.published = here.head
 
     async def close_sessions(self) -> None:

@@ -15,6 +15,8 @@ from trued.engine.journals import sqlite
 from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import BadInput, Busy, Diverged, StateFailed
 from trued.model import Approval, Event, Grade, RunRecord
+from trued.model.events.call import CallAsked
+from trued.model.events.run import RunResumed
 
 
 def record(name: str) -> RunRecord:
@@ -111,14 +113,15 @@ def test_a_question_waits_until_a_person_answers_and_keeps_who_and_why(journal: 
 @pytest.mark.spec("RUN-10")
 def test_every_event_is_there_for_whoever_looks_later(journal: SqliteJournal) -> None:
     heard: list[Event] = []
-    journal.of("r-one", heard.append).tell("asked", "a#1", role="purple-team-a", brief="näh\n")
+    asked = CallAsked(role="purple-team-a", agent="", brief="näh\n", chars=4, resume=False)
+    journal.of("r-one", heard.append).emit(asked, "a#1")
     with closing(SqliteJournal(journal.path)) as other:
         (event,) = other.events("r-one")
         assert (event.kind, event.key, event.data["brief"]) == ("asked", "a#1", "näh\n")
         assert other.events("r-one", after=event.id) == []
     assert [one.kind for one in heard] == ["asked"]
-    journal.of("r-one").tell("landed", branch="main")  # of no step, and while nobody listens
-    assert [(one.kind, one.key) for one in journal.events("r-one")] == [("asked", "a#1"), ("landed", "")]
+    journal.of("r-one").emit(RunResumed(after="running"))  # of no step, and while nobody listens
+    assert [(one.kind, one.key) for one in journal.events("r-one")] == [("asked", "a#1"), ("resumed", "")]
 
 
 def test_runs_are_found_by_a_beginning_that_fits_one(journal: SqliteJournal) -> None:

@@ -203,7 +203,7 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert (await place.land(record)).commit == landing.commit
     receipt = place.folder / "landed.json"
     await keep_landed(engine, record.id, Keeping(receipt=receipt))
-    checked = await check(receipt, home=place.home, environ={}, tell=lambda *_, **__: None)
+    checked = await check(receipt, home=place.home, environ={}, tell=lambda event: None)
     assert checked.statement
     assert (checked.code, checked.statement.commit) == (0, landing.commit)
 

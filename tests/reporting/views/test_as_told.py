@@ -6,22 +6,22 @@ import pytest
 
 from tests.reporting.views.recorded import Recorder
 from trued.cli.event_lines import event_line
-from trued.model import Event, Status, Value
+from trued.model import Event, Status
+from trued.model.events import JournalEvent
 from trued.reporting.views.progress import Progress
 from trued.reporting.views.rows import Remark
-from trued.workflows.pipeline.orchestrator import Decided, Stepped
+from trued.workflows.pipeline.events import ClusterDecided, StepReported, WaveStarted
 from trued.workflows.pipeline.view import STEPS, stages_of
-from trued.workflows.pipeline.waves import Wave
-from trued.workflows.team.steps import Told
+from trued.workflows.team.events import TeamReported
 from trued.workflows.team.view import team_of
 
 COUNTS = {"features": 2, "tasks": 3}
 
 
-def folded(*told: tuple[str, str, Value], workflow: str) -> Progress:
+def folded(*events: tuple[str, JournalEvent], workflow: str) -> Progress:
     began = Event(id=0, at=1.0, key="", kind="run began", data={"workflow": workflow})
-    values = [(kind, key, value.model_dump(mode="json")) for kind, key, value in told]
-    return Progress([began, *(Event(id=1, at=2.0, key=key, kind=kind, data=data) for kind, key, data in values)])
+    stored = [(one.stored_kind, key, one.stored_data()) for key, one in events]
+    return Progress([began, *(Event(id=1, at=2.0, key=key, kind=kind, data=data) for kind, key, data in stored)])
 
 
 def said(seen: Progress) -> list[str]:
@@ -34,10 +34,10 @@ def test_what_a_team_tells_is_understood() -> None:
     at |= {"attempt": 10, "attempts": 10, **COUNTS}
     found = ("F1: Search", "F2: Pay")
     seen = folded(
-        ("team", "team", Told(kind="begun", project="Go", commands={"test": "go test"}, found=found, **COUNTS)),
-        ("team", "feature F1/team", Told(kind="task", qa="failed", state="failed", why=("no index",), **at)),
-        ("team", "feature F1/team", Told(kind="feature", feature="F1", state="failed", **COUNTS)),
-        ("team", "team", Told(kind="uat", uat="failed", **COUNTS)),
+        ("team", TeamReported(kind="begun", project="Go", commands={"test": "go test"}, found=found, **COUNTS)),
+        ("feature F1/team", TeamReported(kind="task", qa="failed", state="failed", why=("no index",), **at)),
+        ("feature F1/team", TeamReported(kind="feature", feature="F1", state="failed", **COUNTS)),
+        ("team", TeamReported(kind="uat", uat="failed", **COUNTS)),
         workflow="team",
     )
     assert said(seen) == [
@@ -78,9 +78,9 @@ def test_a_pleased_qa_that_evidence_overrules_is_told_as_that_and_questions_have
 @pytest.mark.spec("PIPE-4", "USE-4")
 def test_what_a_pipeline_tells_is_understood() -> None:
     seen = folded(
-        *(("step", "step", Stepped(step=step, agents=("somebody",))) for step in STEPS),
-        ("decided", "decided", Decided(cluster="review", result=Status.NEEDS_REVISION, why=("r-quality: Major",))),
-        ("wave", "wave", Wave(number=1, tasks=("T01", "T02"))),
+        *(("step", StepReported(step=step, agents=("somebody",))) for step in STEPS),
+        ("decided", ClusterDecided(cluster="review", result=Status.NEEDS_REVISION, why=("r-quality: Major",))),
+        ("wave", WaveStarted(number=1, tasks=("T01", "T02"))),
         workflow="pipeline",
     )
     data = stages_of(seen.stages, seen.calls)

@@ -5,7 +5,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trued.model import Evidence, Finding, Grade, Judged, Outcomes, Shot, Tried, Verdict
-from trued.workflows.ticket.issues import ENGINE, Beyond, Claimed, Issue, Mended, compared, failed_checks, mismatches
+from trued.workflows.ticket.issues import (
+    ENGINE,
+    Beyond,
+    Claimed,
+    Issue,
+    compared,
+    failed_checks,
+    files_beyond,
+    mismatches,
+)
 
 POINTS = Issue(
     description="Points are not shown on product cards",
@@ -113,6 +122,5 @@ def test_each_claim_that_git_does_not_bear_out_is_a_gap_of_its_own() -> None:
 @pytest.mark.spec("TIC-7")
 def test_what_a_fix_touched_beyond_the_named_files_is_listed_with_and_without_a_reason() -> None:
     said = [Beyond(path="said.py", why="it is imported"), Beyond(path="untouched.py", why="it might have been")]
-    mended = Mended.of(1, "done", ["named.py", "said.py", "unsaid.py"], ["named.py"], said)
-    assert [(one.path, one.why) for one in mended.beyond] == [("said.py", "it is imported"), ("unsaid.py", "")]
-    assert mended.files == ("named.py", "said.py", "unsaid.py")
+    beyond = files_beyond(["named.py", "said.py", "unsaid.py"], ["named.py"], said)
+    assert [(one.path, one.why) for one in beyond] == [("said.py", "it is imported"), ("unsaid.py", "")]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.model import Event
+from trued.model.events.call import CallAnswered
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Bill:
 def bill(run_folder: Path, events: Sequence[Event]) -> Bill:
     """The bill of a run, from the agents' lines in its spool folders and the journal's answers."""
     entries = {entry for path in run_folder.glob("spool/*/events.jsonl") for entry in bill_entries(path)}
-    answered = frozenset(event.key for event in events if event.kind == "answered")
+    answered = frozenset(event.key for event in events if event.kind == CallAnswered.KIND)
     return Bill(Counter(key for _, key in entries), answered)
 
 

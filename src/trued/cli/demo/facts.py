@@ -5,6 +5,8 @@ from dataclasses import dataclass
 
 from trued.cli.demo.bill import Bill
 from trued.model import Event, Grade
+from trued.model.events import of_kind
+from trued.model.events.call import CallAdopted, CallAnswered, ReportFound
 
 LIE = "chunk 1B/"  # where team A lies and team B believes it
 VICTIM = "chunk 2A/purple-team-a#1"  # the call during which the engine is killed
@@ -23,13 +25,13 @@ class DemoEnd:
 
 def check_facts(end: DemoEnd, paid: Bill) -> list[tuple[bool, str]]:
     """Each thing that the demo shows, and whether it really happened."""
-    claims = {event.key: _claim(event) for event in end.events if event.kind == "answered"}
+    claims = {stored.key: answer.claim for stored, answer in of_kind(end.events, CallAnswered)}
     agreed = claims.get(f"{LIE}purple-team-a#1") == "DONE" and claims.get(f"{LIE}purple-team-b#1") == "PASS"
     after = {event.kind for event in end.events if event.key == VICTIM}
     return [
         (agreed and end.lie is Grade.REFUTED, "the engine's own checks refuted a lie that two agents agreed on"),
         (end.killed, "the engine was killed with kill -9 in the middle of a call"),
-        ("adopted" in after or "report found" in after, _survival(after)),
+        (CallAdopted.KIND in after or ReportFound.KIND in after, _survival(after)),
         (paid.complete and not paid.repeated, repeated_calls(paid)),
         (
             end.code == 0 and end.grade is Grade.PROVEN,
@@ -42,11 +44,6 @@ def repeated_calls(paid: Bill) -> str:
     return f"{paid.repeated} call{'' if paid.repeated == 1 else 's'} repeated"
 
 
-def _claim(event: Event) -> str:
-    reply = event.data.get("reply") or {}
-    return str(reply.get("result") or reply.get("status"))
-
-
 def _survival(kinds: set[str]) -> str:
-    how = "the resumed run adopted it" if "adopted" in kinds else "the resumed run used its answer"
+    how = "the resumed run adopted it" if CallAdopted.KIND in kinds else "the resumed run used its answer"
     return f"the call in progress continued without the engine, and {how}"

@@ -1,13 +1,14 @@
 """Prints the demo: a headline for each part, a sentence or two, and the journal's events as they happen."""
 
-from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from trued.model import Event
+from trued.model.events import call, proof
+from trued.reporting.views.event_kinds import typed
 from trued.support.redaction import plain
 
 NAMES = {"purple-team-a": "team A", "purple-team-b": "team B"}
@@ -58,55 +59,27 @@ class Narrator:
 
 def event_row(event: Event) -> tuple[str, str, str] | None:
     """An event as (who, what, style); None if the demo does not show it."""
-    row = _ROWS.get(event.kind)
-    return row(event) if row else None
+    match typed(event):
+        case call.CallAsked() as asked:
+            again = " again, in the same session, with the gaps" if asked.resume else ""
+            return _name(asked.role), f"starts {event.key.partition('/')[0]}{again}", "dim"
+        case call.CallAnswered() as answer if answer.reply:
+            return _name(answer.role), f"claims {answer.claim}: “{answer.reply.get('summary')}”", ""
+        case call.CallAnswered() as answer:
+            return _name(answer.role), f"failed: {answer.why}", "red"
+        case proof.CheckSealed() as sealed if sealed.serves:
+            found = [f"{number} {WORDS.get(kind, kind)}" for kind, number in sealed.cases.items()]
+            return "engine", f"{', '.join(sealed.serves)}: {', '.join(found)}", ""
+        case proof.RequirementJudged() as judged:
+            text = f"{judged.requirement} is {judged.grade}: {'; '.join(judged.why)}"
+            return "engine", text, GRADES.get(judged.grade, "yellow")
+        case call.CallAdopted():
+            return "engine", "finds the call still running and adopts it", "green"
+        case call.ReportFound():
+            return "engine", "finds the answer that the call wrote meanwhile and uses it", "green"
+        case _:
+            return None
 
 
-def _asked(event: Event) -> tuple[str, str, str]:
-    again = " again, in the same session, with the gaps" if event.data.get("resume") else ""
-    return _who(event), f"starts {event.key.partition('/')[0]}{again}", "dim"
-
-
-def _answered(event: Event) -> tuple[str, str, str]:
-    reply: Mapping[str, Any] = event.data.get("reply") or {}
-    if not reply:
-        return _who(event), f"failed: {event.data.get('why')}", "red"
-    return _who(event), f"claims {reply.get('result') or reply.get('status')}: “{reply.get('summary')}”", ""
-
-
-def _sealed(event: Event) -> tuple[str, str, str] | None:
-    cases: Mapping[str, int] = event.data.get("cases") or {}
-    named = ", ".join(map(str, event.data.get("serves") or ()))
-    if not named:
-        return None
-    found = [f"{number} {WORDS.get(kind, kind)}" for kind, number in cases.items()]
-    return "engine", f"{named}: {', '.join(found)}", ""
-
-
-def _judged(event: Event) -> tuple[str, str, str]:
-    grade = str(event.data.get("grade"))
-    why = "; ".join(map(str, event.data.get("why") or ()))
-    return "engine", f"{event.data.get('requirement')} is {grade}: {why}", GRADES.get(grade, "yellow")
-
-
-def _adopted(_: Event) -> tuple[str, str, str]:
-    return "engine", "finds the call still running and adopts it", "green"
-
-
-def _found(_: Event) -> tuple[str, str, str]:
-    return "engine", "finds the answer that the call wrote meanwhile and uses it", "green"
-
-
-def _who(event: Event) -> str:
-    role = str(event.data.get("role", ""))
+def _name(role: str) -> str:
     return NAMES.get(role, role)
-
-
-_ROWS: dict[str, Callable[[Event], tuple[str, str, str] | None]] = {
-    "asked": _asked,
-    "answered": _answered,
-    "sealed": _sealed,
-    "judged": _judged,
-    "adopted": _adopted,
-    "report found": _found,
-}

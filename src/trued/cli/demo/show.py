@@ -18,6 +18,8 @@ from trued.cli.demo.place import DemoPlace, create_place
 from trued.engine.engine import Engine
 from trued.errors import TruedError
 from trued.model import Event, Grade, Verdict
+from trued.model.events.call import CallAsked, CallStarted
+from trued.model.events.proof import RequirementJudged
 from trued.support.hashing import folder_name
 
 LOOK_S = 0.05
@@ -85,8 +87,8 @@ class Show:
         child = self._started(*words, "--agent", f"scripted:{self.place.agents}")
         for event in self._events(child):
             self._told(event)
-            if event.kind == "started" and event.key == VICTIM:
-                return self._killed(child, int(event.data.get("pid") or 0))
+            if event.key == VICTIM and (started := CallStarted.read(event)):
+                return self._killed(child, started.pid)
         raise Failed(f"the run ended before it could be killed: {self._last_words()}")
 
     def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
@@ -169,12 +171,12 @@ class Show:
     def _told(self, event: Event) -> None:
         self._beat(event.key)
         once = (event.kind, event.key)
-        if event.kind == "asked" and once in self.said:  # the resumed engine records calls in progress again
+        if event.kind == CallAsked.KIND and once in self.said:  # the resumed engine records calls in progress again
             return
         self.said.add(once)
         if line := event_row(event):
             self.tell.event(time.monotonic() - self.began, *line)
-        if event.kind == "judged" and event.data.get("grade") == Grade.REFUTED:
+        if (judged := RequirementJudged.read(event)) and judged.grade is Grade.REFUTED:
             self.tell.say("REFUTED. What an agent claims can lower a verdict, never raise it.", "bold red")
             self.tell.say("A is told the kind of failure, never the held-out case.")
 

@@ -16,6 +16,7 @@ from trued.model import Approval, Event, Question, RunRecord
 from trued.support import processes
 
 if TYPE_CHECKING:
+    from trued.model.events import JournalEvent
     from trued.protocols import Decide, Step
     from trued.wire import Amount, Spend
 
@@ -291,8 +292,9 @@ class RunJournal:
         )
         return value
 
-    def tell(self, kind: str, key: str = "", /, **data: object) -> None:
-        now = self.journal.clock()
+    def emit(self, event: "JournalEvent", key: str = "") -> None:
+        """Write an event for people, and pass it to whoever listens."""
+        now, kind, data = self.journal.clock(), event.stored_kind, event.stored_data()
         self.journal._write(
             "insert into event (run, at, key, kind, data) values (?, ?, ?, ?, ?)",
             (self.run, now, key, kind, json.dumps(data, ensure_ascii=False)),

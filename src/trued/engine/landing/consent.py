@@ -3,6 +3,7 @@
 from trued.engine.landing.records import Candidate, Ground, Landing
 from trued.engine.sensitive_files import Entrusted, lines
 from trued.model import Question
+from trued.model.events.landing import ConsentGiven
 
 SHORT = 12  # characters by which a digest may be named
 OPTIONS = ("yes", "no")
@@ -30,7 +31,7 @@ async def not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> 
         return who
 
     await journal.once(key, found.digest, step)
-    journal.tell("agreed", files=list(found.files), digest=found.digest, who=who)
+    journal.emit(ConsentGiven(files=tuple(found.files), digest=found.digest, who=who))
     return None
 
 

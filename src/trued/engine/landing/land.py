@@ -12,6 +12,9 @@ from trued.engine.landing.reproof import Again, Proof, carried, needed
 from trued.engine.sensitive_files import Entrusted, entrusted
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord
+from trued.model.events import of_kind
+from trued.model.events.landing import ApprovalsCarried, WorkLanded
+from trued.model.step_keys import landing_key
 from trued.proof.contract import contract_hash, exit_code, is_success
 from trued.support.hashing import digest
 from trued.support.plurals import counted
@@ -116,8 +119,8 @@ async def _landed_before(ground: Ground, tip: str) -> Landing | None:
 
 
 def _over(ground: Ground, one: Landed) -> Landing:
-    told = [event for event in ground.engine.journal.events(ground.record.id) if event.kind == "landed"]
-    if not any((event.data.get("onto"), event.data.get("commit")) == (one.onto, one.commit) for event in told):
+    events = ground.engine.journal.events(ground.record.id)
+    if not any((event.onto, event.commit) == (one.onto, one.commit) for _, event in of_kind(events, WorkLanded)):
         _tell(ground, one)
     said = (f"run {ground.record.id} is on {one.onto} already, as {one.commit[:12]}",)
     return ground.result(landed=True, how=one.how, before=one.before, commit=one.commit, said=said)
@@ -212,7 +215,8 @@ async def _proven_again(ground: Ground, candidate: Candidate) -> Again:
             return who
 
         await journal.once(key, digest([one.requirement for one in lacking]), step)
-        journal.tell("carried", candidate.part, requirements=[one.requirement for one in lacking], who=who)
+        requirements = tuple(one.requirement for one in lacking)
+        journal.emit(ApprovalsCarried(requirements=requirements, who=who), candidate.part)
     return replace(again, words=(*words.contract, *lacking))
 
 
@@ -305,5 +309,5 @@ async def _remarks(ground: Ground, candidate: Candidate) -> list[str]:
 
 
 def _tell(ground: Ground, one: Landed) -> None:
-    facts = {"onto": one.onto, "commit": one.commit, "before": one.before, "how": one.how, "who": one.who}
-    ground.engine._of(ground.record).tell("landed", f"land onto {one.onto}", **facts)
+    landed = WorkLanded(onto=one.onto, commit=one.commit, before=one.before, how=one.how, who=one.who)
+    ground.engine._of(ground.record).emit(landed, landing_key(one.onto))

@@ -8,6 +8,7 @@ from trued.engine.pull_request import forge_for, work_of
 from trued.engine.pull_request_body import offered
 from trued.engine.sensitive_files import entrusted
 from trued.errors import BadInput
+from trued.model.events.landing import PullRequestOffered
 from trued.protocols import Forge
 from trued.workflows.registry import descriptor
 
@@ -38,8 +39,10 @@ async def offer(ground: Ground, *, proven: bool) -> Landing:
     if there.state != "open":
         why = f"the pull request of {record.branch}, {there.url}, is {there.state}, and is not touched"
         return ground.result(code=1, why=why, then="reopen it, or land with --onto BRANCH", url=there.url)
-    facts = {"url": there.url, "number": there.number, "commit": record.head, "who": ground.wanted.who}
-    ground.engine._of(record).tell("offered", f"offer {record.branch}", onto=ground.onto, draft=draft, **facts)
+    event = PullRequestOffered(
+        onto=ground.onto, draft=draft, url=there.url, number=there.number, commit=record.head, who=ground.wanted.who
+    )
+    ground.engine._of(record).emit(event, f"offer {record.branch}")
     said = (f"{there.url} shows this commit already",) if same else ()
     return ground.result(landed=True, how=HOW, commit=record.head, said=said, asks=found.files, url=there.url)
 

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Literal
 
 from trued.engine.records import Inputs
 from trued.model import Approval, Contract, RunRecord, Value, Verdict
+from trued.model.events import of_kind
+from trued.model.events.landing import WorkLanded
 from trued.support.hashing import digest
 from trued.workspace.git.landing import Landing as Home
 from trued.workspace.git.workspace import GitWorkspace
@@ -104,9 +106,9 @@ def landings(engine: "Engine", run_id: str) -> list[Landed]:
 
 def landed(engine: "Engine", run_id: str) -> list[Landed]:
     """Those that came to their end, oldest first."""
-    told = [event.data for event in engine.journal.events(run_id) if event.kind == "landed"]
+    landings_ended = of_kind(engine.journal.events(run_id), WorkLanded)
     begun = {(one.onto, one.commit): one for one in landings(engine, run_id)}
-    pairs = [(str(one.get("onto")), str(one.get("commit"))) for one in told]
+    pairs = [(one.onto, one.commit) for _, one in landings_ended]
     return [begun[pair] for pair in pairs if pair in begun]
 
 

@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING
 
 from trued.engine.records import Inputs
 from trued.model import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
+from trued.model.events import JournalEvent
+from trued.model.events.proof import ProvingAgain, VerdictReached
 from trued.proof.contract import apply_approvals, conclude, contract_hash
 from trued.proof.prove import prove as judged
 from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms
 from trued.proof.seal import seal as sealed_again
-from trued.protocols import Tell
+from trued.protocols import Emit
 from trued.run.examination.base_guards import with_base_guards
 from trued.support.hashing import digest
 from trued.support.redaction import Redactor, in_json
@@ -105,11 +107,11 @@ class Proof:
         self.workspace.base = base
         given = digest(contract_hash(contract), base, commit)
 
-        def tell(kind: str, /, **data: object) -> None:
-            journal.tell(kind, part, **data)
+        def tell(event: JournalEvent) -> None:
+            journal.emit(event, part)
 
         async def seal() -> str:
-            tell("proving again", base=base, commit=commit)
+            tell(ProvingAgain(base=base, commit=commit))
             return (await self._sealed(contract, base, tell)).model_dump_json()
 
         sealed = Contract.model_validate_json(await journal.once(f"{part}/contract", given, seal))
@@ -118,7 +120,7 @@ class Proof:
             ids = [one.id for one in sealed.requirements]
             owned = self.engine.owned(self.record.id)
             verdict = await judged(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
-            tell("proven", subject=verdict.subject, commit=commit, grade=str(verdict.grade), holds=verdict.holds)
+            tell(VerdictReached(subject=verdict.subject, commit=commit, grade=verdict.grade, holds=verdict.holds))
             redact = Redactor(self.engine._secrets(self.inputs)).within
             return in_json(redact, verdict.model_dump_json())
 
@@ -134,7 +136,7 @@ class Proof:
             number += 1
         return f"{name}#{number}"
 
-    async def _sealed(self, contract: Contract, base: str, tell: Tell) -> Contract:
+    async def _sealed(self, contract: Contract, base: str, tell: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
         asked, more = await with_base_guards(self.workspace, requirements_of(contract))

@@ -5,7 +5,7 @@ readers get one back. Classes are grouped by who emits them: `run`, `call`, `pro
 single workflow live in `trued.workflows.<name>.events`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
 from pydantic import ConfigDict, ValidationError
@@ -38,6 +38,10 @@ class JournalEvent(Value):
         """The JSON object that is stored."""
         left_out = {name for name in self.OMITS if getattr(self, name) == type(self).model_fields[name].default}
         return self.model_dump(mode="json", by_alias=True, exclude=left_out)
+
+    def redacted(self, redact: Callable[[Any], Any]) -> Self:
+        """The same event without secrets."""
+        return type(self).model_validate(redact(self.model_dump(mode="json", by_alias=True)))
 
     @classmethod
     def read(cls, stored: Event) -> Self | None:

@@ -1,10 +1,11 @@
 """Events of one agent call: asked, waiting, lost, adopted, answered."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ConfigDict, Field
 
-from trued.model.events import JournalEvent
+from trued.model.events import JournalEvent, UnknownEvent, kinds
 from trued.model.grades import Value
 
 
@@ -153,3 +154,10 @@ EVENTS = (
     *(CallAsked, CallAnswered, CallWaits, CallWaited, QuotaReported, CallRepeated, FreshSession, CallStarted),
     *(CallAdopted, ReportFound, CallDied, SessionResumed, CallFileCorrupted, SupervisorStuck),
 )
+KINDS = kinds(*EVENTS)
+
+
+def from_runtime(kind: str, data: Mapping[str, Any]) -> JournalEvent:
+    """The event that a runtime reports as plain data; an `UnknownEvent` for what the runtime alone knows."""
+    found = KINDS[kind].from_data(data) if kind in KINDS else None
+    return found or UnknownEvent(name=kind, data=dict(data))

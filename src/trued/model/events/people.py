@@ -1,6 +1,7 @@
 """Events of people: questions, answers, approvals."""
 
 from trued.model.events import JournalEvent
+from trued.model.settings import Approval
 
 
 class QuestionAsked(JournalEvent, kind="question"):
@@ -58,6 +59,12 @@ class RequirementParked(JournalEvent, kind="parked"):
 
     requirement: str
     commit: str
+
+
+def decision_event(approval: Approval) -> RequirementApproved:
+    """The event of a person's decision."""
+    kind = RequirementRejected if approval.rejected else RequirementApproved
+    return kind(requirement=approval.requirement, who=approval.who, why=approval.why, commit=approval.commit)
 
 
 EVENTS = (

@@ -118,7 +118,7 @@ async def _amended(steps: Steps, contract: Contract, requirement: str, found: Ex
             undecided=undecided,
             known=contract.base_facts,
         )
-        sealed = await seal(steps.context.workspace, asked, terms, tell=steps.tell("sealed anew"))
+        sealed = await seal(steps.context.workspace, asked, terms, tell=steps.emitter("sealed anew"))
         return sealed.model_dump_json()
 
     inputs = digest(contract_hash(contract), [each.model_dump(mode="json") for each in requirements])

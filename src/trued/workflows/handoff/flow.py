@@ -4,6 +4,7 @@ from pydantic import Field
 
 from trued import Finding, Goal, Outcome, Plan, Reply, Run, Session, SetUp, Stopped, Value
 from trued.workflows.handoff import steps as handing
+from trued.workflows.handoff.events import PassUndone, SetUpFailed
 from trued.workflows.handoff.feature_list import Feature
 from trued.workflows.handoff.project import Project, message_of, task_of
 from trued.workflows.handoff.steps import Attempt
@@ -92,8 +93,8 @@ async def looked_at(run: Run, project: Project) -> Project:
     for feature in project.features.features:
         project, there = await handing.there(run, project, feature, verdict, awaited=feature.id in awaited)
         if feature.id in claimed and not there:
-            await run.record("passes undone", {"feature": feature.id, "why": project.features[feature.id].agent_notes})
-    await run.branch.write(project.files, "docs: what holds was looked at again", event=project.told())
+            await run.record(PassUndone(feature=feature.id, why=project.features[feature.id].agent_notes))
+    await run.branch.write(project.files, "docs: what holds was looked at again", event=project.list_event())
     return project
 
 
@@ -144,7 +145,7 @@ async def mended(run: Run, project: Project, coder: Session[Coded], set_up: SetU
     """`init.sh` works before any feature is begun: a coder mends it, and what was finished must still hold."""
     before, work, gaps = run.branch.head, "", handing.fails(set_up)
     for _ in range(run.settings.rounds):
-        await run.record("set-up fails", {"said": set_up.said})
+        await run.record(SetUpFailed(said=set_up.said))
         mender = run.session("coder", Coded, publishes=False)
         await mender.ask(handing.MENDING, gaps=gaps)
         await mender.close()

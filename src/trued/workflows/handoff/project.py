@@ -8,6 +8,7 @@ from trued.support.timestamps import utc_timestamp
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff import progress_file as progress
 from trued.workflows.handoff.agent_state import AgentState
+from trued.workflows.handoff.events import FeatureListWritten
 from trued.workflows.handoff.feature_list import (
     Feature,
     FeatureList,
@@ -180,11 +181,12 @@ class Project(Value):
             agent_state.NAME: agent_state.render(self.state),
         }
 
-    def told(self, attempt: int = 0, of: int = 0) -> dict[str, object]:
+    def list_event(self, attempt: int = 0, of: int = 0) -> FeatureListWritten:
         """The list for the journal's readers; while somebody works on a feature, which attempt it is."""
-        at_work = {"feature": self.state.feature, "attempt": attempt, "of": of} if attempt else {}
         rows = [{**_row(one), "holds": one.passes or one.id in self.holding} for one in self.features.features]
-        return {"features": rows, **at_work}
+        if not attempt:
+            return FeatureListWritten(features=tuple(rows))
+        return FeatureListWritten(features=tuple(rows), feature=self.state.feature, attempt=attempt, of=of)
 
     @property
     def handoff_note(self) -> HandoffNote:

@@ -17,6 +17,7 @@ from trued.run.session import Session
 from trued.workflows.handoff import agent_state, feature_list
 from trued.workflows.handoff.agent_state import AgentState
 from trued.workflows.handoff.e2e_example import e2e_example
+from trued.workflows.handoff.events import FAILURE_MODES, FeatureProposed, PassUndone
 from trued.workflows.handoff.failure_modes import (
     Claimed,
     Counted,
@@ -161,7 +162,7 @@ async def laid_down(run: Run, project: Project) -> None:
     if any(one.verification_method == "e2e" for one in project.features.features):
         tests = [path for path in await run.branch.paths() if path.startswith(example.rpartition("/")[0])]
         files |= {} if tests else {example: text}
-    await run.branch.write(files, "docs: what is to be built, and how to set up", event=project.told())
+    await run.branch.write(files, "docs: what is to be built, and how to set up", event=project.list_event())
 
 
 async def _script(run: Run, project: Project) -> dict[str, str]:
@@ -189,8 +190,8 @@ MENDING = Task(
 async def set_up(run: Run, project: Project, coder: Session[Any], attempt: int = 0) -> SetUp:
     """The files as they stand and a script for the project as it has become; then that script, in the coder's clone."""
     files = {**project.files, **await _script(run, project)}
-    told = project.told(attempt, run.settings.rounds)
-    await run.branch.write(files, "docs: where things stand", accepted=False, event=told)
+    listed = project.list_event(attempt, run.settings.rounds)
+    await run.branch.write(files, "docs: where things stand", accepted=False, event=listed)
     return await run.branch.set_up(coder, SCRIPT)
 
 
@@ -211,7 +212,7 @@ async def hurt(run: Run, project: Project) -> tuple[Finding, ...]:
 async def noted(run: Run, project: Project, feature: Feature) -> None:
     """The engine's commit after a feature: results, note, and a set-up for the project as it has become."""
     files = {**project.files, **await _script(run, project)}
-    await run.branch.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}", event=project.told())
+    await run.branch.write(files, f"docs: {feature.id} {project.standing_of(feature.id)}", event=project.list_event())
 
 
 # -- after an attempt --------------------------------------------------------------------------------------------------
@@ -285,9 +286,10 @@ async def recorded(run: Run, project: Project, attempt: Attempt, gaps: Sequence[
     green = turned_green(run, project, attempt)
     modes = [*await _modes(run, project, attempt, gaps), *one_shot(attempt.feature.id, green)]
     for mode in modes:
-        await run.record(mode.name, {"feature": mode.feature or attempt.feature.id, "evidence": mode.evidence})
+        event = FAILURE_MODES[mode.name](feature=mode.feature or attempt.feature.id, evidence=mode.evidence)
+        await run.record(event)
     for proposed in attempt.told("proposed"):
-        await run.record("feature proposed", {"feature": attempt.feature.id, "proposed": str(proposed)})
+        await run.record(FeatureProposed(feature=attempt.feature.id, proposed=str(proposed)))
     left = attempt.left.undone
     undone = [f"changes to {path} were undone: only the engine writes it" for path in left if path != project.note]
     modes_said = [f"{mode.name}: {mode.evidence}" for mode in modes]
@@ -333,8 +335,10 @@ async def kept_true(run: Run, project: Project, outcome: Outcome) -> Project:
         elif met and feature.id in project.holding:
             true = true.judged(feature, own)
     if wrong:
-        await run.record("passes undone", {"features": wrong, "why": "the proof of the last commit found otherwise"})
+        await run.record(PassUndone(features=tuple(wrong), why="the proof of the last commit found otherwise"))
         true = true.reopened(wrong).model_copy(update={"green": true.green})  # to be proven again before it is built
     if true != project:
-        await run.branch.write(true.files, "docs: the list says what was found on the last commit", event=true.told())
+        await run.branch.write(
+            true.files, "docs: the list says what was found on the last commit", event=true.list_event()
+        )
     return true

@@ -5,12 +5,21 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trued.inputs.sentences import sentence_criteria
-from trued.model import Finding, Goal, Plan, Reply, Requirement, Severity, Source, Status, Value
+from trued.model import Finding, Goal, Plan, Reply, Requirement, Severity, Source, Status
 from trued.run.clusters import Errand, Returned
 from trued.run.run import Run
 from trued.run.session import Context, R
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline.decision_tables import CRITICS, VERIFIERS, Concern, Decision, Flaw, Scale
+from trued.workflows.pipeline.events import (
+    ArtifactMissing,
+    ClusterDecided,
+    MemoryMissing,
+    MemoryUndone,
+    PlanRefused,
+    StepReported,
+    StrayFilesUndone,
+)
 from trued.workflows.pipeline.feature_folder import (
     FEATURE,
     FOCUSES,
@@ -33,21 +42,6 @@ ARTIFACT = 200_000  # characters of one artifact
 FILES = 100  # that are named in a brief
 ONLY_ENGINE = "only the engine writes it"
 SCALES: dict[str, type[Scale]] = {"ct": Concern, "r": Flaw}
-
-
-class Stepped(Value):
-    """A step of the flow, for whoever looks; without a result it has just begun."""
-
-    step: str
-    agents: tuple[str, ...] = ()
-    result: str = ""
-    why: tuple[str, ...] = ()
-
-
-class Decided(Value):
-    cluster: str
-    result: Status
-    why: tuple[str, ...] = ()
 
 
 @dataclass
@@ -121,13 +115,13 @@ class Desk:
     # -- what it leaves ------------------------------------------------------------------------------------------------
 
     async def begins(self, step: str, agents: Iterable[str]) -> None:
-        await self.run.record("step", Stepped(step=step, agents=tuple(agents)))
+        await self.run.record(StepReported(step=step, agents=tuple(agents)))
 
     async def ends(self, step: str, decision: Decision, agents: Iterable[str]) -> Decision:
-        told = Decided(cluster=step, result=decision.status, why=decision.why)
-        await self.run.record("decided", told, step="decision")  # `decided` is what people have
-        ended = Stepped(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
-        await self.run.record("step", ended)
+        decided = ClusterDecided(cluster=step, result=decision.status, why=decision.why)
+        await self.run.record(decided, step="decision")  # `decided` is what people have
+        ended = StepReported(step=step, agents=tuple(agents), result=str(decision.status), why=decision.why)
+        await self.run.record(ended)
         return decision
 
     async def filed(
@@ -143,7 +137,7 @@ class Desk:
             written |= await self._artifact(one)
             await self._meddling(one)
             if one.reply is None:  # a warning, and no more: the tables know what to make of it
-                await self.run.record("memory missing", {"agent": one.name, "step": step})
+                await self.run.record(MemoryMissing(agent=one.name, step=step))
         kept = dict(memories) if memories is not None else self.memories(returned)
         written |= {self.folder.path(memory.file): memory.render() for memory in kept.values() if memory}
         left = {name: self._left_by(name) for name in kept}
@@ -190,7 +184,7 @@ class Desk:
                 said = "gave no answer" if one.reply is None else "left no document"
                 self.gone[name] = f"{old}{one.name} {said}"
                 self.there.discard(name)
-                await self.run.record("artifact missing", {"agent": one.name, "path": path, "why": self.gone[name]})
+                await self.run.record(ArtifactMissing(agent=one.name, path=path, why=self.gone[name]))
             return {}
         self.there.add(name)
         self.gone.pop(name, None)
@@ -206,10 +200,10 @@ class Desk:
         foreign = self._foreign(one)
         if foreign:
             self.meddled[one.name] = foreign
-            await self.run.record("memory undone", {"agent": one.name, "files": list(foreign)[:50], "why": ONLY_ENGINE})
+            await self.run.record(MemoryUndone(agent=one.name, files=tuple(foreign)[:50], why=ONLY_ENGINE))
         others = sorted({*one.undone} - {*foreign} - {self.folder.path(file_of(one.name))})
         if others and self.folder.artifact(one.name):
-            await self.run.record("left elsewhere", {"agent": one.name, "files": others[:50]})
+            await self.run.record(StrayFilesUndone(agent=one.name, files=tuple(others[:50])))
 
     async def needed(
         self,
@@ -248,7 +242,7 @@ class Desk:
         """An answer that cannot be used is as good as none."""
         why = tuple(wrong) if one.good else (_why(one),)
         status = Status.ERROR if why else Status.DONE
-        await self.run.record("step", Stepped(step=step, agents=(one.name,), result=str(status), why=why))
+        await self.run.record(StepReported(step=step, agents=(one.name,), result=str(status), why=why))
 
     # -- the plan ------------------------------------------------------------------------------------------------------
 
@@ -265,7 +259,7 @@ class Desk:
             wrong = wrong_with(works, known) if one.good else ()
             if not one.good or not wrong:
                 break
-            await self.run.record("plan refused", {"why": [each.what for each in wrong]})
+            await self.run.record(PlanRefused(why=tuple(each.what for each in wrong)))
         if one.good and not wrong:
             self.works = works
             await self.filed(step, {one.name: one}, files=self._plan_files())
@@ -323,7 +317,7 @@ async def set_up(run: Run, goal: Goal) -> Desk:
     desk = Desk(run, goal, folder, Shared(slug=folder.slug), {REQUEST})
     files = {REQUEST: initial_request(goal, run.branch.base), SHARED: desk.shared.render(), "memory/.gitkeep": ""}
     await run.branch.write({folder.path(name): text for name, text in files.items()}, "docs: the request")
-    await run.record("step", Stepped(step="set-up", result=str(Status.DONE)))
+    await run.record(StepReported(step="set-up", result=str(Status.DONE)))
     return desk
 
 

@@ -15,6 +15,7 @@ from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline.decision_tables import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
+from trued.workflows.pipeline.events import CritiqueClosed
 from trued.workflows.pipeline.memory import Memory
 from trued.workflows.pipeline.orchestrator import Desk, outweighing, unfinished, worst
 from trued.workflows.pipeline.task_plan import Work
@@ -253,7 +254,7 @@ async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
         desk.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
     closed = sorted(desk.critiques.keys() - left.keys())
     if desk.critiques:
-        await desk.run.record("critique", {"stands": sorted(left), "closed": closed})
+        await desk.run.record(CritiqueClosed(stands=tuple(sorted(left)), closed=tuple(closed)))
 
 
 def _standing(name: str, checked: Checked) -> tuple[Finding, ...]:

@@ -5,30 +5,23 @@ from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 from typing import Any, TypeAlias
 
-from trued.model import Finding, Reply, Status, Value
+from trued.model import Finding, Reply, Status
+from trued.model.events.proof import ClaimRefuted
 from trued.run.agent_call import Answered
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
 from trued.run.session import Context, R, Session
 from trued.support.redaction import inert
+from trued.workflows.pipeline.events import StepReported, WaveStarted
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.memory import Memory
-from trued.workflows.pipeline.orchestrator import Desk, Stepped
+from trued.workflows.pipeline.orchestrator import Desk
 from trued.workflows.pipeline.task_plan import Work, waves
 
 ATTEMPTS = 3  # of one task in one wave: its work, and what a failure or a conflict asks for on top
 TITLE, NAMED = 60, 5
 Gaps: TypeAlias = Mapping[str, Sequence[Finding]]  # by task: what stands in its way
 NO_GAPS: Gaps = {}
-
-
-class Wave(Value):
-    number: int
-    tasks: tuple[str, ...]
-
-
-class Refuted(Value):
-    what: str
 
 
 @dataclass(frozen=True)
@@ -61,7 +54,7 @@ async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: G
     for wave in waves(works):
         desk.wave += 1
         agents = tuple(map(agent_of, wave))
-        await desk.run.record("wave", Wave(number=desk.wave, tasks=tuple(one.id for one in wave)))
+        await desk.run.record(WaveStarted(number=desk.wave, tasks=tuple(one.id for one in wave)))
         await desk.begins("implementation", agents)
         jobs = {one.id: _worked(desk, one, reply, gaps.get(one.id, ())) for one in wave}
         turns = await desk.run.parallel.gather(jobs)
@@ -71,8 +64,8 @@ async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: G
         returned = {agent_of(one): turns[one.id].returned for one in wave}
         await desk.filed(f"wave {desk.wave}", returned, await _claimed(desk, returned))
         lost = tuple(f"{one.id} is open" for one in wave if one.id in desk.failed)
-        ended = Stepped(step="implementation", agents=agents, result="ERROR" if lost else "DONE", why=lost)
-        await desk.run.record("step", ended)
+        ended = StepReported(step="implementation", agents=agents, result="ERROR" if lost else "DONE", why=lost)
+        await desk.run.record(ended)
 
 
 async def _claimed(desk: Desk, returned: Mapping[str, Returned[Reply]]) -> dict[str, Memory | None]:
@@ -83,7 +76,7 @@ async def _claimed(desk: Desk, returned: Mapping[str, Returned[Reply]]) -> dict[
         wrong = [path for path in dict.fromkeys(said) if path not in changed]
         if memory is not None and wrong:
             what = f"says that it changed {', '.join(wrong[:NAMED])}: that is as it was on the base, or is not there"
-            await desk.run.record("claim refuted", Refuted(what=f"{name} {what}"))
+            await desk.run.record(ClaimRefuted(what=f"{name} {what}"))
             memories[name] = Memory.model_validate(
                 {**memory.model_dump(), "findings": (f"it {what}", *memory.findings)}
             )

@@ -1,16 +1,18 @@
 """Events of the team workflow: where the team is, what its roles ask each other, what was taken over from files."""
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from trued.model.events import JournalEvent
 
+ReportKind: TypeAlias = Literal["", "begun", "attempt", "task", "feature", "uat", "finished"]
+
 
 class TeamReported(JournalEvent, kind="team"):
     """Where the team is: counts, and the feature and task at work."""
 
-    kind: Literal["", "begun", "attempt", "task", "feature", "uat", "finished"]
+    kind: ReportKind
     feature: str = ""
     feature_name: str = ""
     task: str = ""

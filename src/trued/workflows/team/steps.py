@@ -3,11 +3,10 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pydantic import Field
-
 from trued.errors import BadInput
 from trued.inputs.project.kind import corrected
-from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Value, Verdict
+from trued.model import Finding, Goal, Outcome, Plan, Reply, Task, TeamSettings, Verdict
+from trued.model.events.run import EditApplied, EditNotUnderstood
 from trued.run.project import detect_project
 from trued.run.run import Run
 from trued.run.session import Session
@@ -17,6 +16,15 @@ from trued.workflows.team.backlog import BacklogTask, parse_backlog, put_away
 from trued.workflows.team.backlog.merge import honoured
 from trued.workflows.team.briefs import for_pm
 from trued.workflows.team.consulting import consult_until_sure, doubt_in
+from trued.workflows.team.events import (
+    FileNotTakenOver,
+    FileTakenOver,
+    FixTasksMade,
+    ReportKind,
+    RoleAnswers,
+    RoleAsks,
+    TeamReported,
+)
 from trued.workflows.team.files import FOLDER, Records, changed
 from trued.workflows.team.flat_plan import ORIGINAL, is_flat_plan, migrated
 from trued.workflows.team.replies import Breakdown, Clarified, Fixes, Specified, Validated
@@ -28,30 +36,6 @@ from trued.workflows.team.task_desk import TaskDesk, verdict_gaps
 
 OLD_PLAN = ".sheen/plan.md"
 FOUND = 50  # features that are named at the beginning; all are in the backlog
-
-
-class Told(Value):
-    """Where a team is, for whoever watches: counts and what is current."""
-
-    kind: str
-    feature: str = ""
-    feature_name: str = ""
-    task: str = ""
-    task_name: str = ""
-    attempt: int = 0
-    attempts: int = 0
-    qa: str = ""
-    uat: str = ""
-    features_done: int = 0
-    features: int = 0
-    tasks_done: int = 0
-    tasks: int = 0
-    recoveries: int = 0
-    why: tuple[str, ...] = ()
-    state: str = ""  # of the task, else of the feature, as the backlog says
-    project: str = ""  # the project's kind, with its commands and the features found: at the beginning only
-    commands: dict[str, str] = Field(default_factory=dict)
-    found: tuple[str, ...] = ()
 
 
 # -- the beginning -----------------------------------------------------------------------------------------------------
@@ -75,9 +59,9 @@ async def _settings(run: Run) -> TeamSettings:
     try:
         old, notes = team_settings(text)
     except BadInput as error:
-        await run.record("not migrated", {"file": OLD_CONFIG, "why": str(error)})
+        await run.record(FileNotTakenOver(file=OLD_CONFIG, why=str(error)))
         return given
-    await run.record("migrated", {"file": OLD_CONFIG, "said": list(notes)})
+    await run.record(FileTakenOver(file=OLD_CONFIG, said=tuple(notes)))
     default = TeamSettings()
     taken = {name: one for name, one in old.items() if getattr(given, name) == getattr(default, name)}
     return given.model_copy(update=taken)
@@ -99,7 +83,7 @@ async def _take_over_old_plan(run: Run, crew: Crew) -> Crew:
         except BadInput:
             return crew
     old = migrated(text, file, crew.attempts)
-    await run.record("migrated", {"file": file, "said": list(old.said)})
+    await run.record(FileTakenOver(file=file, said=tuple(old.said)))
     crew = crew.with_old_plan(old.backlog, {original: text}, () if flat else old.criteria)
     crew = crew.model_copy(update={"planned_before": flat})
     notes = (*crew.kind.why, *old.said, *filter(None, old.context.splitlines()))
@@ -136,13 +120,13 @@ async def write_files(run: Run, crew: Crew, message: str) -> Crew:
     return crew.model_copy(update={"written": {**crew.written, **files}})
 
 
-async def report(run: Run, crew: Crew, kind: str, *, task: str = "", feature: str = "", **more: Any) -> None:
+async def report(run: Run, crew: Crew, kind: ReportKind, *, task: str = "", feature: str = "", **more: Any) -> None:
     """Emit an event that says where the team is."""
     backlog = crew.backlog
     name = backlog.feature(task or feature).id if task or feature else ""
     done, _, every = backlog.counts
     one = backlog.task(task) if task else None
-    value = Told(
+    value = TeamReported(
         kind=kind,
         feature=name,
         feature_name=backlog.feature(name).name if name else "",
@@ -158,7 +142,7 @@ async def report(run: Run, crew: Crew, kind: str, *, task: str = "", feature: st
         state=one.state if one else backlog.feature(name).status if name else "",
         **more,
     )
-    await run.record("team", value)
+    await run.record(value)
 
 
 async def apply_edits(run: Run, crew: Crew) -> Crew:
@@ -170,10 +154,10 @@ async def apply_edits(run: Run, crew: Crew) -> Crew:
     try:
         before, after = parse_backlog(edit.before, path), parse_backlog(edit.after, path)
     except BadInput as error:
-        await run.record("edit not understood", {"path": path, "why": str(error)})
+        await run.record(EditNotUnderstood(path=path, why=str(error)))
         return crew
     backlog, notes = honoured(before, after, put_away(crew.backlog), crew.sealed)
-    await run.record("edit honoured", {"path": path, "said": list(notes)})
+    await run.record(EditApplied(path=path, said=tuple(notes)))
     return await write_files(run, crew.with_edits(backlog), "docs: what a person changed in the backlog")
 
 
@@ -192,7 +176,7 @@ def _problem_in(text: str) -> str:
 async def record_question(run: Run, crew: Crew, asker: tuple[str, str], role: str, query: Query) -> Crew:
     """Put a question into the inbox of the role that is asked. `asker`: role and task."""
     sender = f"{asker[0]}, {asker[1]}"
-    await run.record("team asks", {"who": sender, "to": role, "text": run.context.redact(query.text)})
+    await run.record(RoleAsks(who=sender, to=role, text=run.context.redact(query.text)))
     records = crew.records.with_message(role, sender, query.text, run.branch.when, priority=query.priority)
     return await write_files(run, crew.with_records(records), f"docs: {asker[0]} asks the {role} ({asker[1]})")
 
@@ -203,7 +187,7 @@ async def record_answer(
     """Record the role's answer and return it. If the role doubts its answer, the question stays pending."""
     about, answer, doubt = asker[1], clarified.answer, doubt_in(clarified)
     answer = f"the {role} says {doubt}\n{answer}" if doubt else answer
-    await run.record("team answers", {"role": role, "text": run.context.redact(answer)})
+    await run.record(RoleAnswers(role=role, text=run.context.redact(answer)))
     question = f"{asker[0]}'s question about {about}"
     crew = crew.with_doubt(question, about, f"{question} has no answer: the {role} says {doubt}" if doubt else "")
     records = crew.records if doubt else crew.records.with_answer(role, answer, run.branch.when)
@@ -300,7 +284,7 @@ async def record_fixes(run: Run, crew: Crew, feature: str, fixes: Fixes, issues:
     about, titles, when = feature or "all features", [one.title for one in fixes.tasks], run.branch.when
     crew = crew.with_fixes(feature, fixes.tasks, issues)
     crew = _with_planner_doubt(crew, "pm", feature, f"fix tasks for {about}", fixes)
-    await run.record("fix tasks", {"about": about, "tasks": run.context.redact(titles)})
+    await run.record(FixTasksMade(about=about, tasks=tuple(run.context.redact(titles))))
     wanted = "\n".join(one.what for one in issues)
     request = f"{about} failed:\n{wanted}"
     records = crew.records.with_message("pm", "uat", request, when, kind="request", priority="high")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from trued.model import Finding, Judged, Plan, Task, TestsCheck, Verdict
+from trued.model.events.proof import TestsNotCounted
 from trued.proof.runners.command_parser import recognise_runner
 from trued.run.parallel import Both
 from trued.run.run import Run
@@ -144,7 +145,7 @@ async def named_test_gaps(run: Run, command: str) -> tuple[Finding, ...]:
     if figures.total or recognise_runner(command) is not None:
         return counted.gaps_with_output
     # No developer could fix a command that runs no tests.
-    await run.record("tests not counted", {"command": command, "why": figures.why or "nothing was counted"})
+    await run.record(TestsNotCounted(command=command, why=figures.why or "nothing was counted"))
     warning = f"tests that the tech lead named could not be counted: {command[:COMMAND]}"
     run.judgement.set_unverified(f"tests {command}", [warning])
     return ()

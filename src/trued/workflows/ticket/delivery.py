@@ -14,10 +14,13 @@ from typing import Any
 
 from trued.errors import AgentFailed, BadInput, ForgeFailed, StateFailed, Waiting
 from trued.model import Finding, Outcome, Task, Ticket, Value
+from trued.model.events.landing import PullRequestOffered, PullRequestWithheld
+from trued.model.events.proof import ClaimRefuted
 from trued.proof.contract import is_success
 from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.hashing import digest
+from trued.workflows.ticket.events import PicturesClaimed, PreviewShown
 from trued.workflows.ticket.issues import Claimed, mismatches
 from trued.workflows.ticket.preview import HOST, Preview, Show, Showing, free_port
 
@@ -82,7 +85,7 @@ async def check_claims(run: Run, claimed: Claimed, since: str) -> tuple[Finding,
         known = await run.context.workspace.knows(claimed.commit)
         wrong = mismatches(claimed, run.branch.name, files, known=known)
         for one in wrong:
-            run.steps.tell("claims")("claim refuted", what=run.context.redact(one.what))
+            run.steps.emit("claims", ClaimRefuted(what=run.context.redact(one.what)))
         return Findings(found=wrong).model_dump_json()
 
     inputs = digest(claimed.model_dump(mode="json"), since, run.branch.head)
@@ -97,7 +100,8 @@ async def keep_pictures(run: Run, session: Session[Any], names: Iterable[str]) -
 
     async def step() -> str:
         kept = dict(await _pictures(run, session, wanted))
-        run.steps.tell("pictures")("pictures claimed", role=session.role.name, pictures=run.context.redact(kept))
+        claimed = PicturesClaimed(role=session.role.name, pictures=run.context.redact(kept))
+        run.steps.emit("pictures", claimed)
         return ""
 
     await run.steps.once(run.steps.key("pictures"), digest(wanted), step)
@@ -135,7 +139,7 @@ async def preview(run: Run) -> AsyncIterator[Viewing]:
         yield Viewing(await _external(run, outside, "" if here else NOT_HERE))
         return
     within_s = run.settings.wall_s + SLACK_S
-    show = Show(run.context.workspace, contract, run.branch.head, free_port(), within_s, run.steps.tell("preview"))
+    show = Show(run.context.workspace, contract, run.branch.head, free_port(), within_s, run.steps.emitter("preview"))
     async with AsyncExitStack() as shown:
         showing = await shown.enter_async_context(Showing(show))
         preview = await _serve(run, showing)
@@ -150,7 +154,7 @@ async def _serve(run: Run, showing: Showing) -> Preview:
     async def step() -> str:
         why = run.context.redact(await showing.up())
         port, url = show.port if show.contract.serve else 0, "" if why else f"http://{HOST}:{show.port}"
-        run.steps.tell("preview")("preview", url=url, why=why, commit=show.commit)
+        run.steps.emit("preview", PreviewShown(url=url, why=why, commit=show.commit))
         return Preview(url=url, port=port, why=why).model_dump_json()
 
     return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(show.commit), step))
@@ -158,7 +162,8 @@ async def _serve(run: Run, showing: Showing) -> Preview:
 
 async def _bring_up(run: Run, showing: Showing) -> None:
     if why := await showing.up():
-        run.steps.tell("preview")("preview", url="", why=run.context.redact(why), commit=showing.show.commit)
+        shown = PreviewShown(url="", why=run.context.redact(why), commit=showing.show.commit)
+        run.steps.emit("preview", shown)
 
 
 async def _external(run: Run, url: str, why: str) -> Preview:
@@ -166,7 +171,7 @@ async def _external(run: Run, url: str, why: str) -> Preview:
 
     async def step() -> str:
         found = why or await asyncio.to_thread(_unreached, url)
-        run.steps.tell("preview")("preview", url=url, why=found)
+        run.steps.emit("preview", PreviewShown(url=url, why=found))
         return Preview(url=url, why=found).model_dump_json()
 
     return Preview.model_validate_json(await run.steps.once(run.steps.key("preview"), digest(url), step))
@@ -199,10 +204,10 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
             raise AgentFailed(f"the work is not offered yet: {error}; `trued resume {name}` offers it") from error
         if isinstance(offered, Mapping):
             why = f"`trued land {name} --pr` shows them, asks, and offers the work"
-            run.steps.tell("offer")("not offered", files=list(offered), why=f"they ask for trust; {why}")
+            run.steps.emit("offer", PullRequestWithheld(files=tuple(offered), why=f"they ask for trust; {why}"))
             return Offering(asks=dict(offered)).model_dump_json()
         told = asdict(offered)
-        run.steps.tell("offer")("offered", **{name: told[name] for name in told if name != "body"})
+        run.steps.emit("offer", PullRequestOffered(**{name: told[name] for name in told if name != "body"}))
         return Offering(**told).model_dump_json()
 
     inputs = digest(run.branch.head, draft)

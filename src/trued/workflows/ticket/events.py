@@ -1,5 +1,7 @@
 """Events of the ticket workflow: rounds of verification, fixes, previews, pictures."""
 
+from typing import Self
+
 from trued.model.events import JournalEvent
 from trued.workflows.ticket.issues import Beyond, Issue
 
@@ -11,6 +13,11 @@ class RoundVerified(JournalEvent, kind="round"):
     issues: tuple[Issue, ...]
     open: tuple[str, ...]  # the same issues as sentences
     fate: str  # of the issues of the round before
+
+    @classmethod
+    def of(cls, number: int, issues: tuple[Issue, ...], fate: str) -> Self:
+        """The event of a round that found these issues."""
+        return cls(number=number, issues=issues, open=tuple(one.sentence for one in issues), fate=fate)
 
 
 class RoundWithoutProgress(RoundVerified, kind="no progress"):

@@ -10,13 +10,13 @@ from trued.workflows.ticket.delivery import (
     ticket_of,
     ticket_task,
 )
+from trued.workflows.ticket.events import IssuesFixed, RoundVerified, RoundWithoutProgress
 from trued.workflows.ticket.issues import (
     Claimed,
     Issue,
-    Mended,
-    Round,
     Summary,
     compared,
+    files_beyond,
     open_issues,
     rejections,
 )
@@ -62,10 +62,9 @@ async def looked_at(run: Run, plan: Plan, story: list[Summary], issues: tuple[Is
         story += [Summary(who="fix-agent", says=mended.summary)] if mended else []
         last, issues = issues, await verify(scope, plan, story)
         fate = compared(last, issues)
-        found = Round.of(number, issues, fate)
-        await scope.record("round", found)
+        await scope.record(RoundVerified.of(number, issues, fate.sentence))
         if stuck := bool(mended and not mended.files and fate.same):
-            await scope.record("no progress", found)
+            await scope.record(RoundWithoutProgress.of(number, issues, fate.sentence))
         if stuck or not issues:
             break
     return number
@@ -92,14 +91,16 @@ async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...
     return open_issues(verdict, verified.issues)
 
 
-async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> Mended:
+async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> IssuesFixed:
     """One fresh agent with these issues and these files, and nothing else."""
     before = run.branch.head
     named = dict.fromkeys((*await run.branch.paths_in(one.sentence for one in issues), *await run.branch.changes()))
     files = await run.branch.contents(tuple(named))
     fixed = await run.ask("fix-agent", ticket_task(run), Fixed, issues=issues, files_to_touch=files)
-    mended = Mended.of(number, fixed.changes_summary, await run.branch.changes(before), named, fixed.beyond)
-    await run.record("mended", mended)
+    changed = await run.branch.changes(before)
+    beyond = files_beyond(changed, named, fixed.beyond)
+    mended = IssuesFixed(number=number, summary=fixed.changes_summary, files=changed, beyond=beyond)
+    await run.record(mended)
     return mended
 
 

@@ -183,19 +183,6 @@ def mismatches(claimed: Claimed, branch: str, files: Sequence[str], *, known: bo
 # -- what is told of a round -------------------------------------------------------------------------------------------
 
 
-class Round(Value):
-    """One verification."""
-
-    number: int
-    issues: tuple[Issue, ...] = ()
-    open: tuple[str, ...] = ()  # the same, as sentences
-    fate: str = ""  # of the last round's issues
-
-    @classmethod
-    def of(cls, number: int, issues: tuple[Issue, ...], fate: Compared) -> "Round":
-        return cls(number=number, issues=issues, open=tuple(one.sentence for one in issues), fate=fate.sentence)
-
-
 class Beyond(Value):
     """A file that was changed though nobody named it."""
 
@@ -203,22 +190,10 @@ class Beyond(Value):
     why: str = ""
 
 
-class Mended(Value):
-    """What was done about a round's issues."""
-
-    number: int
-    summary: str
-    files: tuple[str, ...] = ()
-    beyond: tuple[Beyond, ...] = ()
-
-    @classmethod
-    def of(
-        cls, number: int, summary: str, files: Sequence[str], named: Iterable[str], said: Iterable[Beyond]
-    ) -> "Mended":
-        """What was touched beyond the named files is listed, with the reason if one was given."""
-        reasons = {one.path: one.why for one in said}
-        beyond = tuple(Beyond(path=one, why=reasons.get(one, "")) for one in files if one not in set(named))
-        return cls(number=number, summary=summary, files=tuple(files), beyond=beyond)
+def files_beyond(changed: Sequence[str], named: Iterable[str], explained: Iterable[Beyond]) -> tuple[Beyond, ...]:
+    """The changed files that nobody had named, each with the reason that the agent gives, if it gives one."""
+    known, reasons = set(named), {one.path: one.why for one in explained}
+    return tuple(Beyond(path=one, why=reasons.get(one, "")) for one in changed if one not in known)
 
 
 class Summary(Value):

@@ -16,7 +16,7 @@ from trued.proof.disclosure import Scanner, discard_event
 from trued.proof.prove import interpreter_of
 from trued.proof.room.bench import Bench, keepable_text
 from trued.proof.room.clean_room import clean_room
-from trued.protocols import Ran, Serving, Tell, Workspace
+from trued.protocols import Emit, Ran, Serving, Workspace
 
 HOST = "127.0.0.1"
 PIECE_BYTES = 1 << 16
@@ -56,7 +56,7 @@ class Show:
     commit: str
     port: int
     within_s: float  # all the time that it may have
-    tell: Tell = discard_event
+    tell: Emit = discard_event
 
 
 class Showing:
