@@ -1,7 +1,7 @@
 """Events of people: questions, answers, approvals."""
 
 from trued.model.events import JournalEvent
-from trued.model.settings import Approval
+from trued.model.records import Approval
 
 
 class QuestionAsked(JournalEvent, kind="question"):

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 
 from trued.inputs.requirements.coverage import account
 from trued.model import Goal, Requirements, Ticket
+from trued.model.events import of_kind
 from trued.workflows.descriptor import CallRange, SealedWork
+from trued.workflows.team.events import TeamReported
 from trued.workflows.team.state import Crew
 
 FEATURE_TASKS = 12  # of a feature, where nobody has counted them
@@ -16,8 +18,8 @@ def check_goal(goal: Goal, requirements: Requirements | None, ticket: Ticket | N
 
 def calls(work: SealedWork) -> Mapping[str, CallRange]:
     """Three cycles of UAT for every feature, each with fixes by the PM. Roles that are switched off are not called."""
-    reported = [one.data for one in work.events if one.kind == "team"]
-    tasks, attempts = int(reported[-1]["tasks"]) if reported else 1, work.settings.team.attempts
+    reports = [one for _, one in of_kind(work.events, TeamReported)]
+    tasks, attempts = reports[-1].tasks if reports else 1, work.settings.team.attempts
     looks = 1 + -(-tasks // FEATURE_TASKS)
     whole = {"pm": (0, 3 * looks), "techlead": (looks - 1, 2 * looks), "uat": (looks, 3 * looks)}
     every = {**whole, "dev": (tasks, tasks * attempts), "qa": (tasks, tasks * attempts)}
