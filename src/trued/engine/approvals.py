@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from trued.engine.records import End
 from trued.errors import BadInput, Waiting
 from trued.model import Approval, Grade, Heard, Judged, Question, RunRecord, Verdict
-from trued.model.events.people import QuestionAnswered, decision_event
 from trued.proof.contract import conclude, contract_hash
 from trued.run import approvals as people
 from trued.run.approvals import WHOLE, Since, asked_of
@@ -102,6 +101,8 @@ def _recorded_on_branch(record: RunRecord) -> bool:
 def say(engine: "Engine", run_id: str, requirements: Sequence[str | None], word: Word) -> RunRecord:
     """A person's word, on all of these or on none; None is the contract. Grades follow at once; no agent is called,
     but a resumed run works on what was rejected."""
+    from trued.model.events.people import decision_event  # loaded when somebody speaks: `ls` imports this module
+
     record = engine.journal.run(run_id)
     redact = Redactor(engine._secrets(engine.inputs(record.id))).within
     word = replace(word, who=word.who.strip(), why=str(redact(word.why.strip())))
@@ -233,6 +234,8 @@ def _at_work(engine: "Engine", record: RunRecord) -> "Iterator[Confinement]":
 
 def answered(engine: "Engine", run_id: str, answer: str, *, comment: str, who: str) -> Question:
     """Answer the open question of a run; `resume` goes on from there."""
+    from trued.model.events.people import QuestionAnswered
+
     record = engine.journal.run(run_id)
     questions = engine.journal.questions(record.id, only_open=True)
     if not questions:
