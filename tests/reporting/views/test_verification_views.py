@@ -133,9 +133,17 @@ def test_what_ran_a_check_is_told_by_its_evidence(versions: dict[str, str], comm
 
 def test_where_a_requirement_runs_all_existing_tests_it_is_named_for_them() -> None:
     one = verification()
-    suite = Requirement(id="suite", text="x", checks=(TestsCheck(command="python -m pytest -q"),))
-    asked = one.contract.model_copy(update={"requirements": (suite,)})
-    assert (one.suite_owner, replace(one, contract=asked).suite_owner) == ("", "suite")
+    passed = fact("t", "base", Outcomes.PASSED).model_copy(update={"kind": "tests", "requirement": "suite"})
+
+    def owner(command: str, *facts: Evidence) -> str:
+        suite = Requirement(id="suite", text="x", checks=(TestsCheck(command=command),))
+        asked = one.contract.model_copy(update={"requirements": (suite,), "base_facts": facts})
+        return replace(one, contract=asked).suite_owner
+
+    assert one.suite_owner == ""
+    assert owner("python -m pytest -q", passed) == "suite"
+    assert owner("python -m pytest -q tests/test_a.py", passed) == ""
+    assert owner("python -m pytest -q") == "", "there is no existing test"
 
 
 def test_reasons_that_are_alike_stand_together() -> None:

@@ -89,10 +89,12 @@ class Verification:
 
     @property
     def suite_owner(self) -> str:
-        """The requirement whose own check is the whole existing test suite, where no row of its own shows it; or ""."""
+        """The requirement whose own check runs all existing tests, where no row of their own shows them; or ""."""
         if self.verdict.suites:
             return ""
-        return next((one.id for one in self.contract.requirements if any(map(_is_whole_suite, one.checks))), "")
+        passed = {fact.requirement for fact in self.contract.base_facts if fact.kind == "tests" and _any_passed(fact)}
+        owners = [one for one in self.contract.requirements if any(map(_is_whole_suite, one.checks))]
+        return next((one.id for one in owners if one.id in passed), "")
 
     @property
     def headline(self) -> str:
@@ -132,7 +134,15 @@ def ran_by(interpreter: str, versions: Mapping[str, str], command: str) -> str:
 
 
 def _is_whole_suite(check: Check) -> bool:
-    return isinstance(check, TestsCheck) and not check.files
+    """Does the check run whatever tests there are, by naming no file?"""
+    from trued.proof.runners.command_parser import files_in_command, recognise_runner  # loaded for a verdict only
+
+    call = recognise_runner(check.command) if isinstance(check, TestsCheck) and not check.files else None
+    return call is not None and not files_in_command(call)
+
+
+def _any_passed(fact: Evidence) -> bool:
+    return any(one.outcome is Outcomes.PASSED for one in fact.tried)
 
 
 def _worst(one: Verification) -> str:
