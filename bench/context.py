@@ -23,6 +23,7 @@ from tests.real_agents.model.server import Seen
 from tests.real_agents.model.tools import ANSWER
 from tests.real_agents.model.turn import Turn
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 
 ROOT = Path(__file__).parent.parent
 LIBRARY = Path(sysconfig.get_path("stdlib"))
@@ -132,12 +133,12 @@ def fresh(folder: Path) -> tuple[Arm, dict[str, int]]:
 
 def recorded(home: Path, environ: dict[str, str]) -> dict[str, int]:
     """The peak of each role as `trued show` tells it, and what the orchestrator held: the ticket, summaries, states."""
-    engine = Engine(home, environ)
+    engine = Engine(RunStore(home, environ))
     try:
-        run = engine.journal.runs()[0].id
+        run = engine.store.journal.runs()[0].id
         peaks: dict[str, int] = {}
-        summaries = len(engine.inputs(run).goal.text)
-        for event in engine.journal.events(run):
+        summaries = len(engine.store.inputs(run).goal.text)
+        for event in engine.store.journal.events(run):
             if event.kind == "answered":
                 role = str(event.data["role"])
                 peaks[role] = max(peaks.get(role, 0), int(event.data["tokens"]["peak"]))

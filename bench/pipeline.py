@@ -23,7 +23,9 @@ from typing import Any
 
 from bench.show import ROOT, Target, show
 from bench.stage import repository
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.model import Event
 from trued.run.context import RunContext
 
@@ -167,14 +169,14 @@ def one(seed: int, folder: Path) -> dict[str, Any]:
     wanted.write_text(
         json.dumps({"requirements": [{"id": "double", "text": REQUEST, "covers": covers, "checks": checks}]})
     )
-    engine = Watched(folder / "home", {"HOME": str(folder), "PATH": os.environ["PATH"]})
+    engine = Watched(RunStore(folder / "home", {"HOME": str(folder), "PATH": os.environ["PATH"]}))
     flags = {"agents": {"*": f"scripted:{agents}#anybody"}, "cap": CAP, "yes": True}
     request = Request(goal=REQUEST, repository=root, requirements=wanted, workflow="pipeline", flags=flags)
     began = time.time()
     try:
         record = asyncio.run(engine.start(request))
         wall = time.time() - began
-        spans = [_span(event) for event in engine.journal.events(record.id) if event.kind == "answered"]
+        spans = [_span(event) for event in engine.store.journal.events(record.id) if event.kind == "answered"]
     finally:
         engine.close()
     if record.state != "done":

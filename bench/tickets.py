@@ -15,7 +15,9 @@ from pathlib import Path
 
 from bench.show import ROOT, Target, show
 from trued.engine.concurrent_runs import start
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.model import Event, RunRecord
 
 TICKETS, CAP = 5, 4
@@ -103,14 +105,14 @@ def _measured(folder: Path, number: int) -> tuple[float, list[list[float]]]:
             Request(goal=str(file), repository=folder / "shop", requirements=folder / "requirements.yaml", flags=flags)
         )
     environ = {"HOME": str(folder), "PATH": os.environ["PATH"]}
-    engine = Engine(folder / "home", environ)
+    engine = Engine(RunStore(folder / "home", environ))
     began = time.time()
     try:
         ended = asyncio.run(start(engine, requests))
         wall_s = time.time() - began
         records = [one for one in ended if isinstance(one, RunRecord)]
         assert [one.state for one in records] == ["done"] * number, [getattr(one, "why", one) for one in ended]
-        return wall_s, [_phases(engine.journal.events(one.id)) for one in records]
+        return wall_s, [_phases(engine.store.journal.events(one.id)) for one in records]
     finally:
         engine.close()
 

@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.stage import plan, repository
-from trued.engine.engine import Engine, Inputs, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Inputs, Request
+from trued.engine.run_store import RunStore
 from trued.model import Goal, Reply, Role, RunRecord
 from trued.run.clusters import Errand
 from trued.run.context import RunContext
-from trued.run.run import Run
 
 
 class Side(Engine):
@@ -22,7 +23,7 @@ class Side(Engine):
 
     agents = 1
 
-    def _kit(self, *given: Any) -> RunContext:
+    def _context(self, *given: Any) -> RunContext:
         kit = super()._context(*given)
         roles = {name: Role(name=name, prompt="Wait.", tools=("read", "edit")) for name in self._names()}
         return replace(kit, roles={**kit.roles, **roles})
@@ -30,14 +31,13 @@ class Side(Engine):
     def _names(self) -> list[str]:
         return [f"waiter-{number:02}" for number in range(self.agents)]
 
-    async def _drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
-        with self.journal.claim(record.id):
-            spool, workspace = self._spool(record, inputs), self._workspace(record, inputs)
-            await workspace.begin()
-            run = Run(self._context(record, inputs, spool, workspace))
+    async def drive(self, record: RunRecord, inputs: Inputs) -> RunRecord:
+        with self.store.journal.claim(record.id):
+            run = self.open_run(record, inputs)
+            await run.context.workspace.begin()
             errands = [Errand(name, name, Reply, Goal(text="wait")) for name in self._names()]
             returned = await run.clusters.send_all(errands)
-            await workspace.tidy()
+            await run.context.workspace.tidy()
         return record.model_copy(update={"state": f"{sum(one.good for one in returned.values())} answered"})
 
 
@@ -46,7 +46,7 @@ async def measured(folder: Path, calls: int, seconds: float, cap: int) -> float:
     agent = f"""command:/bin/sh -c "sleep {seconds}; date > done.txt; echo '{{}}'" """
     Side.agents = calls
     began = time.perf_counter()
-    engine = Side(folder / "home", {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    engine = Side(RunStore(folder / "home", {"HOME": str(folder), "PATH": "/usr/bin:/bin"}))
     await engine.start(
         Request(goal=str(root / "PLAN.md"), repository=root, flags={"agents": {"*": agent}, "cap": cap, "yes": True})
     )

@@ -14,7 +14,9 @@ from typing import Any
 from bench.contenders.long_plan import cpu
 from bench.stage import repository
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.wire import Order
 
 EACH, STORIES = 10, 2  # tasks of a feature, and its stories
@@ -99,7 +101,7 @@ async def measured(folder: Path, tasks: int, last: int) -> dict[str, Any]:
     required.write_text(json.dumps({"requirements": REQUIRED}))
     team = Team(tasks, last)
     environment = {"HOME": str(folder), "PATH": "/usr/bin:/bin"}
-    with closing(Engine(folder / "home", environment, runtime=ScriptedRuntime(team.play))) as engine:
+    with closing(Engine(RunStore(folder / "home", environment), runtime=ScriptedRuntime(team.play))) as engine:
         flags = {"agents": {"*": "scripted:in-process"}, "yes": True}
         record = await engine.start(
             Request(goal=GOAL, repository=root, requirements=required, workflow="team", flags=flags)

@@ -14,7 +14,9 @@ from typing import Any
 
 from bench.stage import plan, repository
 from trued.agents.adapters.scripted import ScriptedRuntime
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.run.context import RunContext
 from trued.wire import Order
 
@@ -31,7 +33,7 @@ def play(order: Order) -> dict[str, Any]:
 class InProcess(Engine):
     """The engine as it is, without supervisors."""
 
-    def _kit(self, *given: Any) -> RunContext:
+    def _context(self, *given: Any) -> RunContext:
         scripted = ScriptedRuntime(play)
         return replace(super()._context(*given), runtime=scripted, capabilities=lambda _: scripted.capabilities)
 
@@ -53,7 +55,7 @@ def seconds(home: Path, *arguments: str) -> float:
 async def measured(folder: Path, chunks: int) -> dict[str, float]:
     root = repository(folder, plan(f"c{number:04}" for number in range(1, chunks + 1)))
     home = folder / "home"
-    engine = InProcess(home, {"HOME": str(folder), "PATH": "/usr/bin:/bin"})
+    engine = InProcess(RunStore(home, {"HOME": str(folder), "PATH": "/usr/bin:/bin"}))
     flags = {"agents": {"*": "scripted:in-process"}, "rounds": 1, "yes": True}
     used = cpu()
     began = time.perf_counter()

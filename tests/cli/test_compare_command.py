@@ -13,7 +13,7 @@ import pytest
 
 from tests.cli.conftest import Trued, World, git
 from tests.stored_events import writer
-from trued.engine.engine import Inputs
+from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Goal, RunRecord, Settings
 

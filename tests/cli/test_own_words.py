@@ -13,7 +13,7 @@ import pytest
 from tests.cli.conftest import RUN, Each
 from tests.cli.test_command_line import one_sentence
 from trued.cli.terminal import ask_person
-from trued.engine.engine import Inputs
+from trued.engine.inputs import Inputs
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.model import Goal, Question, RunRecord, Settings
 

@@ -27,7 +27,9 @@ from tests.crash.handed import Handed
 from tests.crash.world import World
 from tests.proof.trial import bare_interpreter
 from trued.agents.spool import SUPERVISOR
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.model import RunRecord
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -87,8 +89,8 @@ def waited(pid: int, within_s: float = LIMIT_S) -> int:
 def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
     """Start the world's run, or go on with it."""
     environ = {"HOME": str(world.folder), "PATH": os.environ["PATH"]}
-    engine = Engine(world.home, environ, supervisor=supervisor, runtime=world.runtime)
-    runs = engine.journal.runs()
+    engine = Engine(RunStore(world.home, environ), supervisor=supervisor, runtime=world.runtime)
+    runs = engine.store.journal.runs()
 
     async def go() -> RunRecord:
         if runs:
@@ -121,11 +123,11 @@ class Ledger:
 
 def ledger(world: World) -> tuple[Ledger, bool]:
     """What the run came to, and whether a call was adopted on the way."""
-    engine = Engine(world.home, {})
-    (record,) = engine.journal.runs()
-    verdict = engine.verdict(record.id)
+    engine = Engine(RunStore(world.home, {}))
+    (record,) = engine.store.journal.runs()
+    verdict = engine.store.verdict(record.id)
     judged = tuple((one.id, str(one.grade), one.holds) for one in verdict.requirements) if verdict else ()
-    adopted = any(event.kind == "adopted" for event in engine.journal.events(record.id))
+    adopted = any(event.kind == "adopted" for event in engine.store.journal.events(record.id))
     engine.close()
     return Ledger(world.tree(), record.state, str(record.grade), judged), adopted
 
@@ -196,8 +198,8 @@ def waited_until_met(pid: int, world: World) -> int:
 
 def adoptions(world: World) -> int:
     """How often somebody who resumed found an agent at work."""
-    engine = Engine(world.home, {})
-    events = engine.journal.events(engine.journal.runs()[0].id)
+    engine = Engine(RunStore(world.home, {}))
+    events = engine.store.journal.events(engine.store.journal.runs()[0].id)
     engine.close()
     return sum(one.kind == "adopted" for one in events)
 

@@ -17,6 +17,7 @@ from tests.crash.dying import death
 from tests.crash.sweep import Kill, drive, forked, ledger, problems, waited
 from tests.proof.trial import bare_interpreter
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.model import Event
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,10 +32,10 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def events(world: Crewed, *kinds: str) -> list[Event]:
-    engine = Engine(world.home, {})
+    engine = Engine(RunStore(world.home, {}))
     try:
-        (record,) = engine.journal.runs()
-        return [one for one in engine.journal.events(record.id) if one.kind in kinds]
+        (record,) = engine.store.journal.runs()
+        return [one for one in engine.store.journal.events(record.id) if one.kind in kinds]
     finally:
         engine.close()
 

@@ -16,7 +16,9 @@ from tests.crash.sweep import ROOT, dying, forked, waited
 from tests.crash.world import World
 from tests.workflows.conftest import saying
 from trued.agents.spool import SUPERVISOR
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.model import RunRecord
 
 BUILT: dict[str, Any] = {"implemented": ["it"], "files": [{"path": "tiny.py", "what": "new"}]}
@@ -46,8 +48,8 @@ def made(place: Path) -> World:
 
 def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
     environ = {"HOME": str(world.folder), "PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "sk-none-planted"}
-    engine = Engine(world.home, environ, supervisor=supervisor, person=saying(("by adding", "")))
-    runs = engine.journal.runs()
+    engine = Engine(RunStore(world.home, environ), supervisor=supervisor, person=saying(("by adding", "")))
+    runs = engine.store.journal.runs()
 
     async def go() -> RunRecord:
         if runs:
@@ -68,12 +70,13 @@ def drive(world: World, supervisor: Sequence[str] = SUPERVISOR) -> None:
 
 
 def came_to(world: World) -> dict[str, Any]:
-    engine = Engine(world.home, {})
-    (record,) = engine.journal.runs()
+    engine = Engine(RunStore(world.home, {}))
+    (record,) = engine.store.journal.runs()
     rows = [
-        (row.call, row.attempt, row.state, row.spent.usd, row.spent.tokens) for row in engine.journal.spends(record.id)
+        (row.call, row.attempt, row.state, row.spent.usd, row.spent.tokens)
+        for row in engine.store.journal.spends(record.id)
     ]
-    answered = [event.data["attempts"] for event in engine.journal.events(record.id) if event.kind == "answered"]
+    answered = [event.data["attempts"] for event in engine.store.journal.events(record.id) if event.kind == "answered"]
     engine.close()
     return {"tree": world.tree(), "state": record.state, "paid": rows, "attempts": answered[-1]}
 

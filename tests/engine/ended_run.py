@@ -7,7 +7,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.engine.engine import Engine, Inputs
+from trued.engine.engine import Engine
+from trued.engine.inputs import Inputs
+from trued.engine.run_store import RunStore
 from trued.model import Contract, Goal, Grade, Judged, ManualCheck, Requirement, RunRecord, Settings, Verdict
 from trued.workspace.git.store import Store
 
@@ -23,13 +25,13 @@ class Place:
     commits: list[str]
 
     def record(self) -> RunRecord:
-        return self.engine.journal.run(RUN)
+        return self.engine.store.journal.run(RUN)
 
     def step(self, key: str, value: str) -> None:
         async def step() -> str:
             return value
 
-        asyncio.run(self.engine.journal.of(RUN).once(key, "", step))
+        asyncio.run(self.engine.store.journal.of(RUN).once(key, "", step))
 
     def finish(self, number: int, commit: str, *, owned: tuple[str, ...] = ()) -> None:
         grades = {"look": Grade.UNPROVEN, "fast": Grade.PROVEN, "wrong": Grade.REFUTED}
@@ -39,10 +41,10 @@ class Place:
         ]
         verdict = Verdict(subject="plan", commit=commit, requirements=tuple(judged[: 3 if number == 1 else 2]))
         self.step(f"finish#{number}", verdict.model_copy(update={"owned": owned}).model_dump_json())
-        self.engine.journal.update(self.record().model_copy(update={"state": "waiting"}))
+        self.engine.store.journal.update(self.record().model_copy(update={"state": "waiting"}))
 
     def look(self) -> Judged:
-        verdict = self.engine.verdict(RUN)
+        verdict = self.engine.store.verdict(RUN)
         assert verdict
         return verdict.requirements[0]
 
@@ -70,7 +72,7 @@ def ended_run(folder: Path) -> Iterator[Place]:
     store = Store(repository, home, RUN).folder
     store.parent.mkdir(parents=True)
     git(repository, "clone", "-q", "--bare", ".", str(store))
-    with closing(Engine(home, {})) as engine:
+    with closing(Engine(RunStore(home, {}))) as engine:
         asked = [Requirement(id=name, text=name, checks=_checks(name)) for name in ("look", "fast", "wrong", "unseen")]
         contract = Contract(base=commits[0], requirements=tuple(asked))
         record = RunRecord(
@@ -92,7 +94,7 @@ def ended_run(folder: Path) -> Iterator[Place]:
             instructions="",
             version="",
         )
-        engine.journal.add(record, inputs.model_dump_json())
+        engine.store.journal.add(record, inputs.model_dump_json())
         here = Place(engine, repository, commits)
         here.step("seal#1", contract.model_dump_json())
         here.finish(1, commits[0])

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import REQUIREMENTS, Ground, events, example, ground, honest
-from trued.engine.amendments import amendments
-from trued.engine.records import Change
+from trued.engine.amendments import Change, amend
+from trued.engine.approvals import Decision, answer_question, decide
 from trued.errors import BadInput
 from trued.model import Grade
 
@@ -37,17 +37,17 @@ async def test_an_ended_run_is_judged_anew_by_the_amended_contract_and_no_agent_
     record = await ground.run(engine)
     assert record.grade is Grade.PROVEN
     asked = len(runtime.orders)
-    first = engine.contract(record.id)
-    record = await engine.amend(record.id, by_ann(requirements=file(ground, STRICTER)))
+    first = engine.store.contract(record.id)
+    record = await amend(engine.store, record.id, by_ann(requirements=file(ground, STRICTER)))
     assert (record.state, record.code, record.grade) == ("not proven", 1, Grade.REFUTED)
     assert len(runtime.orders) == asked
-    assert first != engine.contract(record.id)
-    (one,) = amendments(engine, record.id)
+    assert first != engine.store.contract(record.id)
+    (one,) = engine.store.amendments(record.id)
     assert (one.who, one.why, one.what) == ("ann", "I changed my mind", ("requirements from amended.json",))
     assert [event.data["who"] for event in events(engine, record, "amended")] == ["ann"]
-    record = await engine.amend(record.id, by_ann(remove=("double",)))
+    record = await amend(engine.store, record.id, by_ann(remove=("double",)))
     assert (record.state, record.grade) == ("done", Grade.PROVEN)
-    assert len(amendments(engine, record.id)) == 2
+    assert len(engine.store.amendments(record.id)) == 2
 
 
 @pytest.mark.slow
@@ -59,16 +59,16 @@ async def test_a_planned_or_waiting_run_goes_on_by_the_amended_contract_and_repl
     record = await ground.run(engine, yes=False)
     assert record.state == "waiting"  # after its first chunk, judged by the contract as it was
     more = {"id": "quadruple", "text": "four times", "checks": [{"kind": "manual", "steps": ["look"]}]}
-    await engine.amend(record.id, by_ann(add=file(ground, [more])))
+    await amend(engine.store, record.id, by_ann(add=file(ground, [more])))
     again, runtime = ground.engine(honest)
-    again.answer(record.id, "yes", comment="", who="ann")
+    answer_question(again.store, record.id, "yes", comment="", who="ann")
     record = await again.resume(record.id, yes=True)
     assert (record.state, record.code) == ("waiting", 3)
     assert len(runtime.orders) == 2
-    verdict = again.verdict(record.id)
+    verdict = again.store.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["quadruple"] is Grade.UNPROVEN
-    assert again.approve(record.id, "quadruple", who="ann", why="looked").state == "done"
+    assert decide(again.store, record.id, ["quadruple"], Decision(who="ann", why="looked")).state == "done"
 
 
 @pytest.mark.slow
@@ -76,10 +76,10 @@ async def test_a_planned_or_waiting_run_goes_on_by_the_amended_contract_and_repl
 async def test_who_approved_a_contract_has_not_approved_its_amendment(ground: Ground) -> None:
     engine, _ = ground.engine()
     record = await ground.run(engine, plan_only=True)
-    engine.approve(record.id, None, who="ann", why="fine")
-    assert len(engine.approvals(record.id)) == 1
-    await engine.amend(record.id, by_ann(remove=("strings",)))
-    assert engine.approvals(record.id) == []
+    decide(engine.store, record.id, [None], Decision(who="ann", why="fine"))
+    assert len(engine.store.approvals(record.id)) == 1
+    await amend(engine.store, record.id, by_ann(remove=("strings",)))
+    assert engine.store.approvals(record.id) == []
 
 
 @pytest.mark.spec("LAW-3", "USE-7")
@@ -87,11 +87,11 @@ async def test_amendments_that_make_no_sense_are_one_sentence_and_change_nothing
     engine, _ = ground.engine()
     record = await ground.run(engine, plan_only=True)
     with pytest.raises(BadInput, match="nothing is to be amended"):
-        await engine.amend(record.id, by_ann())
+        await amend(engine.store, record.id, by_ann())
     with pytest.raises(BadInput, match="no requirement 'x'"):
-        await engine.amend(record.id, by_ann(keep=("x",)))
+        await amend(engine.store, record.id, by_ann(keep=("x",)))
     with pytest.raises(BadInput, match="there already"):
-        await engine.amend(record.id, by_ann(add=file(ground, REQUIREMENTS)))
+        await amend(engine.store, record.id, by_ann(add=file(ground, REQUIREMENTS)))
     with pytest.raises(BadInput, match="without requirements"):
-        await engine.amend(record.id, by_ann(remove=("double", "triple", "strings")))
-    assert amendments(engine, record.id) == []
+        await amend(engine.store, record.id, by_ann(remove=("double", "triple", "strings")))
+    assert engine.store.amendments(record.id) == []

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import REQUIREMENTS, Ground, built, ground, honest, saying
+from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
 from trued.engine.pending import waits
 from trued.errors import BadInput
@@ -30,7 +31,7 @@ PLAN = """# Plan: numbers
 
 
 def judged(engine: Engine, record: RunRecord, name: str = "look") -> Judged:
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     return next(one for one in verdict.requirements if one.id == name)
 
@@ -59,17 +60,17 @@ async def test_what_a_person_rejects_is_worked_on_again_and_needs_a_word_again(g
     engine, _ = small(ground).engine(mending)
     record = await ground.run(engine)
     assert (record.state, record.code) == ("waiting", 3)
-    (wait,) = waits(engine, record)
+    (wait,) = waits(engine.store, record)
     assert (wait.kind, wait.requirement, wait.steps) == ("judge", "look", ("open tiny.py", "read it aloud"))
     assert wait.command == f"trued approve {record.id} look --as NAME --reason TEXT"
 
-    record = engine.reject(record.id, "look", who="ann", why="no docstring")
+    record = decide(engine.store, record.id, ["look"], Decision(who="ann", why="no docstring", rejected=True))
     assert (record.state, record.code, record.grade) == ("waiting", 3, Grade.REFUTED)
     assert judged(engine, record).why[0] == "rejected by ann: no docstring"
-    (wait,) = waits(engine, record)
+    (wait,) = waits(engine.store, record)
     assert (wait.kind, wait.command) == ("resume", f"trued resume {record.id}")
     with pytest.raises(BadInput, match="ann has rejected look already"):
-        engine.approve(record.id, "look", who="bob", why="fine by me")
+        decide(engine.store, record.id, ["look"], Decision(who="bob", why="fine by me"))
 
     again, runtime = ground.engine(mending)
     record = await again.resume(record.id)
@@ -80,10 +81,10 @@ async def test_what_a_person_rejects_is_worked_on_again_and_needs_a_word_again(g
     assert (look.grade, look.lacks) == (Grade.UNPROVEN, "attest")
     assert "by ann: no docstring, and it has been worked on since" in look.why[1]
 
-    record = again.approve(record.id, "look", who="ann", why="now it reads well")
+    record = decide(again.store, record.id, ["look"], Decision(who="ann", why="now it reads well"))
     assert (record.state, record.code, record.grade) == ("done", 0, Grade.ATTESTED)
     assert judged(again, record).why[0] == "accepted by ann: now it reads well"
-    assert waits(again, record) == []
+    assert waits(again.store, record) == []
 
 
 FEATURES = {
@@ -127,14 +128,14 @@ async def test_a_manual_feature_is_parked_accepted_later_and_then_passes_without
     engine, runtime = features(ground).engine(coder, person=saying(("accept", "sure")))
     record = await handed(ground, engine, yes=True)  # which only says: go on
     assert (record.state, record.code) == ("waiting", 3)
-    assert engine.journal.approvals(record.id) == []
-    assert [(one.kind, one.requirement, one.steps) for one in waits(engine, record)] == [
+    assert engine.store.journal.approvals(record.id) == []
+    assert [(one.kind, one.requirement, one.steps) for one in waits(engine.store, record)] == [
         ("judge", "look", ("open tiny.py", "read it aloud"))
     ]
     assert listed(ground, record)["passes"] is False
     asked = len(runtime.orders)
-    record = engine.approve(record.id, "look", who="ann", why="it does")
-    assert (record.state, record.grade, [one.kind for one in waits(engine, record)]) == (
+    record = decide(engine.store, record.id, ["look"], Decision(who="ann", why="it does"))
+    assert (record.state, record.grade, [one.kind for one in waits(engine.store, record)]) == (
         "waiting",
         Grade.ATTESTED,
         ["resume"],
@@ -163,7 +164,7 @@ async def test_who_is_there_is_shown_the_checklist_and_a_no_goes_back_to_the_cod
     assert "ann rejected look: no docstring" in runtime.orders[1].brief
     assert len(runtime.orders) == 2
     assert listed(ground, record)["passes"] is True
-    words = engine.journal.approvals(record.id)
+    words = engine.store.journal.approvals(record.id)
     assert [(one.who, one.why, one.rejected) for one in words] == [
         ("ann", "no docstring", True),
         ("ann", "now it does", False),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.engine.ended_run import RUN, Place, ended_run
-from trued.engine.approvals import untaken
-from trued.engine.engine import Engine
+from trued.engine.approvals import Decision, decide
 from trued.engine.journals.sqlite import SqliteJournal
 from trued.engine.pending import waits
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Heard
 from trued.proof.receipts.receipt import encode_receipt, parse_receipt
@@ -40,31 +40,31 @@ def test_what_cannot_be_said_is_refused_in_one_sentence(
     place: Place, requirement: str, who: str, why: str, said: str
 ) -> None:
     with pytest.raises(BadInput) as refused:
-        place.engine.approve(RUN, requirement, who=who, why=why)
+        decide(place.engine.store, RUN, [requirement], Decision(who=who, why=why))
     assert said in str(refused.value)
-    assert place.engine.journal.approvals(RUN) == []
+    assert place.engine.store.journal.approvals(RUN) == []
 
 
 @pytest.mark.spec("RUN-8")
 def test_the_first_word_stands_and_the_second_person_is_told_whose_it_is(place: Place) -> None:
-    place.engine.approve(RUN, "look", who="ann", why="fine")
-    with closing(Engine(place.engine.home, {})) as bob, pytest.raises(BadInput) as refused:
-        bob.reject(RUN, "look", who="bob", why="ugly")
+    decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="fine"))
+    with RunStore(place.engine.store.home, {}) as bob, pytest.raises(BadInput) as refused:
+        decide(bob, RUN, ["look"], Decision(who="bob", why="ugly", rejected=True))
     assert f"ann has accepted look already at {place.commits[0][:10]}: fine (--instead says otherwise)" in str(
         refused.value
     )
     given = Approval(requirement="look", who="bob", why="ugly", commit=place.commits[0], asked="x", rejected=True)
-    first, second = (SqliteJournal(place.engine.journal.path) for _ in "ab")
+    first, second = (SqliteJournal(place.engine.store.journal.path) for _ in "ab")
     with closing(first), closing(second):
         assert [first.approve("r-two", given), second.approve("r-two", given)] == [True, False]
-    place.engine.reject(RUN, "look", who="bob", why="ugly", instead=True)
+    decide(place.engine.store, RUN, ["look"], Decision(who="bob", why="ugly", instead=True, rejected=True))
     assert place.look().why[0] == "rejected by bob: ugly"
-    assert [one.who for one in place.engine.journal.approvals(RUN)] == ["ann", "bob"]
+    assert [one.who for one in place.engine.store.journal.approvals(RUN)] == ["ann", "bob"]
 
 
 @pytest.mark.spec("LAW-9", "LAW-8")
 def test_a_word_stands_for_the_same_work_and_is_needed_again_when_it_changed(place: Place) -> None:
-    place.engine.approve(RUN, "look", who="ann", why="fine")
+    decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="fine"))
     assert (place.look().grade, place.look().why[0]) == (Grade.ATTESTED, "accepted by ann: fine")
     place.finish(2, place.commits[1], owned=("MEMORY.md",))
     assert place.look().grade is Grade.ATTESTED  # only the engine's own file is another
@@ -73,22 +73,22 @@ def test_a_word_stands_for_the_same_work_and_is_needed_again_when_it_changed(pla
     assert (look.grade, look.lacks) == (Grade.UNPROVEN, "attest")
     seen = place.commits[0][:10]
     assert look.why[1] == f"attested at {seen} by ann: fine, 3 commits earlier; changed since: a.py, b.py"
-    assert [one.kind for one in waits(place.engine, place.record())] == ["judge"]
-    place.engine.approve(RUN, "look", who="bob", why="still fine")
+    assert [one.kind for one in waits(place.engine.store, place.record())] == ["judge"]
+    decide(place.engine.store, RUN, ["look"], Decision(who="bob", why="still fine"))
     assert place.look().why[0] == "accepted by bob: still fine"
 
 
 @pytest.mark.spec("LAW-9", "RUN-8")
 def test_a_rejection_stands_until_it_was_heard_and_something_was_done(place: Place) -> None:
-    record = place.engine.reject(RUN, "look", who="ann", why="ugly")
+    record = decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="ugly", rejected=True))
     assert (record.state, record.code) == ("waiting", 3)
-    assert [one.who for one in untaken(place.engine, RUN)] == ["ann"]
+    assert [one.who for one in place.engine.store.unheard_approvals(RUN)] == ["ann"]
     place.finish(2, place.commits[2])  # others worked meanwhile
     assert place.look().grade is Grade.REFUTED
     assert place.look().gaps[0].what == "ann rejected look: ugly"
-    (word,) = place.engine.journal.approvals(RUN)
+    (word,) = place.engine.store.journal.approvals(RUN)
     place.step("decided#1", Heard(head=place.commits[2], words=(word,)).model_dump_json())
-    assert untaken(place.engine, RUN) == []
+    assert place.engine.store.unheard_approvals(RUN) == []
     assert place.look().grade is Grade.REFUTED  # heard, and nothing done
     place.finish(3, place.commits[3])
     assert (place.look().grade, place.look().lacks) == (Grade.UNPROVEN, "attest")
@@ -120,7 +120,7 @@ def test_words_from_before_commits_were_kept_still_stand_and_are_written_as_they
 
 @pytest.mark.spec("LAW-8", "LAW-10")
 def test_a_receipt_carries_name_reason_and_commit_and_says_what_does_not_count_any_more(place: Place) -> None:
-    place.engine.approve(RUN, "look", who="ann", why="fine")
+    decide(place.engine.store, RUN, ["look"], Decision(who="ann", why="fine"))
     place.finish(2, place.commits[1], owned=("MEMORY.md",))
     assert rests_on(place) == f"accepted by ann: fine/{place.commits[0]}"
     place.finish(3, place.commits[3], owned=("MEMORY.md",))
@@ -129,25 +129,25 @@ def test_a_receipt_carries_name_reason_and_commit_and_says_what_does_not_count_a
 
 def rests_on(place: Place) -> str:
     """Of `look`, and the commit of the word, as somebody else reads them."""
-    contract, verdict = place.engine.contract(RUN), place.engine.verdict(RUN)
+    contract, verdict = place.engine.store.contract(RUN), place.engine.store.verdict(RUN)
     assert contract
     assert verdict
-    stated = statement(contract, verdict, Surroundings(approvals=tuple(place.engine.approvals(RUN))))
+    stated = statement(contract, verdict, Surroundings(approvals=tuple(place.engine.store.approvals(RUN))))
     account = parse_receipt(encode_receipt(stated)).statement.predicate.trued
     return f"{account.requirements[0].rests_on[-1]}/{account.words[0].commit}"
 
 
 @pytest.mark.spec("RUN-8")
 def test_all_waits_are_in_one_list_with_a_command_for_each(place: Place) -> None:
-    journal = place.engine.journal.of(RUN)
+    journal = place.engine.store.journal.of(RUN)
     journal.question("chunk 1A/confirm#1", "Go on?", ["yes", "stop", "redo"])
     journal.question("chunk 1A/purple-team-a#1?1", "by adding or by shifting?", [])
-    found = waits(place.engine, place.record())
+    found = waits(place.engine.store, place.record())
     assert [(one.kind, one.command) for one in found] == [
         ("go on", f"trued answer {RUN} yes|stop|redo"),
         ("answer", f"trued answer {RUN} 'your own words'"),
         ("judge", f"trued approve {RUN} look --as NAME --reason TEXT"),
     ]
     assert all(one.since > 0 for one in found)
-    with closing(Engine(place.engine.home, {})) as restarted:
+    with RunStore(place.engine.store.home, {}) as restarted:
         assert waits(restarted, restarted.journal.run(RUN)) == found

@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, built, events
+from trued.engine.amendments import Change, amend
+from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
-from trued.engine.landing.land import Wanted
-from trued.engine.records import Change
+from trued.engine.landing.land import Wanted, land
 from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.reporting.views.progress import Progress
@@ -35,7 +36,7 @@ def ground(tmp_path: Path) -> Iterator[Ground]:
 @contextmanager
 def at_work(engine: Engine, record: RunRecord) -> Iterator[None]:
     """As a supervisor says that it looks after a call: by a lock on its folder."""
-    folder = engine.folder(record.id) / "spool" / "call"
+    folder = engine.store.folder(record.id) / "spool" / "call"
     folder.mkdir(parents=True)
     with (folder / "lock").open("wb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
@@ -58,16 +59,16 @@ async def test_where_an_agent_can_reach_the_session_no_word_is_taken_while_it_wo
     change = Change(keep=("double",), who="ann", why="so")
     with at_work(engine, record):
         with pytest.raises(BadInput, match=SPEAKS):
-            engine.approve(record.id, None, who="ann", why="read it")
+            decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
         with pytest.raises(BadInput, match=SPEAKS):
-            await engine.amend(record.id, change)
+            await amend(engine.store, record.id, change)
         with pytest.raises(BadInput, match=SPEAKS):
-            await engine.land(record.id, Wanted())
+            await land(engine.store, record.id, Wanted(), engine.person)
         with pytest.raises(BadInput, match=SPEAKS):
             await engine.resume(record.id, more=[("", "calls", 9)], who="ann")
-    assert engine.journal.approvals(record.id) == []
-    engine.approve(record.id, None, who="ann", why="read it")
-    assert [one.who for one in engine.journal.approvals(record.id)] == ["ann"]
+    assert engine.store.journal.approvals(record.id) == []
+    decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
+    assert [one.who for one in engine.store.journal.approvals(record.id)] == ["ann"]
 
 
 @closed
@@ -75,17 +76,18 @@ async def test_where_an_agent_can_reach_the_session_no_word_is_taken_while_it_wo
 async def test_where_the_session_is_out_of_reach_a_word_is_taken_at_any_time(ground: Ground) -> None:
     engine, record = await _planned(ground, "bubblewrap")
     with at_work(engine, record):
-        engine.approve(record.id, None, who="ann", why="read it")
-    assert [one.who for one in engine.journal.approvals(record.id)] == ["ann"]
+        decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
+    assert [one.who for one in engine.store.journal.approvals(record.id)] == ["ann"]
 
 
 async def test_what_agents_wrote_counts_as_an_agent_while_the_engine_runs_it(ground: Ground) -> None:
     engine, record = await _planned(ground, "landlock")
-    room = engine.folder(record.id) / "rooms" / "x0123"
+    room = engine.store.folder(record.id) / "rooms" / "x0123"
     room.mkdir(parents=True)
-    with engine.journal.claim(record.id), pytest.raises(BadInput, match=SPEAKS):
-        engine.approve(record.id, None, who="ann", why="read it")
-    engine.approve(record.id, None, who="ann", why="read it")  # nobody drives it: a room that was left runs nothing
+    with engine.store.journal.claim(record.id), pytest.raises(BadInput, match=SPEAKS):
+        decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
+    # nobody drives it: a room that was left runs nothing
+    decide(engine.store, record.id, [None], Decision(who="ann", why="read it"))
 
 
 @pytest.mark.spec("RUN-8", "LAW-8")
@@ -105,8 +107,10 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
 
     def works(order: Order) -> dict[str, Any]:
         if order.role == "purple-team-a":
-            record = engine.journal.runs()[0]
-            if not (engine.folder(record.id) / "spool" / "call").exists():  # it is still there when the question comes
+            record = engine.store.journal.runs()[0]
+            if not (
+                engine.store.folder(record.id) / "spool" / "call"
+            ).exists():  # it is still there when the question comes
                 stack.enter_context(at_work(engine, record))
             return built(order)
         return {"result": "PASS", "steel_man": ["tiny.py:1 reads well"], "gaps": [], "fixed": []}
@@ -119,12 +123,12 @@ async def test_a_question_is_not_asked_at_the_terminal_while_an_agent_could_answ
         assert kept_back
         assert "it could speak for you" in str(kept_back[0].data["why"])
         assert (record.state, record.code) == ("waiting", 3)
-        rows = Progress(engine.journal.events(record.id)).rows
+        rows = Progress(engine.store.journal.events(record.id)).rows
         assert any("not asked at this terminal" in str(one) for one in rows.values())
     else:
         assert asked
         assert kept_back == []
-        assert [one.who for one in engine.approvals(record.id)] == ["ann"]
+        assert [one.who for one in engine.store.approvals(record.id)] == ["ann"]
 
 
 @pytest.mark.spec("USE-6")

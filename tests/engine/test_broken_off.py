@@ -13,12 +13,12 @@ from tests.workflows.conftest import Ground, events, saying
 from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.agents.spool import Spool
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.errors import Waiting
 from trued.model import Reply, RunRecord, Task
 from trued.protocols import Capabilities, Tell
 from trued.run.clusters import Errand
 from trued.run.context import Person
-from trued.run.run import Run
 from trued.wire import Order, Report, Usage, dump
 
 GOAL = "double(x) returns twice its argument"
@@ -87,7 +87,7 @@ class Place:
 
     def engine(self, played: Played, person: Person | None = None) -> Engine:
         more = {"person": person} if person else {}
-        return self.ground.stack.enter_context(closing(Engine(self.ground.home, {}, runtime=played, **more)))  # type: ignore[arg-type]
+        return self.ground.stack.enter_context(closing(Engine(RunStore(self.ground.home, {}), runtime=played, **more)))  # type: ignore[arg-type]
 
     async def run(self, *turns: Turn, person: Person | None = None) -> tuple[Engine, RunRecord, Played]:
         played = Played(*turns)
@@ -188,11 +188,13 @@ async def test_a_question_of_one_breaks_off_nobody_who_works_beside_it(place: Pl
         ended.append(order.role)
         return {}
 
-    engine = place.ground.stack.enter_context(closing(Engine(place.ground.home, {}, runtime=ScriptedRuntime(beside))))
+    engine = place.ground.stack.enter_context(
+        closing(Engine(RunStore(place.ground.home, {}), runtime=ScriptedRuntime(beside)))
+    )
     flags: dict[str, Any] = {"workflow": "solo", "plan_only": True}
     record = await place.ground.run(engine, GOAL, **flags)
-    inputs = engine.inputs(record.id)
-    run = Run(engine._context(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+    inputs = engine.store.inputs(record.id)
+    run = engine.open_run(record, inputs)
     with pytest.raises(Waiting):
         await run.clusters.send_all(
             Errand(role, role, Reply, Task(id="1A", title="double")) for role in ("solo", "planner")

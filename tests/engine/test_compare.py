@@ -15,9 +15,11 @@ from tests.workflows.pipeline.pipeline_agents import GOAL, Line, honest
 from tests.workflows.team.team_agents import Members, wrote
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
-from trued.engine.compare import Comparison, Ended, Entered, Variant, begin, go_on, named, ready, remembered, with_run
+from trued.engine.compare import Ended, Variant, begin, go_on, ready
+from trued.engine.comparisons import Comparison, Entered, named, remembered, with_run
 from trued.engine.concurrent_runs import code_of
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 from trued.reporting.html import write, write_comparison
@@ -97,7 +99,7 @@ def test_each_way_is_a_run_of_its_own_from_the_same_commit(finished: Finished) -
     assert [one.branch for one in records] == [f"trued/{one.id}" for one in records]
     assert all(finished.ground.git("rev-parse", one.branch) == one.head for one in records)
     assert finished.turns == tuple(one.id for one in records)
-    assert {one.id for one in finished.engine.journal.runs()} == {one.run for one in finished.comparison.runs}
+    assert {one.id for one in finished.engine.store.journal.runs()} == {one.run for one in finished.comparison.runs}
 
 
 @pytest.mark.spec("USE-8", "USE-3")
@@ -107,7 +109,7 @@ def test_all_together_end_with_the_worst_of_their_codes(finished: Finished) -> N
 
 @pytest.mark.spec("USE-8", "PUR-12", "TIC-10")
 def test_the_table_has_the_same_figures_of_each_out_of_the_journal(finished: Finished) -> None:
-    found = of(finished.engine, finished.comparison)
+    found = of(finished.engine.store, finished.comparison)
     purple, solo = found["runs"]
     assert [one["name"] for one in found["runs"]] == ["purple", "solo"]
     assert (purple["grade"], purple["proven"], purple["requirements"]) == ("proven", 1, 1)
@@ -126,7 +128,7 @@ def test_the_table_has_the_same_figures_of_each_out_of_the_journal(finished: Fin
 
 @pytest.mark.spec("USE-8", "LAW-11")
 def test_it_says_on_what_the_figures_rest(finished: Finished) -> None:
-    found = of(finished.engine, finished.comparison)
+    found = of(finished.engine.store, finished.comparison)
     assert (found["same_goal"], found["same_base"], found["same_contract"], found["side_by_side"]) == (
         *(True, True, True),
         False,
@@ -141,33 +143,33 @@ def test_it_says_on_what_the_figures_rest(finished: Finished) -> None:
 def test_a_comparison_is_found_again_by_its_name_or_by_one_of_its_runs(finished: Finished) -> None:
     engine, made = finished.engine, finished.comparison
     folder, gone = (
-        engine.home / "comparisons",
+        engine.store.home / "comparisons",
         made.model_copy(update={"id": "c-gone", "runs": (Entered(name="a", run="r-gone"),)}),
     )
     (folder / "c-broken.json").write_text("{")
     (folder / "c-gone.json").write_text(gone.model_dump_json())
-    assert remembered(engine) == [made]
-    assert named(engine, made.id[:4]) == named(engine, made.id) == made
-    assert named(engine, "") is None
-    assert with_run(engine, made.runs[1].run) == made
-    assert with_run(engine, "r-other") is None
+    assert remembered(engine.store) == [made]
+    assert named(engine.store, made.id[:4]) == named(engine.store, made.id) == made
+    assert named(engine.store, "") is None
+    assert with_run(engine.store, made.runs[1].run) == made
+    assert with_run(engine.store, "r-other") is None
 
 
 @pytest.mark.spec("USE-8")
 def test_a_second_go_does_nothing_where_all_is_over(finished: Finished) -> None:
-    before = [len(finished.engine.journal.events(one.run)) for one in finished.comparison.runs]
+    before = [len(finished.engine.store.journal.events(one.run)) for one in finished.comparison.runs]
     ended = asyncio.run(go_on(finished.engine, finished.comparison, finished.engine.resume))
     assert [one.code for one in ended] == [0, 1]
-    assert [len(finished.engine.journal.events(one.run)) for one in finished.comparison.runs] == before
+    assert [len(finished.engine.store.journal.events(one.run)) for one in finished.comparison.runs] == before
 
 
 @pytest.mark.spec("USE-8", "USE-6")
 def test_the_report_of_a_run_shows_the_table_and_so_does_a_page_of_its_own(finished: Finished, tmp_path: Path) -> None:
     engine, made = finished.engine, finished.comparison
-    report = write(engine, made.runs[0].run, tmp_path / "run.html").read_text()
+    report = write(engine.store, made.runs[0].run, tmp_path / "run.html").read_text()
     assert "Compared with other runs" in report
     assert made.runs[1].run in report
-    found = of(engine, made)
+    found = of(engine.store, made)
     hostile = {**found, "title": "<script>alert(1)</script>\x1b[2J", "notes": ["<b>bold</b>"]}
     hostile["runs"] = [{**one, "name": "<img src=x>"} for one in found["runs"]]
     page = write_comparison(hostile, tmp_path / "compared.html").read_text()
@@ -196,8 +198,8 @@ def test_either_all_begin_or_none(
     engine, runtime = ground.engine(pair)
     with pytest.raises(BadInput, match=words):
         ready(engine, ways(ground, *workflows, **more))
-    assert engine.journal.runs() == []
-    assert remembered(engine) == []
+    assert engine.store.journal.runs() == []
+    assert remembered(engine.store) == []
     assert runtime.orders == []
 
 
@@ -215,7 +217,7 @@ async def test_together_they_go_side_by_side_and_the_table_says_so(ground: Groun
     engine, _ = ground.engine(script)  # type: ignore[arg-type]
     made, ended = await driven(engine, ways(ground, "purple", "solo"), together=True)
     assert [one.code for one in ended] == [0, 0]
-    found = of(engine, made)
+    found = of(engine.store, made)
     assert found["side_by_side"]
     assert any("side by side" in one for one in found["notes"])
 
@@ -236,7 +238,7 @@ async def test_one_that_fails_leaves_the_others_alone(ground: Ground) -> None:
     made, ended = await driven(engine, ways(ground, "purple", "solo"))
     assert [one.code for one in ended] == [5, 0]
     assert code_of(ended) == 5
-    found = of(engine, made)
+    found = of(engine.store, made)
     assert [one["state"] for one in found["runs"]] == ["failed", "done"]
     assert any(one.startswith("not over yet: ") and "is failed" in one for one in found["notes"])
 
@@ -257,9 +259,9 @@ async def test_an_interrupt_leaves_the_next_one_where_it_is_and_all_go_on_later(
     task.cancel()
     ended = await asyncio.wait_for(task, 600)
     assert [one.code for one in ended] == [130]
-    assert [one["state"] for one in of(engine, made)["runs"]] == ["interrupted", "interrupted"]
+    assert [one["state"] for one in of(engine.store, made)["runs"]] == ["interrupted", "interrupted"]
     again, runtime = ground.engine(failing("nobody"))
-    (found,) = remembered(again)
+    (found,) = remembered(again.store)
     later = await go_on(again, found, again.resume)
     assert [(one.workflow, one.code) for one in later if isinstance(one, RunRecord)] == [("solo", 0), ("purple", 0)]
     assert [order.role for order in runtime.orders] == ["solo", "purple-team-a", "purple-team-b"]
@@ -287,7 +289,7 @@ async def test_pipeline_team_and_solo_are_compared_by_what_all_of_them_were_aske
         line = Line(tmp_path, stack)
         engine = line.played(Everybody())
         made, ended = await driven(engine, ways(line, "pipeline", "team", "solo", goal=GOAL))
-        found = of(engine, made)
+        found = of(engine.store, made)
     assert [one.code for one in ended] == [0, 0, 0], [one.why for one in ended if isinstance(one, RunRecord)]
     pipeline, team, solo = found["runs"]
     assert (pipeline["rounds"], team["rounds"], solo["rounds"]) == (1, 2, 1)
@@ -309,8 +311,8 @@ async def test_a_ticket_that_is_compared_stays_off_its_branch_and_off_every_forg
     made = begin(engine, ready(engine, both))
     assert [one.name for one in made.runs] == ["ticket one", "ticket other"]
     for one in made.runs:
-        assert engine.journal.run(one.run).branch == f"trued/{one.run}"
-        assert engine.inputs(one.run).settings.forge.kind == "local"
+        assert engine.store.journal.run(one.run).branch == f"trued/{one.run}"
+        assert engine.store.inputs(one.run).settings.forge.kind == "local"
     inputs, _repository = await engine.ready(both[0].request)  # an ordinary run of it begins as if there were none
     assert (inputs.branch, inputs.start) == ("fix/NUM-7-numbers-are-not-doubled", "")
 

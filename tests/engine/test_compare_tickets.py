@@ -12,7 +12,8 @@ from tests.engine.test_compare import BUILT, RIGHT, driven, ways
 from tests.integrations.forges.servers import TOKEN, GitHub, github_server
 from tests.workflows.conftest import Ground
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET, script
-from trued.engine.compare import ready, words_of
+from trued.engine.compare import ready
+from trued.engine.comparisons import words_of
 from trued.engine.engine import Engine
 from trued.model import RunRecord
 from trued.reporting.views.comparison import of
@@ -49,7 +50,7 @@ def everybody(order: Order) -> Any:
 def on(ground: Ground, github: GitHub) -> tuple[Engine, dict[str, Any]]:
     """An engine that could push, and the flags that say where."""
     engine, _ = ground.engine(everybody)
-    engine.environ = {**engine.environ, "GITHUB_TOKEN": TOKEN}
+    engine.store.environ = {**engine.store.environ, "GITHUB_TOKEN": TOKEN}
     forge = {"kind": "github", "repository": "acme/shop", "url": github.url}
     return engine, {"yes": True, "agents": {"*": "scripted:inside"}, "forge": forge}
 
@@ -102,7 +103,7 @@ async def test_ticket_and_solo_side_by_side_show_the_peak_of_each_and_push_nothi
     engine, flags = on(ground, github)
     made, ended = await driven(engine, ways(ground, "ticket", "solo", goal="#12", flags=flags))
     assert [one.code for one in ended] == [0, 0], [one.why for one in ended if isinstance(one, RunRecord)]
-    found = of(engine, made)
+    found = of(engine.store, made)
     ticket, solo = found["runs"]
     assert {"orchestrator", "impl-agent", "verify-agent", "pr-agent"} <= set(ticket["peak"]["roles"])
     assert set(solo["peak"]["roles"]) == {"solo"}

@@ -12,7 +12,9 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import Ground, events
+from trued.engine.approvals import answer_question
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.model import RunRecord
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report
@@ -48,7 +50,7 @@ class Yard:
 
     def engine(self) -> Engine:
         environ = {"HOME": str(self.ground.folder), "PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "sk-none-planted"}
-        return self.ground.stack.enter_context(closing(Engine(self.ground.home, environ)))
+        return self.ground.stack.enter_context(closing(Engine(RunStore(self.ground.home, environ))))
 
     async def run(self, engine: Engine, *, flags: dict[str, Any] | None = None, **turns: Any) -> RunRecord:
         plays = {name.replace("_", " "): what for name, what in turns.items()}
@@ -107,10 +109,12 @@ async def test_a_question_waits_for_a_person_and_its_answer_goes_on_in_the_sessi
     asks = {"reply": {**BUILT, "question": "by adding or by shifting?"}}
     record = await yard.run(engine, turn_1=asks, turn_2={"reply": BUILT, "writes": DOUBLE})
     assert (record.state, record.code) == ("waiting", 3)
-    (question,) = engine.journal.questions(record.id)
+    (question,) = engine.store.journal.questions(record.id)
     assert "by adding or by shifting?" in question.text
-    engine.answer(record.id, "by adding; the key is sk-none-planted", comment="sk-none-planted", who="ann")
-    assert "sk-none" not in str([*engine.journal.questions(record.id), *engine.journal.events(record.id)])
+    answer_question(
+        engine.store, record.id, "by adding; the key is sk-none-planted", comment="sk-none-planted", who="ann"
+    )
+    assert "sk-none" not in str([*engine.store.journal.questions(record.id), *engine.store.journal.events(record.id)])
     record = await yard.engine().resume(record.id)
     assert (record.state, record.code) == ("done", 0)
 
@@ -164,7 +168,7 @@ async def test_a_call_whose_reports_cannot_be_read_is_not_paid_for_without_end(t
     with ExitStack() as stack:
         ground, runtime = Ground(tmp_path, stack), Unread()
         ground.require(REQUIRED)
-        engine = stack.enter_context(closing(Engine(ground.home, os.environ, runtime=runtime)))
+        engine = stack.enter_context(closing(Engine(RunStore(ground.home, os.environ), runtime=runtime)))
         record = await ground.run(engine, GOAL, agents={"*": "scripted:inside"}, workflow="solo")
     assert (record.state, record.code, runtime.calls) == ("failed", 5, 3)
     assert "could not be read" in record.why

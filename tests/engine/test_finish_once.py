@@ -32,7 +32,7 @@ async def test_a_commit_that_the_last_round_proved_is_not_proven_twice(place: Pl
     assert not [one for one in events(engine, record, "checked") if one.key == "finish"]
     (prove, finish) = events(engine, record, "proven")
     assert (finish.key, finish.data["taken_by"], finish.data["commit"]) == ("finish", "prove#1", prove.data["commit"])
-    final, first = engine.final(record.id), engine.verdicts(record.id)[0]
+    final, first = engine.store.final_verdict(record.id), engine.store.task_verdicts(record.id)[0]
     assert final is not None
     assert final.evidence == first.evidence
     assert {one.commit for one in final.evidence if one.side == "head"} == {final.commit}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from trued.engine import trust
-from trued.engine.records import Inputs, Request
+from trued.engine.inputs import Inputs, Request
 from trued.engine.start import prepared
 from trued.errors import BadInput, Untrusted
 

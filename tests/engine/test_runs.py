@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from tests.crash.world import World
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput, Busy
 from trued.model import Grade, RunRecord
 
@@ -41,7 +43,7 @@ def engine(world: World) -> Iterator[Engine]:
 
 
 def engine_on(world: World, **variables: str) -> Engine:
-    return Engine(world.home, {"HOME": str(world.folder), "PATH": os.environ["PATH"], **variables})
+    return Engine(RunStore(world.home, {"HOME": str(world.folder), "PATH": os.environ["PATH"], **variables}))
 
 
 def program(world: World, code: str) -> str:
@@ -111,9 +113,9 @@ async def test_an_agent_that_cannot_resume_is_told_all_facts_again_and_the_recor
     lazy = GOOD.replace('pathlib.Path("tiny.py")', 'if "Gaps that are left" in order["brief"]: pathlib.Path("tiny.py")')
     record = await start(world, engine, program(world, lazy))
     assert record.grade is Grade.PROVEN
-    kinds = [event.kind for event in engine.journal.events(record.id)]
+    kinds = [event.kind for event in engine.store.journal.events(record.id)]
     assert kinds.count("fresh session") == 2
-    second = [event.data["brief"] for event in engine.journal.events(record.id) if event.kind == "asked"][2]
+    second = [event.data["brief"] for event in engine.store.journal.events(record.id) if event.kind == "asked"][2]
     assert "returns twice its argument" in second
 
 
@@ -199,7 +201,7 @@ def test_a_cancelled_run_leaves_no_process_and_no_clone(world: World, alive: boo
         assert process.wait(300) == 1
     wait_for(lambda: world.left_over() == [])
     with closing(engine_on(world)) as engine:
-        assert engine.journal.run(run).state == "cancelled"
+        assert engine.store.journal.run(run).state == "cancelled"
 
 
 @pytest.mark.spec("USE-6")
@@ -221,7 +223,7 @@ async def test_what_is_found_in_a_repository_is_used_only_after_it_is_trusted(wo
     (world.repository / "trued.toml").write_text("rounds = 1\n")
     with pytest.raises(BadInput, match="not trusted yet"):
         await start(world, engine)
-    assert engine.journal.runs() == []
+    assert engine.store.journal.runs() == []
 
 
 @pytest.fixture
@@ -272,7 +274,7 @@ async def test_a_corrupted_report_is_set_aside_and_the_call_is_made_again(world:
     again = await engine.resume(record.id)
     assert (again.state, again.grade) == ("done", Grade.PROVEN)
     assert (folder / "report.json.corrupt").exists()
-    assert "corrupted" in [event.kind for event in engine.journal.events(record.id)]
+    assert "corrupted" in [event.kind for event in engine.store.journal.events(record.id)]
 
 
 def test_the_bill_counts_what_agents_print(world: World) -> None:

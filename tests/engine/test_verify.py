@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.two_commits import DOUBLE, ONE, REQUIREMENTS, WRONG, committed, git, project
 from tests.proof.trial import bare_interpreter
-from trued.engine.records import Request
+from trued.engine.inputs import Request
 from trued.engine.start import prepared
 from trued.engine.verify import PLACES, Verified, VerifyRequest, judged, sealed, verify
 from trued.errors import BadInput, Untrusted

@@ -18,6 +18,7 @@ from tests.real_agents.model.turn import Turn
 from trued.cli.demo import agents as demo
 from trued.cli.demo.place import DemoPlace, create_place
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.model import Event, Grade
 from trued.support.hashing import folder_name
 
@@ -60,7 +61,7 @@ class Pair:
             "OPENAI_BASE_URL": f"{model.url}/v1",
         }
         self.place: DemoPlace = create_place(folder / "demo", environ)
-        self.engine = Engine(self.place.home, environ)
+        self.engine = Engine(RunStore(self.place.home, environ))
         self.run = ""
 
     def started(self, *words: str) -> "subprocess.Popen[bytes]":
@@ -75,8 +76,8 @@ class Pair:
             )
 
     def events(self) -> list[Event]:
-        self.run = self.run or next((one.id for one in self.engine.journal.runs()), "")
-        return self.engine.journal.events(self.run) if self.run else []
+        self.run = self.run or next((one.id for one in self.engine.store.journal.runs()), "")
+        return self.engine.store.journal.events(self.run) if self.run else []
 
     def until(self, what: Callable[[], Any], child: "subprocess.Popen[bytes]") -> None:
         deadline = time.monotonic() + 240
@@ -87,11 +88,11 @@ class Pair:
 
     def at_work(self, key: str) -> bool:
         """The agent of this call has begun its slow command."""
-        file = self.engine.folder(self.run) / "spool" / f"{folder_name(key)}.1" / "events.jsonl"
+        file = self.engine.store.folder(self.run) / "spool" / f"{folder_name(key)}.1" / "events.jsonl"
         return any(event.key == key for event in self.events()) and file.exists() and "sleep 4" in file.read_text()
 
     def keeper(self, key: str) -> int:
-        lock = self.engine.folder(self.run) / "spool" / f"{folder_name(key)}.1" / "lock"
+        lock = self.engine.store.folder(self.run) / "spool" / f"{folder_name(key)}.1" / "lock"
         return int(lock.read_text().partition(":")[0])
 
 
@@ -110,7 +111,7 @@ def test_the_demo_plan_is_proven_by_claude_code_and_codex_though_one_lies_and_tw
         os.kill(pair.keeper(KEEPER_DIES), signal.SIGKILL)
         code = child.wait(240)
         output = (pair.place.folder / "output.txt").read_text()
-        record, happened = pair.engine.journal.run(pair.run), pair.events()
+        record, happened = pair.engine.store.journal.run(pair.run), pair.events()
         kinds = {(event.key, event.kind) for event in happened}
         verdicts = {event.key: event.data for event in happened if event.kind == "proven"}
         pair.engine.close()

@@ -36,8 +36,8 @@ class Stage:
             "researcher-dependencies: missing; researcher-patterns: missing"
         )
         engine.runtime = crew
-        inputs = engine.inputs(record.id)
-        run = Run(engine._context(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+        inputs = engine.store.inputs(record.id)
+        run = engine.open_run(record, inputs)
         return run.scope("here")
 
 

@@ -24,5 +24,5 @@ async def test_a_call_that_uses_too_much_is_ended_and_goes_on_in_its_session_whi
     assert (done.state, done.code) == ("done", 0)
     (answered,) = events(engine, record, "answered")
     assert answered.data["cost_usd"] == pytest.approx(1.6, abs=0.01)
-    assert [round(row.spent.usd, 2) for row in engine.journal.spends(record.id)] == [1.5, 0.1]
-    assert len({row.step for row in engine.journal.spends(record.id)}) == 1  # one call, whatever it took
+    assert [round(row.spent.usd, 2) for row in engine.store.journal.spends(record.id)] == [1.5, 0.1]
+    assert len({row.step for row in engine.store.journal.spends(record.id)}) == 1  # one call, whatever it took

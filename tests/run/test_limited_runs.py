@@ -40,7 +40,8 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     assert len(runtime.orders) == 3
     assert runtime.orders[2].allowance.usd == pytest.approx(0.5)  # what was left, and not what a call would like
     assert [
-        (one.task, one.role, one.state, one.spent.usd, one.spent.tokens) for one in engine.journal.spends(record.id)
+        (one.task, one.role, one.state, one.spent.usd, one.spent.tokens)
+        for one in engine.store.journal.spends(record.id)
     ] == [
         ("chunk 1A", "purple-team-a", "done", 1.0, 1010),
         ("chunk 1A", "purple-team-b", "done", 1.0, 1010),
@@ -51,7 +52,7 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
     for given in ([("", "usd", 2.0)], [("", "calls", 9.0), ("", "usd", 1.0)], [("nobody", "usd", 9.0)]):
         with pytest.raises(BadInput):
             await engine.resume(record.id, more=given, who="ann")
-    assert engine.journal.raised(record.id) == []
+    assert engine.store.journal.raised(record.id) == []
 
     engine, runtime = ground.engine(costing(1.0))
     again = await engine.resume(record.id)
@@ -66,7 +67,7 @@ async def test_a_run_that_reaches_its_money_ends_with_4_and_goes_on_with_more(gr
 
 
 def handed_over(engine: Engine, record: RunRecord) -> Path:
-    file = engine.folder(record.id) / "files" / "HANDOVER.md"
+    file = engine.store.folder(record.id) / "files" / "HANDOVER.md"
     text = file.read_text()
     for words in (
         "## What is proven\n\n- double: proven",
@@ -95,7 +96,7 @@ async def test_no_progress_ends_with_a_hand_over_too(ground: Ground) -> None:
     engine, _ = ground.engine(lazy)
     record = await ground.run(engine, rounds=5)
     assert events(engine, record, "no progress")
-    text = (engine.folder(record.id) / "files" / "HANDOVER.md").read_text()
+    text = (engine.store.folder(record.id) / "files" / "HANDOVER.md").read_text()
     assert "chunk 1A: no progress; the same gaps and not a line changed, twice running" in text
     assert "double: refuted" in text
     assert f"`git switch {record.branch}`" in text

@@ -12,6 +12,7 @@ import pytest
 from tests.workflows.conftest import Ground, events
 from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.model import Reply, Task
 from trued.run.branch import EDIT_LIMIT, Edit
 from trued.run.parallel import marked
@@ -34,12 +35,12 @@ def ground(tmp_path: Path) -> Any:
 
 
 async def engine_and_run(ground: Ground, act: Act) -> tuple[Engine, str, Callable[[], Run]]:
-    engine = ground.stack.enter_context(closing(Engine(ground.home, {}, runtime=ScriptedRuntime(act))))
+    engine = ground.stack.enter_context(closing(Engine(RunStore(ground.home, {}), runtime=ScriptedRuntime(act))))
     record = await ground.run(engine, GOAL, workflow="solo", plan_only=True)
-    inputs = engine.inputs(record.id)
+    inputs = engine.store.inputs(record.id)
 
     def run() -> Run:
-        return Run(engine._context(record, inputs, engine._spool(record, inputs), engine._workspace(record, inputs)))
+        return engine.open_run(record, inputs)
 
     return engine, record.id, run
 
@@ -83,7 +84,7 @@ async def test_the_same_lines_edited_twice_go_back_to_the_later_one_with_both_si
             await second.ask(b, conflict=still.files)
             assert await run.parallel.merge(two.branch) is None
         assert await run.branch.read("words.txt") == "red\nblue\n"
-    record = engine.journal.run(name)
+    record = engine.store.journal.run(name)
     assert [len(events(engine, record, kind)) for kind in ("conflict", "merged")] == [2, 2]
 
 
@@ -163,7 +164,7 @@ async def test_what_is_no_text_by_name_or_content_goes_back_too_and_a_side_that_
         await second.ask(b, conflict=still.files)
         assert await run.parallel.merge(two.branch) is None
     assert await run.branch.read(shown) == "red\nblue\n"
-    merged = events(engine, engine.journal.run(name), "merged")[-1]
+    merged = events(engine, engine.store.journal.run(name), "merged")[-1]
     assert merged.data["given_up"] == ["logo.bin", "red.txt"]
     assert [said for each in run.steps.state.proof.unverified.values() for said in each] == [
         f"{path}: of two versions that contradict each other one stands as it was, and the other was given up (task b)"
@@ -196,7 +197,7 @@ async def test_a_persons_edit_is_heard_once_and_never_written_over(ground: Groun
         return {}
 
     engine, name, again = await engine_and_run(ground, act)
-    path, files = ".trued/team/backlog.md", engine.folder(name) / "files"
+    path, files = ".trued/team/backlog.md", engine.store.folder(name) / "files"
     run = again()
     run.branch.own(".trued/team/")
     assert await run.branch.read_edit(path) is None
@@ -229,14 +230,14 @@ async def test_an_edit_with_half_a_private_key_in_it_is_heard_without_it_and_a_h
     run.branch.own(".trued/team/")
     await run.branch.write({path: "one\n"}, "docs: one", editable=(path,))
     pasted = "one\n-----BEGIN RSA " + "PRIVATE KEY-----\nMIIEpAIBAAKCAQEA\n"
-    (engine.folder(name) / "files" / "backlog.md").write_text(pasted)
+    (engine.store.folder(name) / "files" / "backlog.md").write_text(pasted)
     edit = await run.branch.read_edit(path)
     assert edit
     assert edit.after.startswith("one\n")
     assert "MIIE" not in edit.after
-    place = engine.folder(name) / "files" / "backlog.md"
+    place = engine.store.folder(name) / "files" / "backlog.md"
     place.write_text("x" * (EDIT_LIMIT + 1))
     assert await run.branch.read_edit(path) is None
-    assert any(one.kind == "edit not understood" for one in engine.journal.events(name))
+    assert any(one.kind == "edit not understood" for one in engine.store.journal.events(name))
     await run.branch.write({path: "two\n"}, "docs: two", editable=(path,))
     assert place.stat().st_size > EDIT_LIMIT, "a person's words are not written over"

@@ -11,7 +11,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from trued.agents.adapters.scripted import ScriptedRuntime
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.model import Event, Question, RunRecord
 from trued.run.context import Person
 from trued.wire import Order
@@ -139,7 +141,7 @@ class Ground:
         runtime = ScriptedRuntime(script)
         environ = {"HOME": str(self.folder), "PATH": os.environ["PATH"]}
         more = {"person": person} if person else {}
-        engine = self.stack.enter_context(closing(Engine(self.home, environ, runtime=runtime, **more)))  # type: ignore[arg-type]
+        engine = self.stack.enter_context(closing(Engine(RunStore(self.home, environ), runtime=runtime, **more)))  # type: ignore[arg-type]
         return engine, runtime
 
     async def run(self, engine: Engine, goal: str = "PLAN.md", *, required: bool = True, **flags: Any) -> RunRecord:
@@ -160,7 +162,7 @@ class Ground:
 
 
 def events(engine: Engine, record: RunRecord, kind: str) -> list[Event]:
-    return [event for event in engine.journal.events(record.id) if event.kind == kind]
+    return [event for event in engine.store.journal.events(record.id) if event.kind == kind]
 
 
 def saying(*answers: tuple[str, str]) -> Person:

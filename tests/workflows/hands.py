@@ -9,7 +9,8 @@ from typing import Any
 
 from tests.workflows.conftest import Ground, events, example
 from trued.agents.adapters.scripted import ScriptedRuntime
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
 from trued.model import Grade, RunRecord
 from trued.protocols import Tell
 from trued.wire import Order, Report
@@ -134,7 +135,7 @@ class Hands(Ground):
     def untrue(self, engine: Engine, record: RunRecord) -> list[str]:
         """Commits of the branch whose list says more than a verdict on an earlier commit of it bears out."""
         wrong, shown = list[str](), list[tuple[str, set[str]]]()
-        verdicts = [*engine.verdicts(record.id), *filter(None, [engine.verdict(record.id)])]
+        verdicts = [*engine.store.task_verdicts(record.id), *filter(None, [engine.store.verdict(record.id)])]
         for verdict in verdicts:
             judged = [one for one in (*verdict.requirements, *verdict.beside) if one.grade.rank >= Grade.ATTESTED.rank]
             shown.append((verdict.commit, {one.id.removeprefix("is-") for one in judged}))

@@ -10,7 +10,9 @@ import pytest
 
 from tests.workflows.conftest import Ground, Script, built, events
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
+from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.model import ExamplesCheck, Grade, HttpCase, RunRecord
 from trued.protocols import Capabilities
 from trued.wire import Order
@@ -58,7 +60,7 @@ async def solo(ground: Ground, script: Script, goal: str = GOAL, **flags: Any) -
 
 
 def grades(engine: Engine, record: RunRecord) -> dict[str, Grade]:
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     return {one.id: one.grade for one in verdict.requirements}
 
@@ -70,7 +72,7 @@ async def test_cases_of_an_examiner_that_hold_are_examined_and_a_persons_word_ma
     assert [order.role for order in orders] == ["examiner", "solo"]
     assert orders[0].key == "seal/examiner#1"
     assert grades(engine, record) == {"text-1": Grade.EXAMINED, "text-2": Grade.EXAMINED, "goal": Grade.EXAMINED}
-    after = engine.approve(record.id, None, who="ann", why="I read the cases")
+    after = decide(engine.store, record.id, [None], Decision(who="ann", why="I read the cases"))
     assert (after.state, after.code, after.grade) == ("done", 0, Grade.PROVEN)
     assert len(orders) == 2
 
@@ -92,17 +94,17 @@ async def test_the_examiner_works_at_the_base_and_leaves_nothing_and_the_others_
     assert "tiny:double(x)" in built.brief
     assert "42" not in built.brief
     assert "left" not in ground.file(record, "tiny.py")
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert contract.held_out
-    assert not (engine.folder(record.id) / "clones").exists()
+    assert not (engine.store.folder(record.id) / "clones").exists()
 
 
 @pytest.mark.slow
 @pytest.mark.spec("LAW-7", "LAW-8")
 async def test_where_agents_can_read_the_examiners_cases_they_count_as_visible(ground: Ground) -> None:
     engine, record, _ = await solo(ground, playing(), sandbox="none", allow_unsandboxed=True)
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert not contract.held_out
     assert record.grade is Grade.TESTED
@@ -121,7 +123,7 @@ async def test_a_run_that_is_resumed_asks_no_examiner_again(ground: Ground) -> N
     again, runtime = ground.engine(playing())
     assert (await again.resume(record.id)).grade is Grade.EXAMINED
     assert [order.role for order in runtime.orders] == ["solo"]
-    assert engine.contract(record.id) == again.contract(record.id)
+    assert engine.store.contract(record.id) == again.store.contract(record.id)
 
 
 @pytest.mark.spec("LAW-2", "LAW-12")
@@ -131,11 +133,11 @@ async def test_without_an_examiner_that_answers_the_run_goes_on_unproven_and_say
 ) -> None:
     engine, record, _ = await solo(ground, playing({"nonsense": 1}), agents=agents)
     assert (record.state, record.code, record.grade) == ("waiting", 3, Grade.UNPROVEN)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert any("examiner" in one for one in verdict.undecided)
     for name in ("text-1", "text-2"):
-        record = engine.approve(record.id, name, who="ann", why="tried it")
+        record = decide(engine.store, record.id, [name], Decision(who="ann", why="tried it"))
     assert (record.state, record.grade) == ("done", Grade.ATTESTED)  # the whole follows its parts
 
 
@@ -155,7 +157,7 @@ async def test_broken_hollow_and_missing_cases_go_back_once_and_what_is_left_is_
     for words in ("it is broken", "a constant passes them", "it has no case"):
         assert words in told[1]
     assert grades(engine, record) == {"text-1": Grade.EXAMINED, "text-2": Grade.UNPROVEN, "goal": Grade.UNPROVEN}
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert any("text-2: it has no case" in one for one in contract.undecided)
 
@@ -172,7 +174,7 @@ async def test_words_that_no_case_quotes_stand_beside_it_unproven(ground: Ground
     engine, record, _ = await solo(ground, playing(reply), goal)
     found = grades(engine, record)
     assert found == {"goal": Grade.EXAMINED, "goal-rest": Grade.UNPROVEN}
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert verdict.requirements[1].text == "and negative numbers raise a ValueError"
 
@@ -189,10 +191,10 @@ async def test_background_is_unproven_and_so_is_the_source_until_a_person_agrees
     assert (record.code, record.grade) == (3, Grade.UNPROVEN)
     found = grades(engine, record)
     assert (found["text-1"], found["text-2"], found["goal"]) == (Grade.UNPROVEN, Grade.EXAMINED, Grade.UNPROVEN)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert verdict.requirements[0].why[0] == "the examiner calls it background: approve the contract to agree"
-    after = engine.approve(record.id, None, who="ann", why="so it is")
+    after = decide(engine.store, record.id, [None], Decision(who="ann", why="so it is"))
     assert (after.state, after.code, after.grade) == ("done", 0, Grade.ATTESTED)
     found = grades(engine, after)
     assert (found["text-1"], found["text-2"], found["goal"]) == (Grade.ATTESTED, Grade.PROVEN, Grade.ATTESTED)
@@ -215,7 +217,7 @@ class Vendors(Engine):
 @pytest.mark.spec("LAW-7", "LAW-8")
 async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_a_person(ground: Ground) -> None:
     runtime = ScriptedRuntime(playing(second=ALIKE))
-    engine = Vendors(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}, runtime=runtime)
+    engine = Vendors(RunStore(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}), runtime=runtime)
     ground.stack.enter_context(closing(engine))
     record = await ground.run(engine, GOAL, required=False, workflow="solo", agents=TWO)
     assert (record.state, record.code, record.grade) == ("done", 0, Grade.PROVEN)
@@ -223,7 +225,7 @@ async def test_cases_that_another_vendor_answers_alike_blind_are_proven_without_
     assert blind.role == "second-examiner"
     assert "call tiny:double with [21]" in blind.brief
     assert "42" not in blind.brief
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert "answered alike by scripted:bolt" in verdict.requirements[0].rests_on
 
@@ -254,7 +256,7 @@ async def test_a_reviewer_of_the_examiners_vendor_is_an_implementer_once_it_has_
         return {"result": "PASS", "steel_man": ["fine"], "gaps": [], "fixed": ["a note"] if mends else []}
 
     runtime = ScriptedRuntime(script)
-    engine = Vendors(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}, runtime=runtime)
+    engine = Vendors(RunStore(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}), runtime=runtime)
     ground.stack.enter_context(closing(engine))
     agents = {"*": "scripted:acme", "purple-team-b": "scripted:bolt", "examiner": "scripted:bolt"}
     record = await ground.run(engine, required=False, agents=agents)
@@ -266,7 +268,7 @@ async def test_a_reviewer_of_the_examiners_vendor_is_an_implementer_once_it_has_
 async def test_a_second_examiner_of_no_known_vendor_agrees_and_proves_no_more(ground: Ground) -> None:
     engine, record, _ = await solo(ground, playing(second=ALIKE), agents=TWO)
     assert record.grade is Grade.EXAMINED
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert {one.agreed for one in contract.authors.values()} == {("scripted:bolt",)}
 
@@ -291,7 +293,7 @@ async def test_a_case_that_is_answered_otherwise_is_withdrawn_and_new_ones_are_w
     assert TWICE in asked[1]
     assert "11" not in asked[1]
     assert record.grade is Grade.EXAMINED
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert any("withdrawn" in one for one in contract.undecided)
     assert "returns=11" not in str(contract.requirements)
@@ -361,11 +363,11 @@ async def test_a_service_ends_no_worse_with_two_vendors_than_with_one(
     ground: Ground, agents: dict[str, str], ends: tuple[int, Grade]
 ) -> None:
     runtime = ScriptedRuntime(shop)
-    engine = Vendors(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}, runtime=runtime)
+    engine = Vendors(RunStore(ground.home, {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}), runtime=runtime)
     ground.stack.enter_context(closing(engine))
     record = await ground.run(engine, SHOP, required=False, workflow="solo", agents=agents)
     assert (record.code, record.grade) == ends, record.why
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     (check,) = contract.requirements[0].checks
     assert isinstance(check, ExamplesCheck)
@@ -409,7 +411,7 @@ async def test_after_two_fruitless_rounds_one_case_is_disclosed_and_replaced(gro
     assert SCOPE in told[1]
     assert "disclosed" in told[2]
     assert (record.code, record.grade) == (3, Grade.EXAMINED)
-    sealed, now = engine.journal.step(record.id, "seal#1"), engine.contract(record.id)
+    sealed, now = engine.store.journal.step(record.id, "seal#1"), engine.store.contract(record.id)
     assert sealed
     assert now
     values = [one.args for check in now.requirements[0].checks for one in check.cases]  # type: ignore[union-attr]
@@ -465,7 +467,7 @@ async def test_an_objection_that_cannot_be_run_is_asked_about_once_more_with_the
     record = await ground.run(engine, rounds=1)
     assert "What the checks showed" in asked[1]
     assert record.grade is (Grade.UNPROVEN if keeps else Grade.PROVEN)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     disputed = any("disputed by purple-team-b: it feels slow" in why for one in verdict.requirements for why in one.why)
     assert disputed is keeps

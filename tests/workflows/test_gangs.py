@@ -9,7 +9,10 @@ import pytest
 
 from tests.workflows.conftest import Ground
 from tests.workflows.test_examined import grades, playing, solo
-from trued.engine.engine import Engine, Request
+from trued.engine.approvals import Decision, decide
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
 from trued.model import Grade, RunRecord
 from trued.wire import Order
 
@@ -132,7 +135,7 @@ async def test_a_contract_that_a_gang_wrote_proves_nothing(
     engine, record, orders = await solo(ground, script, goal)
     assert record.code != 0
     assert record.grade is Grade.UNPROVEN
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert contract.undecided  # what was refused is said
     assert [order.role for order in orders].count("examiner") >= 1
@@ -174,7 +177,7 @@ async def test_what_an_examiner_proposes_leaves_no_clause_with_less_than_it_had(
     assert record.code != 0
     found = grades(engine, record)
     assert (found["text-1"], found["text-2"], found["goal"]) == (Grade.EXAMINED, Grade.UNPROVEN, Grade.UNPROVEN)
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert not any(one.keep or one.supersedes for one in contract.requirements if one.text in HALF)
     if words.get("proposals", [{}])[0].get("what") == "keep":
@@ -201,7 +204,7 @@ async def test_tests_that_an_agent_would_supersede_are_no_verdict_until_a_person
         return
     assert record.code == 3
     assert found["text-1"] is Grade.UNPROVEN
-    assert engine.approve(record.id, None, who="ann", why="one() goes").code == 0
+    assert decide(engine.store, record.id, [None], Decision(who="ann", why="one() goes")).code == 0
 
 
 @pytest.mark.slow
@@ -229,7 +232,7 @@ async def test_a_side_door_that_the_user_never_named_is_examined_at_most_also_by
     code = "def trapdoor(x):\n    return {1: 'p', 2: 'q'}[x]\n"
     engine, record, _ = await solo(ground, playing(door, code=code), words)
     assert (record.code, record.grade) == (3, Grade.EXAMINED)
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert "trapdoor" in contract.caps["goal"][0]
 
@@ -290,7 +293,7 @@ async def test_guards_of_the_base_are_neither_boiled_away_task_by_task_nor_forge
     engine, _ = ground.engine(script)
     record = await ground.run(engine, required=False, rounds=1)
     assert record.code == 1
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert [one.grade for one in verdict.suites] == [Grade.REFUTED]
     assert set(grades(engine, record).values()) == {Grade.REFUTED}
@@ -327,11 +330,11 @@ async def test_a_base_that_is_broken_before_sealing_is_still_the_users_own(groun
     request = {"goal": ONE, "repository": ground.repository, "workflow": "purple", "trust": digest}
     record = await engine.start(Request(**request, flags={"yes": True, "rounds": 1, "agents": {"*": "scripted:x"}}))
     assert record.code == 1
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert [one.grade for one in verdict.suites] == [Grade.REFUTED]
     assert set(grades(engine, record).values()) == {Grade.REFUTED}
-    sealed = engine.contract(record.id)
+    sealed = engine.store.contract(record.id)
     assert sealed
     assert sealed.base == ground.git("rev-parse", "main")
 
@@ -373,7 +376,7 @@ async def test_a_daemon_of_an_agent_that_approves_is_nobodys_word(ground: Ground
     agents = ground.folder / "agents.py"
     agents.write_text(f"HOME = {str(ground.home)!r}\n{DAEMON}")
     environ = {"HOME": str(ground.folder), "PATH": os.environ["PATH"]}
-    engine = Engine(ground.home, environ)
+    engine = Engine(RunStore(ground.home, environ))
     try:
         flags = {"yes": True, "agents": {"*": f"scripted:{agents}"}}
         record: RunRecord = await engine.start(
@@ -381,6 +384,6 @@ async def test_a_daemon_of_an_agent_that_approves_is_nobodys_word(ground: Ground
         )
         await asyncio.sleep(1.0)
         assert record.code != 0
-        assert engine.journal.approvals(record.id) == []
+        assert engine.store.journal.approvals(record.id) == []
     finally:
         engine.close()

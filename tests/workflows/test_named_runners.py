@@ -124,7 +124,7 @@ async def test_a_runner_in_a_criterion_is_met_by_the_existing_tests(
     file.write_text(GOALS[workflow])
     engine, _ = ground.engine(writes(code))
     record = await ground.run(engine, str(file), required=False, workflow=workflow, **ONCE)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict, record.why
     found = {one.text.strip(): one for one in verdict.requirements}
     if (workflow, grade) == ("team", Grade.REFUTED):  # work that breaks a test is never merged

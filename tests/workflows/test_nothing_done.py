@@ -11,7 +11,7 @@ import pytest
 from tests.workflows.conftest import Ground, Script, events, example
 from trued import workflows
 from trued.agents.driver.yes_agent import content
-from trued.engine.landing.land import Wanted
+from trued.engine.landing.land import Wanted, land
 from trued.model import Grade, Reply, Status
 from trued.wire import Order
 
@@ -77,7 +77,7 @@ async def test_an_agent_that_is_content_with_everything_proves_nothing_and_lands
     ground.require([REQUIRED])
     engine, runtime = ground.engine(act)
     record = await ground.run(engine, goal_of(ground, workflow), required=required, workflow=workflow, **ONCE)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert record.code in (1, 3), record.why
     assert record.state != "done"
@@ -89,7 +89,7 @@ async def test_an_agent_that_is_content_with_everything_proves_nothing_and_lands
     keys = [order.key for order in runtime.orders]
     assert len(keys) == len({*keys}), "nobody was asked again: nothing is wrong with the form of its answers"
     for way in ("", "pr"):
-        assert not (await engine.land(record.id, Wanted(way=way, who="ann"))).landed
+        assert not (await land(engine.store, record.id, Wanted(way=way, who="ann"), engine.person)).landed
     assert ground.git("rev-parse", "main") == record.base
     assert events(engine, record, "offered") == []
     assert workflow != "handoff" or '"passes": true' not in ground.file(record, "feature_list.json")

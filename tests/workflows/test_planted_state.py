@@ -14,7 +14,7 @@ import pytest
 from tests.workflows.conftest import built as built_chunk
 from tests.workflows.conftest import honest
 from tests.workflows.hands import Coders, Hands, feature, required
-from trued.engine.engine import Request
+from trued.engine.inputs import Request
 from trued.engine.resume_from_branch import Known, going_on, unknown
 from trued.errors import BadInput
 from trued.model import Goal

@@ -68,7 +68,7 @@ async def test_a_coder_whose_own_tests_print_the_room_learns_nothing(tmp_path: P
     assert len([one for one in coders.orders if one.role == "coder"]) > 1, coders.asked
     assert any("everything" in one.brief for one in coders.orders[1:]), "the honest part: failing tests are told"
     assert learnt(coders.orders, hands) == []
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert verdict.grade is not Grade.REFUTED or record.code == 1
 

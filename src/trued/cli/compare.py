@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeAlias
 
 import typer
 from rich.text import Text
@@ -18,21 +18,12 @@ from trued.cli.format import counted, line
 from trued.cli.live import Tree
 from trued.cli.run import agents, chosen_roles, logins
 from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
-from trued.engine.compare import (
-    FEWEST,
-    Comparison,
-    Ended,
-    Entered,
-    Variant,
-    begin,
-    distinct,
-    go_on,
-    named,
-    ready,
-    remembered,
-)
+from trued.engine.compare import Ended, Variant, begin, go_on, ready
+from trued.engine.comparisons import FEWEST, Comparison, Entered, distinct, named, remembered
 from trued.engine.concurrent_runs import code_of
-from trued.engine.engine import FINISHED, Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput, TruedError
 from trued.model import Event, Question, RunRecord
 from trued.reporting.html import write_comparison
@@ -42,6 +33,8 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import default_workflow, descriptors
 
 app = typer.Typer(rich_markup_mode=None)
+
+Show: TypeAlias = Callable[[RunStore, Comparison], None]
 
 NAMED = 24  # characters of what stands before a line
 _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between the roles of one cast: agents may be command lines
@@ -125,14 +118,14 @@ def compare(  # noqa: PLR0913  a flag is a parameter
     }
     writable(report, "--report")
     show = partial(_show, report=report, as_json=as_json)
-    with opened() as engine:
-        there = _there(engine, words or [])
+    with opened() as store:
+        there = _there(store, words or [])
         if there and (workflow or cast):
             raise BadInput(
                 "there is no goal to work on", "-w" if workflow else "--with", "pass a plan, or the goal in words"
             )
         if there and not resume:
-            show(engine, there)
+            show(store, there)
             return
     outside_agents("compare")
     if there:
@@ -154,25 +147,25 @@ def compare(  # noqa: PLR0913  a flag is a parameter
 # -- what is meant -----------------------------------------------------------------------------------------------------
 
 
-def _there(engine: Engine, words: Sequence[str]) -> Comparison | None:
+def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
     """The comparison with this id, or one made of these runs; None if `words` is a goal."""
     if not words:
-        return _newest(engine)
+        return _newest(store)
     if len(words) > 1:
-        return _made_of(engine, words)
+        return _made_of(store, words)
     (word,) = words
     if _is_file(word):
         return None
-    if (found := named(engine, word)) is not None:
+    if (found := named(store, word)) is not None:
         return found
-    if any(one.id == word for one in engine.journal.runs()):
+    if any(one.id == word for one in store.journal.runs()):
         raise BadInput("a comparison needs two runs", then=f"name another one; `trued show {word}` shows this one")
     return None
 
 
-def _newest(engine: Engine) -> Comparison:
+def _newest(store: RunStore) -> Comparison:
     here = top_of(Path.cwd())
-    found = [one for one in remembered(engine) if here and Path(one.repository).resolve() == here]
+    found = [one for one in remembered(store) if here and Path(one.repository).resolve() == here]
     if not found:
         raise BadInput(
             "this repository has no comparison yet", then="start with: trued compare PLAN.md -w purple -w solo"
@@ -180,13 +173,13 @@ def _newest(engine: Engine) -> Comparison:
     return found[0]
 
 
-def _made_of(engine: Engine, words: Sequence[str]) -> Comparison:
-    runs = {one.id: one for one in engine.journal.runs()}
+def _made_of(store: RunStore, words: Sequence[str]) -> Comparison:
+    runs = {one.id: one for one in store.journal.runs()}
     for word in words:
         if not word or not any(one.startswith(word) for one in runs):
             then = "`trued ls` lists the runs; put quotation marks around a goal in words"
             raise BadInput(f"there is no run {line(word, 80)!r}", then=then)
-    records = {one.id: one for one in (engine.journal.run(word) for word in words)}
+    records = {one.id: one for one in (store.journal.run(word) for word in words)}
     if len(records) < FEWEST:
         raise BadInput("a comparison needs two runs", then="name another one")
     names = distinct(one.workflow for one in records.values())
@@ -247,10 +240,10 @@ class Turns:
         self._tree: Tree | None = None
         self._run = ""
 
-    def turn(self, engine: Engine, name: str, record: RunRecord) -> None:
+    def turn(self, store: RunStore, name: str, record: RunRecord) -> None:
         self.close()
         err().print(Text(f"\n{line(name)} ({record.id})", style="bold"))
-        self._run, self._tree = record.id, Tree(record.id, tuple(engine.journal.events(record.id)))
+        self._run, self._tree = record.id, Tree(record.id, tuple(store.journal.events(record.id)))
         self._tree.__enter__()
 
     def hear(self, record: RunRecord, event: Event) -> None:
@@ -266,50 +259,51 @@ class Turns:
             self._tree = None
 
 
-def _drive(make: Callable[[Engine], Comparison], show: Callable[[Engine, Comparison], None], *, yes: bool) -> None:
+def _drive(make: Callable[[Engine], Comparison], show: Show, *, yes: bool) -> None:
     """Drive the runs, print the table, and exit with the worst of their codes."""
-    engine = Engine(home(), os.environ)
+    store = RunStore(home(), os.environ)
+    engine = Engine(store)
     turns = Turns()
     try:
         comparison = make(engine)
         names = {one.run: one.name for one in comparison.runs}
         alone = not comparison.together and not is_plain_output()
         eyes: Turns | Named = turns if alone else Named(names)
-        engine.person, engine.hear = eyes.ask, eyes.hear
-        _announce(engine, comparison)
-        turn = partial(_turn, turns, engine, names) if alone else _nobody
+        engine.person, store.listen = eyes.ask, eyes.hear
+        _announce(store, comparison)
+        turn = partial(_turn, turns, store, names) if alone else _nobody
         ended = asyncio.run(go_on(engine, comparison, partial(engine.resume, yes=yes), turn))
         turns.close()
-        _conclude(engine, comparison, ended, show)
+        _conclude(store, comparison, ended, show)
     except KeyboardInterrupt:
         hint("interrupted, nothing is lost; continue with `trued compare --resume`")
         raise typer.Exit(130) from None
     finally:
         turns.close()
-        engine.close()
+        store.close()
     raise typer.Exit(code_of(ended))
 
 
-def _turn(turns: Turns, engine: Engine, names: Mapping[str, str], record: RunRecord) -> None:
-    turns.turn(engine, names[record.id], record)
+def _turn(turns: Turns, store: RunStore, names: Mapping[str, str], record: RunRecord) -> None:
+    turns.turn(store, names[record.id], record)
 
 
 def _nobody(_: RunRecord) -> None:
     return None
 
 
-def _announce(engine: Engine, comparison: Comparison) -> None:
+def _announce(store: RunStore, comparison: Comparison) -> None:
     runs = ", ".join(f"{line(one.name)} ({one.run})" for one in comparison.runs)
-    base = engine.journal.run(comparison.runs[0].run).base
+    base = store.journal.run(comparison.runs[0].run).base
     how = "side by side" if comparison.together else "one after the other"
     err().print(Text(f"{comparison.id or 'comparing'}: {runs}; {how}, from {base[:10]}"), soft_wrap=True)
 
 
-def _conclude(engine: Engine, comparison: Comparison, ended: Ended, show: Callable[[Engine, Comparison], None]) -> None:
+def _conclude(store: RunStore, comparison: Comparison, ended: Ended, show: Show) -> None:
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
-    show(engine, comparison)
-    left = [one for one in comparison.runs if engine.journal.run(one.run).state not in FINISHED]
+    show(store, comparison)
+    left = [one for one in comparison.runs if store.journal.run(one.run).state not in FINISHED]
     named = f"{comparison.id} " if comparison.id else f"{' '.join(one.run for one in comparison.runs)} "
     if left:
         hint(f"continue with: trued compare {named}--resume; status: trued show {left[0].run}")
@@ -317,8 +311,8 @@ def _conclude(engine: Engine, comparison: Comparison, ended: Ended, show: Callab
         hint(f"show this again: trued compare {named.rstrip()}; merge one of them: trued land RUN")
 
 
-def _show(engine: Engine, comparison: Comparison, *, report: Path | None, as_json: bool) -> None:
-    data = of(engine, comparison)
+def _show(store: RunStore, comparison: Comparison, *, report: Path | None, as_json: bool) -> None:
+    data = of(store, comparison)
     if report:
         err().print(str(write_comparison(data, report)), soft_wrap=True)
     if as_json:

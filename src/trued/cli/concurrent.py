@@ -15,6 +15,7 @@ from trued.cli.summary import conclude, whole
 from trued.cli.terminal import ask_person, complain, err, hint, home, print_json
 from trued.engine.concurrent_runs import code_of
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.errors import TruedError
 from trued.model import Event, Question, RunRecord
 from trued.reporting.views import ledger as ledger_of
@@ -49,30 +50,30 @@ def name_of(record: RunRecord) -> str:
 def drive_all(work: Callable[[Engine], Coroutine[Any, Any, Ended]], *, as_json: bool) -> None:
     """Drive the runs side by side, print how each ended, and exit with the worst of their codes."""
     eyes = Side()
-    engine = Engine(home(), os.environ, person=eyes.ask, hear=eyes.hear)
+    store = RunStore(home(), os.environ, listen=eyes.hear)
     try:
-        ended = asyncio.run(work(engine))
-        _conclude(engine, ended, as_json=as_json)
+        ended = asyncio.run(work(Engine(store, person=eyes.ask)))
+        _conclude(store, ended, as_json=as_json)
     except KeyboardInterrupt:
         hint("interrupted, nothing is lost; continue with `trued resume --all` (`trued ls` lists the runs)")
         raise typer.Exit(130) from None
     finally:
-        engine.close()
+        store.close()
     raise typer.Exit(code_of(ended))
 
 
-def _conclude(engine: Engine, ended: Ended, *, as_json: bool) -> None:
+def _conclude(store: RunStore, ended: Ended, *, as_json: bool) -> None:
     records = [one for one in ended if isinstance(one, RunRecord)]
     for error in (one for one in ended if isinstance(one, TruedError)):
         complain(str(error))
     if as_json:
-        print_json([_data(engine, one) for one in records])
+        print_json([_data(store, one) for one in records])
         return
     for one in records:
         err().print(Text(f"\n{name_of(one)} ({one.id}) on {line(one.branch)}", style="bold"))
-        conclude(engine, one, as_json=False)
+        conclude(store, one, as_json=False)
 
 
-def _data(engine: Engine, record: RunRecord) -> dict[str, Any]:
-    found = ledger_of(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
-    return {**whole(engine, record), "requirements": found["requirements"]}
+def _data(store: RunStore, record: RunRecord) -> dict[str, Any]:
+    found = ledger_of(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
+    return {**whole(store, record), "requirements": found["requirements"]}

@@ -1,4 +1,4 @@
-"""Opens the engine on this machine's private state, and selects the run that a command works on."""
+"""Opens the runs in this machine's private state, and selects the one that a command works on."""
 
 import os
 import subprocess
@@ -15,20 +15,18 @@ from trued.model import RunRecord
 from trued.reporting.views import OVER, state_of
 
 if TYPE_CHECKING:  # loaded when a run is looked at: help needs none of it
-    from trued.engine.engine import Engine
+    from trued.engine.run_store import RunStore
 
 SHOWN = 200  # completions; nobody reads more
 
 
 @contextmanager
-def opened() -> "Iterator[Engine]":
-    from trued.engine.engine import Engine
+def opened() -> "Iterator[RunStore]":
+    """The runs in this machine's private state, while a command looks at them."""
+    from trued.engine.run_store import RunStore
 
-    engine = Engine(home(), os.environ)
-    try:
-        yield engine
-    finally:
-        engine.close()
+    with RunStore(home(), os.environ) as store:
+        yield store
 
 
 def top_of(folder: Path) -> Path | None:
@@ -41,13 +39,13 @@ def top_of(folder: Path) -> Path | None:
     return Path(os.fsdecode(done.stdout.removesuffix(b"\n"))).resolve() if done.returncode == 0 else None
 
 
-def chosen(engine: "Engine", name: str | None) -> RunRecord:
+def chosen(store: "RunStore", name: str | None) -> RunRecord:
     """The run with this id; without one, this repository's newest run, or the only run there is."""
     if name == "":  # an unset variable in a script does not mean the newest run
         raise BadInput("the run's id is empty", then="`trued ls` lists the runs")
     if name is not None:
-        return engine.journal.run(name)
-    runs = engine.journal.runs()
+        return store.journal.run(name)
+    runs = store.journal.runs()
     here = top_of(Path.cwd())
     own = [one for one in runs if here and Path(one.repository).resolve() == here]
     if own or len(runs) == 1:
@@ -91,19 +89,17 @@ def _asked(record: RunRecord, *words: str) -> subprocess.CompletedProcess[bytes]
         return None
 
 
-def is_over(engine: "Engine", record: RunRecord) -> bool:
+def is_over(store: "RunStore", record: RunRecord) -> bool:
     """Whether no agent will be called again, so that held-out cases may be shown."""
-    from trued.engine.approvals import untaken
-
-    ended = record.state == "waiting" and engine.final(record.id) is not None
-    return record.state in OVER or (ended and not untaken(engine, record.id))
+    ended = record.state == "waiting" and store.final_verdict(record.id) is not None
+    return record.state in OVER or (ended and not store.unheard_approvals(record.id))
 
 
 def completed(incomplete: str) -> list[tuple[str, str]]:
     """Run ids for the shell, newest first."""
-    with opened() as engine:
-        runs = [one for one in engine.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
-        return [(one.id, f"{state_of(one, engine.journal.driver(one.id))}: {one.title}") for one in runs]
+    with opened() as store:
+        runs = [one for one in store.journal.runs() if one.id.startswith(incomplete)][:SHOWN]
+        return [(one.id, f"{state_of(one, store.journal.driver(one.id))}: {one.title}") for one in runs]
 
 
 RunName = Annotated[

@@ -12,10 +12,11 @@ from typing import Any, Literal
 
 from trued.cli.project_kind import kind_here
 from trued.engine import agent_selection as agents
-from trued.engine.engine import lent_left, sandboxes, within_reach
+from trued.engine.diagnostics import agent_reach, runs_with_leftover_logins
 from trued.errors import BadInput
 from trued.inputs.project.kind import STEPS
 from trued.model import Settings
+from trued.workspace.sandbox import probe
 
 GIT = (2, 30)  # the first version with everything that the private store uses
 FREE_BYTES = 1024**3  # clones and clean rooms of a mid-sized repository
@@ -76,7 +77,7 @@ def _logins(settings: Settings, home: Path) -> Iterator[Diagnosis]:
     ]
     words = "auto: an API key from your environment if the agent accepts it, else your subscription, borrowed per call"
     yield Diagnosis("login", "ok", ", ".join(policies) if settings.login else words)
-    if left := lent_left(home):
+    if left := runs_with_leftover_logins(home):
         says = f"copies of your credentials remain in killed runs: {', '.join(sorted(left))}"
         yield Diagnosis("login", "broken", says, f"remove them with trued resume {left[0]} or trued cancel {left[0]}")
 
@@ -105,7 +106,7 @@ def _git() -> Diagnosis:
 
 
 def _sandbox() -> Iterator[Diagnosis]:
-    levels = sandboxes()
+    levels = probe()
     confined = [one for one in levels if one.level != "none" and one.works]
     for one in levels:
         if one.level == "none":
@@ -121,7 +122,7 @@ def _sandbox() -> Iterator[Diagnosis]:
 def _session(settings: Settings) -> Diagnosis:
     """Whether a sandboxed agent can reach the user's session: listen here, try to connect from the sandbox."""
     try:
-        level, reached = within_reach(settings)
+        level, reached = agent_reach(settings)
     except BadInput as error:  # the selected level does not work; its own line shows the fix
         return Diagnosis("session", "missing", f"not tried: {error.what}")
     facts = {"level": level, "reached": list(reached)}

@@ -12,8 +12,9 @@ from trued.cli.format import line
 from trued.cli.live import Lines
 from trued.cli.summary import ledger_lines
 from trued.cli.terminal import err, hint, home, out, outside_agents, print_json, whoami
-from trued.engine.engine import Engine
 from trued.engine.landing.land import Landing, Wanted
+from trued.engine.landing.land import land as land_run
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.model import RunRecord
 from trued.reporting.views import ledger
@@ -61,8 +62,8 @@ def land(  # noqa: PLR0913  a flag is a parameter
     outside_agents("land")
     if sum((ff, merge, pr or draft)) > 1:
         raise BadInput("--ff, --merge and --pr exclude each other", then="choose one of them")
-    with opened() as engine:
-        record = chosen(engine, run)
+    with opened() as store:
+        record = chosen(store, run)
     way = "ff" if ff else "merge" if merge else "pr" if pr or draft else ""
     wanted = Wanted.model_validate(
         {"onto": onto, "way": way, "draft": draft, "agree": agree.strip().lower(), "carry": carry, "who": whoami()}
@@ -72,18 +73,18 @@ def land(  # noqa: PLR0913  a flag is a parameter
 
 def _landed(record: RunRecord, wanted: Wanted, *, as_json: bool) -> int:
     eyes = Lines()
-    engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
+    store = RunStore(home(), os.environ, listen=lambda _, event: eyes.listen(event))
     try:
-        landing = asyncio.run(engine.land(record.id, wanted))
+        landing = asyncio.run(land_run(store, record.id, wanted, eyes.ask))
         if as_json:
             print_json(data(landing))
         else:
-            _say(engine, record, landing)
+            _say(store, record, landing)
     except KeyboardInterrupt:
         hint("interrupted; nothing is half done: run the same command again to continue")
         return 130
     finally:
-        engine.close()
+        store.close()
     return landing.code
 
 
@@ -94,12 +95,12 @@ def data(landing: Landing) -> dict[str, Any]:
     return {**found, "verdict": judged}
 
 
-def _say(engine: Engine, record: RunRecord, landing: Landing) -> None:
+def _say(store: RunStore, record: RunRecord, landing: Landing) -> None:
     for path, kind in landing.asks.items():
         err().print(Text(f"{line(path)} was changed: {kind}", "bold yellow"), soft_wrap=True)
     if landing.verdict and not landing.landed:
         found = ledger(landing.verdict, None, over=True)
-        ledger_lines(record, found, "on the new base", accept=engine.inputs(record.id).settings.accept)
+        ledger_lines(record, found, "on the new base", accept=store.inputs(record.id).settings.accept)
     for one in landing.said:
         err().print(Text(line(one), "yellow"), soft_wrap=True)
     if landing.landed:

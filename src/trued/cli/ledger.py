@@ -19,8 +19,8 @@ from trued.reporting.views.verdict import Verification, ran_by, verification_dat
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:  # imported by the commands themselves: help does not need it
-    from trued.engine.engine import Engine
     from trued.engine.last_verification import Kept
+    from trued.engine.run_store import RunStore
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -34,14 +34,14 @@ def ledger(run: RunName = None, as_json: AsJson = False) -> None:
     """List every requirement with its grade and reasons."""
     from trued.cli.summary import ledger_lines
 
-    with opened() as engine:
-        record = chosen(engine, run)
-        found = _found(engine, record)
+    with opened() as store:
+        record = chosen(store, run)
+        found = _found(store, record)
         if as_json:
             print_json(found)
         else:
-            state = state_of(record, engine.journal.driver(record.id))
-            ledger_lines(record, found, state, accept=engine.inputs(record.id).settings.accept)
+            state = state_of(record, store.journal.driver(record.id))
+            ledger_lines(record, found, state, accept=store.inputs(record.id).settings.accept)
 
 
 @app.command()
@@ -57,11 +57,11 @@ def why(
         )
         explain(one, requirement, as_json=as_json)
         return
-    with opened() as engine:
-        record = chosen(engine, run)
-        found = _found(engine, record)
+    with opened() as store:
+        record = chosen(store, run)
+        found = _found(store, record)
         row = _named([*found["requirements"], *found["existing_tests"]], requirement, f"run {record.id}")
-        words, cases = _word(engine, record, row["id"]), _cases(engine, record, row["id"])
+        words, cases = _word(store, record, row["id"]), _cases(store, record, row["id"])
     _explained(row, words, cases, as_json=as_json)
 
 
@@ -86,8 +86,8 @@ def _verified_last() -> "Kept | None":
     kept, here = last(home()), top_of(Path.cwd())
     if kept is None or (here and str(here) not in kept.places):
         return None
-    with opened() as engine:
-        runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
+    with opened() as store:
+        runs = [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
     return kept if all(one.updated_at < kept.at for one in runs) else None
 
 
@@ -112,8 +112,8 @@ def _explained(row: dict[str, Any], words: list[str], cases: list[str], *, as_js
         before = one
 
 
-def _found(engine: "Engine", record: RunRecord) -> dict[str, Any]:
-    return ledger_of(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
+def _found(store: "RunStore", record: RunRecord) -> dict[str, Any]:
+    return ledger_of(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
 
 
 def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
@@ -127,15 +127,15 @@ def _named(rows: list[dict[str, Any]], name: str, of: str) -> dict[str, Any]:
     )
 
 
-def _word(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
+def _word(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     """Whose checks these are, and who approved them."""
-    contract, inputs = engine.contract(record.id), engine.inputs(record.id)
+    contract, inputs = store.contract(record.id), store.inputs(record.id)
     own = (
         [f"your own checks in {inputs.requirements_file}"]
         if inputs.requirements_file and contract and not contract.authors
         else []
     )
-    said = [one for one in engine.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
+    said = [one for one in store.approvals(record.id) if one.requirement in ("*", requirement) and not one.stale]
     return own + [f"{one.who}, who {_did(one)}: {one.why}" for one in said]
 
 
@@ -146,15 +146,15 @@ def _did(word: Approval) -> str:
     return f"{'rejected' if word.rejected else 'accepted'} it{where}"
 
 
-def _cases(engine: "Engine", record: RunRecord, requirement: str) -> list[str]:
+def _cases(store: "RunStore", record: RunRecord, requirement: str) -> list[str]:
     """The checks in words; held-out cases only after the run, when no agent can read them."""
     from trued.cli.summary import check_lines
 
-    contract = engine.contract(record.id)
+    contract = store.contract(record.id)
     checks = [
         check for one in (contract.requirements if contract else ()) if one.id == requirement for check in one.checks
     ]
-    visible = is_over(engine, record) or not (contract and contract.held_out)
+    visible = is_over(store, record) or not (contract and contract.held_out)
     return [text for check in checks for text in check_lines(check, cases=visible)]
 
 

@@ -20,7 +20,7 @@ from trued.reporting.views import ledger, listed, state_of
 from trued.support.redaction import plain
 
 if TYPE_CHECKING:
-    from trued.engine.engine import Engine
+    from trued.engine.run_store import RunStore
     from trued.reporting.views.progress import Progress
 
 app = typer.Typer(rich_markup_mode=None)
@@ -38,13 +38,13 @@ def ls(
     from trued.engine.pending import waits
 
     here = None if every else top_of(Path.cwd())
-    with opened() as engine:
-        runs = [one for one in engine.journal.runs() if here is None or Path(one.repository).resolve() == here]
-        landed = engine.journal.landed()
+    with opened() as store:
+        runs = [one for one in store.journal.runs() if here is None or Path(one.repository).resolve() == here]
+        landed = store.journal.landed()
         rows = [
             {
-                **listed(one, engine.journal.driver(one.id), landed=landed.get(one.id, ())),
-                "waits": len(waits(engine, one)),
+                **listed(one, store.journal.driver(one.id), landed=landed.get(one.id, ())),
+                "waits": len(waits(store, one)),
             }
             for one in runs
         ]
@@ -82,12 +82,12 @@ def show(
     from trued.cli.tree import footer, header, scope_lines
     from trued.reporting.views.progress import Progress
 
-    with opened() as engine:
-        record = chosen(engine, run)
+    with opened() as store:
+        record = chosen(store, run)
         if as_json:
-            print_json(whole(engine, record))
+            print_json(whole(store, record))
             return
-        seen = Progress(engine.journal.events(record.id))
+        seen = Progress(store.journal.events(record.id))
         console = out()
         console.print(header(record.id, seen), soft_wrap=True)
         lines = [
@@ -97,18 +97,16 @@ def show(
         ]
         for one in _shortened(lines, full=full):
             console.print(one, soft_wrap=True)
-        state = state_of(record, engine.journal.driver(record.id))
+        state = state_of(record, store.journal.driver(record.id))
         for one in footer(seen, time.time() if state == "running" else seen.last, at_work=state == "running"):
             console.print(one, soft_wrap=True)
-        for one in used_lines(engine, record):
+        for one in used_lines(store, record):
             console.print(one, soft_wrap=True)
         console.print(
             Text.assemble("state ", (state, STATES.get(state, "yellow")), f", grade {record.grade}{_landed(seen)}"),
             soft_wrap=True,
         )
-        advise(
-            engine, record, ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
-        )
+        advise(store, record, ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record)))
 
 
 def _landed(seen: "Progress") -> str:
@@ -133,20 +131,20 @@ def logs(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object a line.")] = False,
 ) -> None:
     """Show a run's events, one a line, or the transcript of one call."""
-    with opened() as engine:
-        record = chosen(engine, run)
-        lines = _transcript(engine, record, call, follow) if call else _events(engine, record, follow)
+    with opened() as store:
+        record = chosen(store, run)
+        lines = _transcript(store, record, call, follow) if call else _events(store, record, follow)
         for one, text in lines:
             print(one_line(one) if as_json else plain(text), flush=follow)
 
 
-def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _events(store: "RunStore", record: RunRecord, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     from trued.cli.event_lines import event_line
 
     last = 0
     while True:
-        driven = engine.journal.driver(record.id)  # read first, so that the last events are not missed
-        for event in engine.journal.events(record.id, last):
+        driven = store.journal.driver(record.id)  # read first, so that the last events are not missed
+        for event in store.journal.events(record.id, last):
             last = event.id
             yield event.model_dump(mode="json"), event_line(event)
         if not follow or not driven:
@@ -154,13 +152,13 @@ def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple
         time.sleep(POLL_S)
 
 
-def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
+def _transcript(store: "RunStore", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
     from trued.agents.spool import events as spooled
     from trued.support.hashing import folder_name
 
-    key, spool, so_far = _call_named(engine, record, given), engine.folder(record.id) / "spool", 0
+    key, spool, so_far = _call_named(store, record, given), store.folder(record.id) / "spool", 0
     while True:
-        driven = engine.journal.driver(record.id)
+        driven = store.journal.driver(record.id)
         attempts = sorted(
             (int(path.suffix[1:]), path) for path in spool.glob(f"{folder_name(key)}.*") if _is_attempt(path)
         )
@@ -173,11 +171,11 @@ def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -
         time.sleep(POLL_S)
 
 
-def _call_named(engine: "Engine", record: RunRecord, given: str) -> str:
+def _call_named(store: "RunStore", record: RunRecord, given: str) -> str:
     """The key of the one call whose key is `given` or contains it; raises BadInput if there is not exactly one."""
     from trued.model.events.call import CallAsked
 
-    events = engine.journal.events(record.id)
+    events = store.journal.events(record.id)
     keys = list(dict.fromkeys(event.key for event in events if event.kind == CallAsked.KIND))
     fitting = [key for key in keys if key == given] or [key for key in keys if given in key]
     if len(fitting) == 1:
@@ -206,9 +204,9 @@ def diff(
     stat: Annotated[bool, typer.Option("--stat", help="List files and line counts only.")] = False,
 ) -> None:
     """Show what the run changed: its base against its last accepted commit."""
-    with opened() as engine:
-        record = chosen(engine, run)
-        places = [Path(record.repository), *sorted((engine.home / "stores").glob("*.git"))]
+    with opened() as store:
+        record = chosen(store, run)
+        places = [Path(record.repository), *sorted((store.home / "stores").glob("*.git"))]
     record = record.model_copy(update={"head": newest(record)})
     if record.head in ("", record.base):
         err().print(f"{record.id} has changed nothing yet")
@@ -252,6 +250,6 @@ def report(
     from trued.reporting.html import write
 
     writable(path, "--output")
-    with opened() as engine:
-        record = chosen(engine, run)
-        print(write(engine, record.id, path or Path(f"trued-{record.id}.html")))
+    with opened() as store:
+        record = chosen(store, run)
+        print(write(store, record.id, path or Path(f"trued-{record.id}.html")))

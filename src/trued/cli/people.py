@@ -12,9 +12,8 @@ from trued.cli.context import AsJson, chosen, completed, opened, top_of
 from trued.cli.format import line
 from trued.cli.summary import conclude, contract_lines
 from trued.cli.terminal import err, hint, home, is_interactive, out, outside_agents, print_json, read_line, whoami
-from trued.engine.approvals import Word, judged_at, say, settled
-from trued.engine.engine import Engine
-from trued.engine.records import Change
+from trued.engine.approvals import Decision, answer_question, decide, is_settled
+from trued.engine.run_store import RunStore
 from trued.engine.trust import TABLE, found, is_trusted
 from trued.engine.trust import trust as remember
 from trued.errors import BadInput
@@ -47,11 +46,11 @@ def answer(
     said = words or []
     if not 1 <= len(said) <= 2:
         raise BadInput("an answer is missing", then='trued answer RUN yes|stop|redo, or RUN "your own words"')
-    with opened() as engine:
-        if len(said) == 1 and any(one.id == said[0] for one in engine.journal.runs()):
+    with opened() as store:
+        if len(said) == 1 and any(one.id == said[0] for one in store.journal.runs()):
             raise BadInput(f"{said[0]} is a run, not an answer", then=f"trued answer {said[0]} ANSWER")
-        record = chosen(engine, said[0] if len(said) == 2 else None)
-        question = engine.answer(record.id, said[-1], comment=comment, who=whoami())
+        record = chosen(store, said[0] if len(said) == 2 else None)
+        question = answer_question(store, record.id, said[-1], comment=comment, who=whoami())
     if as_json:
         print_json(question.model_dump(mode="json"))
     else:
@@ -81,7 +80,7 @@ def approve(
     The contract is shown first. No agent is called again. Continue a run that was only planned with `trued resume`.
     """
     outside_agents("approve")
-    _said(run, requirements or [], Word(who, reason, instead=instead), as_json=as_json)
+    _said(run, requirements or [], Decision(who, reason, instead=instead), as_json=as_json)
 
 
 @app.command()
@@ -100,23 +99,25 @@ def reject(
     The rejection is valid until the work changes; then somebody has to look again.
     """
     outside_agents("reject")
-    _said(run, requirements, Word(who, reason, rejected=True, instead=instead), as_json=as_json)
+    _said(run, requirements, Decision(who, reason, rejected=True, instead=instead), as_json=as_json)
 
 
-def _said(run: str | None, wanted: list[str], word: Word, *, as_json: bool) -> None:
-    with opened() as engine:
-        record = chosen(engine, run)
-        contract = engine.contract(record.id)
+def _said(run: str | None, wanted: list[str], decision: Decision, *, as_json: bool) -> None:
+    with opened() as store:
+        record = chosen(store, run)
+        contract = store.contract(record.id)
         if contract is None:
             raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
         _known(record, contract, wanted)
-        who, why = _signed(engine, record, contract, wanted, word)
-        record = say(engine, record.id, wanted or [None], replace(word, who=who, why=why))
-        if settled(engine, record):
+        who, why = _signed(store, record, contract, wanted, decision)
+        record = decide(store, record.id, wanted or [None], replace(decision, who=who, why=why))
+        if is_settled(store, record):
             hint("everything is decided: recording it on the branch and proving the final commit")
-            record = asyncio.run(engine.resume(record.id))
-        conclude(engine, record, as_json=as_json)
-        if engine.journal.driver(record.id):
+            from trued.engine.engine import Engine  # loaded where a run is driven
+
+            record = asyncio.run(Engine(store).resume(record.id))
+        conclude(store, record, as_json=as_json)
+        if store.journal.driver(record.id):
             hint("the run is still working: look again at what it changes after that commit")
 
 
@@ -126,22 +127,24 @@ def _known(record: RunRecord, contract: Contract, wanted: list[str]) -> None:
         raise BadInput(f"run {record.id} has no requirement {unknown[0]!r}", then=f"it has {', '.join(known)}")
 
 
-def _signed(engine: Engine, record: RunRecord, contract: Contract, wanted: list[str], word: Word) -> tuple[str, str]:
+def _signed(
+    store: RunStore, record: RunRecord, contract: Contract, wanted: list[str], decision: Decision
+) -> tuple[str, str]:
     """Show the person what they decide on, and return their name and reason."""
-    given = bool(word.who and word.why)
+    given = bool(decision.who and decision.why)
     if not given and not is_interactive():
         raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
     shown = [one for one in contract.requirements if not wanted or one.id in wanted]
-    contract_lines(
-        engine, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True
-    )
-    for name, verdict in judged_at(engine, record.id).items() if wanted else ():
+    contract_lines(store, record, contract.model_copy(update={"requirements": tuple(shown)}), console=err(), cases=True)
+    for name, verdict in store.latest_verdicts(record.id).items() if wanted else ():
         if name in wanted:
             hint(f"{name}: judged at commit {verdict.commit[:10]}; trued diff {record.id} shows the work")
     if given:
-        return word.who, word.why
+        return decision.who, decision.why
     what = ", ".join(wanted) or "these cases as yours"
-    return _given(f"{'Reject' if word.rejected else 'Accept' if wanted else 'Approve'} {what}?", word.who, word.why)
+    return _given(
+        f"{'Reject' if decision.rejected else 'Accept' if wanted else 'Approve'} {what}?", decision.who, decision.why
+    )
 
 
 def _given(question: str, who: str, reason: str) -> tuple[str, str]:
@@ -176,12 +179,15 @@ def amend(  # noqa: PLR0913  a flag is a parameter
 
     Changed checks are run on the base again. No agent is called; `trued resume` continues with the new contract.
     """
+    from trued.engine.amendments import Change  # loaded where a contract is changed: it brings what proves
+    from trued.engine.amendments import amend as amend_contract
+
     outside_agents("amend")
     for path in filter(None, (requirements, add)):
         if not path.is_file():
             raise BadInput(f"there is no file {path}", then="pass a requirements file")
-    with opened() as engine:
-        record = chosen(engine, run)
+    with opened() as store:
+        record = chosen(store, run)
         if not (who and reason) and not is_interactive():
             raise BadInput("a name and a reason are missing", then="pass --as NAME --reason TEXT, or use a terminal")
         what = f"Amend the contract of {record.id}?"
@@ -195,10 +201,10 @@ def amend(  # noqa: PLR0913  a flag is a parameter
             who=name,
             why=why,
         )
-        record = asyncio.run(engine.amend(record.id, change))
-        if contract := engine.contract(record.id):
-            contract_lines(engine, record, contract, console=err(), cases=True)
-        conclude(engine, record, as_json=as_json)
+        record = asyncio.run(amend_contract(store, record.id, change))
+        if contract := store.contract(record.id):
+            contract_lines(store, record, contract, console=err(), cases=True)
+        conclude(store, record, as_json=as_json)
 
 
 def _tests(pairs: list[str]) -> dict[str, tuple[str, ...]]:

@@ -38,11 +38,11 @@ def receipt(
     from trued.engine.receipts import Keeping, keep_landed, keep_run
 
     writable(path, "--output")
-    with opened() as engine:
-        record = chosen(engine, run)
+    with opened() as store:
+        record = chosen(store, run)
         target = path or Path(f"trued-{record.id}.receipt.json")
         keeping = Keeping(receipt=target, bundle=bundle, unsigned=unsigned)
-        asyncio.run((keep_landed if landed else keep_run)(engine, record.id, keeping))
+        asyncio.run((keep_landed if landed else keep_run)(store, record.id, keeping))
     print(target)
     hint(f"check it with: trued verify {target}{f' --bundle {bundle}' if bundle else ''}")
 

@@ -17,8 +17,10 @@ from trued.cli.summary import conclude
 from trued.cli.terminal import hint, home, is_plain_output, outside_agents, whoami
 from trued.engine.concurrent_runs import resume as resume_several
 from trued.engine.concurrent_runs import start as start_several
-from trued.engine.engine import FINISHED, Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
 from trued.engine.resume_from_branch import Unknown, unknown
+from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import changes
 from trued.model import RunRecord
@@ -200,10 +202,8 @@ def resume(
     """Continue a run. Finished calls are not made again; calls still in progress are adopted."""
     outside_agents("resume")
     more = changes(limit or [])
-    with opened() as engine:
-        named = (
-            unfinished(engine) if every else [engine.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
-        )
+    with opened() as store:
+        named = unfinished(store) if every else [store.journal.run(one).id for one in runs or [] if len(runs or []) > 1]
     if named:
         drive_all(
             lambda engine: resume_several(
@@ -214,9 +214,9 @@ def resume(
     run = runs[0] if runs else None
     if left := _only_left(run):
         drive(lambda engine: engine.start(_from(left, yes=yes, wait=wait, limit=limit)), as_json=as_json)
-    with opened() as engine:
-        record = chosen(engine, run)
-        before = tuple(engine.journal.events(record.id))
+    with opened() as store:
+        record = chosen(store, run)
+        before = tuple(store.journal.events(record.id))
     screen = Lines() if is_plain_output() else Tree(record.id, before)
     drive(
         lambda engine: engine.resume(record.id, yes=yes, wait=wait, more=more, who=whoami()),
@@ -225,11 +225,11 @@ def resume(
     )
 
 
-def unfinished(engine: Engine) -> list[str]:
+def unfinished(store: RunStore) -> list[str]:
     """Ids of this repository's unfinished runs that no process drives, oldest first."""
     here = top_of(Path.cwd())
-    found = [one for one in engine.journal.runs() if here and Path(one.repository).resolve() == here]
-    named = [one.id for one in found if one.state not in FINISHED and not engine.journal.driver(one.id)]
+    found = [one for one in store.journal.runs() if here and Path(one.repository).resolve() == here]
+    named = [one.id for one in found if one.state not in FINISHED and not store.journal.driver(one.id)]
     if not named:
         raise BadInput("this repository has no run to resume", then="`trued ls` lists its runs")
     return list(reversed(named))
@@ -240,8 +240,8 @@ def _only_left(run: str | None) -> Unknown | None:
     here = top_of(Path.cwd()) if run else None
     if not run or here is None:
         return None
-    with opened() as engine:
-        return None if any(one.id == run for one in engine.journal.runs()) else unknown(here, run)
+    with opened() as store:
+        return None if any(one.id == run for one in store.journal.runs()) else unknown(here, run)
 
 
 def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | None) -> Request:
@@ -261,9 +261,9 @@ def _from(left: Unknown, *, yes: bool, wait: bool | None, limit: list[str] | Non
 def cancel(run: RunName = None, as_json: AsJson = False) -> None:
     """End a run for good: stop its agents; its work stays on its branch."""
     outside_agents("cancel")
-    with opened() as engine:
-        record = asyncio.run(engine.cancel(chosen(engine, run).id))
-        conclude(engine, record, as_json=as_json)
+    with opened() as store:
+        record = asyncio.run(Engine(store).cancel(chosen(store, run).id))
+        conclude(store, record, as_json=as_json)
     raise typer.Exit(0 if record.state == "cancelled" else record.code)
 
 
@@ -272,16 +272,16 @@ def drive(
 ) -> None:
     """Drive a run with a live screen, print how it ended, and exit with its code."""
     eyes = screen or (Lines() if is_plain_output() else Tree())
-    engine = Engine(home(), os.environ, person=eyes.ask, listen=eyes.listen)
+    store = RunStore(home(), os.environ, listen=lambda _, event: eyes.listen(event))
     try:
         with eyes:
-            record = asyncio.run(_awaited(work(engine)))
-        conclude(engine, record, as_json=as_json)
+            record = asyncio.run(_awaited(work(Engine(store, person=eyes.ask))))
+        conclude(store, record, as_json=as_json)
     except KeyboardInterrupt:
         hint("interrupted, nothing is lost; continue with `trued resume` (`trued ls` lists the runs)")
         raise typer.Exit(130) from None
     finally:
-        engine.close()
+        store.close()
     raise typer.Exit(record.code)
 
 

@@ -12,10 +12,10 @@ from trued.cli.context import branch_at, is_over, newest
 from trued.cli.format import GRADES, STATES, ago, case, counted, line
 from trued.cli.status_line import ending
 from trued.cli.terminal import hint, out, print_json
-from trued.engine.engine import Engine
 from trued.engine.handover_file import NAME as HANDOVER
-from trued.engine.limits import in_force
+from trued.engine.limits import limits_in_force
 from trued.engine.pending import Wait, waits
+from trued.engine.run_store import RunStore
 from trued.engine.spending import spent_by, spent_lines
 from trued.model import (
     BrowserCheck,
@@ -37,44 +37,44 @@ if TYPE_CHECKING:
 ASKING = ("waiting", "running", "interrupted")
 
 
-def conclude(engine: Engine, record: RunRecord, *, as_json: bool) -> None:
+def conclude(store: RunStore, record: RunRecord, *, as_json: bool) -> None:
     """Print a run's result, as JSON or as lines, and the next steps."""
-    contract = engine.contract(record.id)
-    found = ledger(engine.verdict(record.id), contract, over=is_over(engine, record))
+    contract = store.contract(record.id)
+    found = ledger(store.verdict(record.id), contract, over=is_over(store, record))
     if as_json:
         agreed: dict[str, Any] = {}
         if record.state == "planned" and contract:
-            estimate = _estimated(engine, record).data
-            agreed = {"contract": contract_data(engine, record, contract), "estimate": estimate}
-        print_json({**whole(engine, record), "requirements": found["requirements"], **agreed})
+            estimate = _estimated(store, record).data
+            agreed = {"contract": contract_data(store, record, contract), "estimate": estimate}
+        print_json({**whole(store, record), "requirements": found["requirements"], **agreed})
     elif record.state == "planned" and contract:
-        contract_lines(engine, record, contract)
-        _estimate_lines(engine, record)
+        contract_lines(store, record, contract)
+        _estimate_lines(store, record)
         out().print(f"{record.id} planned: {counted(len(contract.requirements), 'requirement')}; no work has started")
     else:
-        for text in ending(Progress(engine.journal.events(record.id))):
+        for text in ending(Progress(store.journal.events(record.id))):
             out().print(text, soft_wrap=True)
-        ledger_lines(record, found, accept=engine.inputs(record.id).settings.accept)
-    advise(engine, record, found)
+        ledger_lines(record, found, accept=store.inputs(record.id).settings.accept)
+    advise(store, record, found)
 
 
-def whole(engine: Engine, record: RunRecord) -> dict[str, Any]:
-    journal = engine.journal
+def whole(store: RunStore, record: RunRecord) -> dict[str, Any]:
+    journal = store.journal
     used = asdict(spent_by(journal.spends(record.id)))
-    limits = in_force(engine, record.id).model_dump(
+    limits = limits_in_force(store, record.id).model_dump(
         mode="json", include={"usd", "tokens", "calls", "time", "feature", "task", "roles"}
     )
     found = shown(record, journal.driver(record.id), journal.events(record.id), journal.questions(record.id))
-    judged = ledger(engine.verdict(record.id), engine.contract(record.id), over=is_over(engine, record))
+    judged = ledger(store.verdict(record.id), store.contract(record.id), over=is_over(store, record))
     pictures = [picture for row in judged["requirements"] for picture in row["pictures"]]
-    waiting = [one.model_dump(mode="json") for one in waits(engine, record)]
+    waiting = [one.model_dump(mode="json") for one in waits(store, record)]
     return {**found, "spent": used, "limits": limits, "pictures": pictures, "waits": waiting}
 
 
-def used_lines(engine: Engine, record: RunRecord) -> Iterator[Text]:
+def used_lines(store: RunStore, record: RunRecord) -> Iterator[Text]:
     """What a run has used of its limits; nothing if it has none."""
-    if in_force(engine, record.id) != Spending():
-        yield from (Text(f"used by {line(one)}", "dim") for one in spent_lines(engine, record.id))
+    if limits_in_force(store, record.id) != Spending():
+        yield from (Text(f"used by {line(one)}", "dim") for one in spent_lines(store, record.id))
 
 
 def ledger_lines(record: RunRecord, found: dict[str, Any], state: str = "", *, accept: Grade = Grade.ATTESTED) -> None:
@@ -117,7 +117,7 @@ def _place(record: RunRecord) -> str:
 
 
 def contract_lines(
-    engine: Engine, record: RunRecord, contract: Contract, *, console: Console | None = None, cases: bool = False
+    store: RunStore, record: RunRecord, contract: Contract, *, console: Console | None = None, cases: bool = False
 ) -> None:
     """Print the contract, for a person to read before money is spent or before they approve it."""
     console = console or out()
@@ -126,7 +126,7 @@ def contract_lines(
             console.print(text, soft_wrap=True)
     for term in _terms(contract, cases=cases):
         console.print(Text(line(term, 600)), soft_wrap=True)
-    settings = engine.inputs(record.id).settings
+    settings = store.inputs(record.id).settings
     held = "held out" if contract.held_out else "visible"
     console.print(Text(f"base {contract.base[:10]}; cases are {held}: {line(contract.held_out_why)}"), soft_wrap=True)
     for role, agent in settings.agents.items():
@@ -134,15 +134,15 @@ def contract_lines(
         console.print(Text(f"{every if role == '*' else role}: {line(agent)}"), soft_wrap=True)
 
 
-def _estimated(engine: Engine, record: RunRecord) -> "Estimate":
-    from trued.engine.handover import estimated  # needed for a planned run only
+def _estimated(store: RunStore, record: RunRecord) -> "Estimate":
+    from trued.engine.run_estimate import estimate_run  # needed for a planned run only
 
-    return estimated(engine, record.id)
+    return estimate_run(store, record.id)
 
 
-def _estimate_lines(engine: Engine, record: RunRecord) -> None:
+def _estimate_lines(store: RunStore, record: RunRecord) -> None:
     """Print the estimate of calls, cost and time."""
-    found = _estimated(engine, record)
+    found = _estimated(store, record)
     out().print(Text.assemble(("estimate: ", ""), (line(found.sentence), "bold")), soft_wrap=True)
     for remark in found.remarks:
         out().print(Text(f"  {line(remark)}", "dim"), soft_wrap=True)
@@ -186,7 +186,7 @@ def _requirement(one: Requirement, *, cases: bool) -> Iterator[Text]:
         yield from (Text(f"  {text}", style="dim") for text in check_lines(check, cases=cases))
 
 
-def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict[str, Any]:
+def contract_data(store: RunStore, record: RunRecord, contract: Contract) -> dict[str, Any]:
     """The contract as JSON: requirements with number and kind of their checks, without the cases."""
     numbers = {
         one.id: [
@@ -205,7 +205,7 @@ def contract_data(engine: Engine, record: RunRecord, contract: Contract) -> dict
         }
         for one in contract.requirements
     ]
-    agents = engine.inputs(record.id).settings.agents
+    agents = store.inputs(record.id).settings.agents
     terms = {"interface": list(contract.interface), "undecided": list(contract.undecided)}
     return {"base": contract.base, "held_out": contract.held_out, "agents": agents, "requirements": rows, **terms}
 
@@ -231,34 +231,34 @@ def _expected(check: BrowserCheck) -> list[str]:
     return words + (["no error on the console"] if check.quiet else [])
 
 
-def advise(engine: Engine, record: RunRecord, found: dict[str, Any]) -> None:
+def advise(store: RunStore, record: RunRecord, found: dict[str, Any]) -> None:
     """Print the next steps, by the run's state."""
     name = record.id
-    state = state_of(record, engine.journal.driver(name))
+    state = state_of(record, store.journal.driver(name))
     if record.why and state not in ("done", "planned", state_words(record.why)):
         hint(line(record.why, 600))
-    for one in wait_lines(record, waits(engine, record) if state in ASKING else []):
+    for one in wait_lines(record, waits(store, record) if state in ASKING else []):
         hint(one)
     unmet = next((row["id"] for row in found["requirements"] if row["grade"] not in ("attested", "proven")), "")
     then = {
         "planned": f"next: trued approve {name} (approve the contract) · trued resume {name} (start the work)",
-        "limited": _handed(engine, name),
+        "limited": _handed(store, name),
         "interrupted": f"continue with: trued resume {name}",
         "failed": f"retry the failed call with: trued resume {name}; details: trued logs {name}",
         "unjudged": f"try again with: trued resume {name}",
         "not proven": f"next: trued why {unmet or 'REQUIREMENT'} {name} (the evidence) · trued diff {name} (the work)",
-        "done": f"next: {_home(engine, name)}trued diff {name} · trued report {name}",
+        "done": f"next: {_home(store, name)}trued diff {name} · trued report {name}",
     }
     if then.get(state):
         hint(then[state])
 
 
-def _home(engine: Engine, name: str) -> str:
-    return "" if engine.journal.landed().get(name) else f"trued land {name} (merge it) · "
+def _home(store: RunStore, name: str) -> str:
+    return "" if store.journal.landed().get(name) else f"trued land {name} (merge it) · "
 
 
-def _handed(engine: Engine, name: str) -> str:
-    file = engine.folder(name) / "files" / HANDOVER
+def _handed(store: RunStore, name: str) -> str:
+    file = store.folder(name) / "files" / HANDOVER
     return f"status and next steps: {file}" if file.exists() else ""
 
 

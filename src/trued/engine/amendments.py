@@ -1,18 +1,18 @@
 """Amendments: what only a person may change of a sealed contract, each a step of its own that names who and why."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from trued.engine.approvals import spoken_by_a_person
-from trued.engine.landing.reproof import requirements_of
-from trued.engine.records import AMENDED, FINISH, Amendment, Change, Inputs
-from trued.engine.requirements_source import blobs_of
+from trued.engine.impersonation import refuse_if_agent_could_answer
+from trued.engine.inputs import Inputs
+from trued.engine.requirements_source import blobs_of, contract_requirements
+from trued.engine.run_end import conclude_run
+from trued.engine.run_store import AMENDED, FINISH, Amendment, RunStore
 from trued.errors import BadInput
 from trued.inputs.plans.plan import parse_plan
 from trued.inputs.requirements.coverage import account
 from trued.inputs.requirements.file import load_requirements
 from trued.inputs.tickets.plan import plan_of
-from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Verdict
+from trued.model import Contract, Plan, Requirement, Requirements, RunRecord, Value, Verdict
 from trued.model.events.proof import ContractAmended
 from trued.proof.contract import conclude, contract_hash
 from trued.proof.prove import prove
@@ -25,36 +25,48 @@ from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import GitWorkspace
 
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
+
+class Change(Value):
+    """What a person wants changed in the contract."""
+
+    requirements: Path | None = None  # another requirements file, in the place of the old one
+    add: Path | None = None  # requirements beside those that are there
+    remove: tuple[str, ...] = ()
+    keep: tuple[str, ...] = ()
+    supersedes: dict[str, tuple[str, ...]] = {}  # noqa: RUF012 (a frozen value)
+    who: str
+    why: str
+
+    @property
+    def what(self) -> tuple[str, ...]:
+        """In words, for the journal."""
+        words = [f"requirements from {self.requirements.name}"] if self.requirements else []
+        words += [f"requirements of {self.add.name} added"] if self.add else []
+        words += [f"{name} removed" for name in self.remove] + [f"{name} is kept work" for name in self.keep]
+        return (*words, *(f"{name} supersedes {', '.join(tests)}" for name, tests in self.supersedes.items()))
 
 
-def amendments(engine: "Engine", run_id: str) -> list[Amendment]:
-    keys = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(AMENDED)]
-    return [Amendment.model_validate_json(engine.journal.step(run_id, key) or "") for key in keys]
-
-
-async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
+async def amend(store: RunStore, run_id: str, change: Change) -> RunRecord:
     """Change the contract by a person's word. Red is taken anew for what changed; no agent is called."""
-    record = engine.journal.run(run_id)
-    contract = engine.contract(record.id)
+    record = store.journal.run(run_id)
+    contract = store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract yet", then=f"`trued resume {record.id}` seals one")
     if not change.what:
         raise BadInput("nothing is to be amended", then="name --requirements, --add, --remove, --keep or --supersedes")
     _known(contract, record, change)
-    spoken_by_a_person(engine, record)
-    with engine.journal.claim(record.id):
-        inputs = engine.inputs(record.id)
-        workspace, journal = engine._workspace(record, inputs), engine._of(record)
+    refuse_if_agent_could_answer(store, record)
+    with store.journal.claim(record.id):
+        inputs = store.inputs(record.id)
+        workspace, journal = store.workspace(record, inputs), store.writer(record)
         await workspace.begin()
-        number = len(amendments(engine, record.id)) + 1
-        before = tuple(key for key, _, _ in engine.journal.steps(record.id))
+        number = len(store.amendments(record.id)) + 1
+        before = tuple(key for key, _, _ in store.journal.steps(record.id))
         ended = any(key.startswith(FINISH) for key in before)
 
         async def step() -> str:
             sealed = await _sealed(workspace, inputs, contract, change, journal.emit)
-            verdict = await _judged(engine, record, workspace, sealed, journal.emit) if ended else None
+            verdict = await _judged(store, record, workspace, sealed, journal.emit) if ended else None
             return Amendment(
                 who=change.who, why=change.why, what=change.what, before=before, contract=sealed, verdict=verdict
             ).model_dump_json()
@@ -65,9 +77,9 @@ async def amend(engine: "Engine", run_id: str, change: Change) -> RunRecord:
         amended = ContractAmended(who=change.who, why=change.why, what=tuple(made.what), contract=name)
         journal.emit(amended, f"{AMENDED}{number}")
         if made.verdict is None:
-            return engine.journal.run(record.id)
+            return store.journal.run(record.id)
         await workspace.tidy()
-        return engine._concluded(record, conclude(made.verdict, inputs.settings.accept))
+        return conclude_run(store, record, conclude(made.verdict, inputs.settings.accept))
 
 
 def _known(contract: Contract, record: RunRecord, change: Change) -> None:
@@ -103,7 +115,7 @@ async def _sealed(workspace: GitWorkspace, inputs: Inputs, contract: Contract, c
 def _changed(inputs: Inputs, contract: Contract, change: Change) -> tuple[Requirements, list[Path]]:
     """The requirements as they are to be, and the files that they were read from."""
     requirements = contract.requirements
-    given = requirements_of(contract)
+    given = contract_requirements(contract)
     if change.requirements and descriptor(inputs.settings.workflow).takes is not Input.PLAN:
         what = f"in a run of {inputs.settings.workflow} no other requirements file can take the place of the old one"
         raise BadInput(what, str(change.requirements), "add to it and take out of it: --add FILE, --remove ID")
@@ -157,10 +169,10 @@ async def _hidden(workspace: GitWorkspace, contract: Contract, files: list[Path]
 
 
 async def _judged(
-    engine: "Engine", record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Emit
+    store: RunStore, record: RunRecord, workspace: GitWorkspace, contract: Contract, tell: Emit
 ) -> Verdict:
     """By the new contract; what agents held against the work, and nobody settled, stands under it, too."""
-    ids, final = [one.id for one in contract.requirements], engine.final(record.id)
+    ids, final = [one.id for one in contract.requirements], store.final_verdict(record.id)
     objections = tuple(one for one in (final.objections if final else ()) if one.requirement in {*ids, ""})
     return await prove(
         workspace,
@@ -169,6 +181,6 @@ async def _judged(
         record.head,
         subject="plan",
         objections=objections,
-        owned=engine.owned(record.id),
+        owned=store.owned_files(record.id),
         tell=tell,
     )

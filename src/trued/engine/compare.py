@@ -1,30 +1,23 @@
 """Comparing: one goal by several workflows or agents, from one base; ordinary runs, and a name for all of them."""
 
 import time
-from collections import Counter
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
-
-from pydantic import ValidationError
+from typing import Any, TypeAlias
 
 from trued.engine import concurrent_runs as several
-from trued.engine.records import Inputs, Request
+from trued.engine.comparisons import FEWEST, Comparison, Entered, distinct, save, words_of
+from trued.engine.engine import Engine
+from trued.engine.inputs import Inputs, Request
 from trued.engine.start import prepared
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.inputs.plans.plan import parse_plan
-from trued.model import Goal, RunRecord, Value
-from trued.support import atomic_files as durable
+from trued.model import Goal, RunRecord
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.workspace import Repository, open_repository
 
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
-
-FOLDER = "comparisons"
-FEWEST = 2
 ANEW = "HEAD"  # nothing that an earlier run left is gone on from: all begin at one commit
 
 Ended: TypeAlias = list[RunRecord | TruedError]
@@ -39,23 +32,6 @@ class Variant:
     by: str = ""
 
 
-class Entered(Value):
-    """A run of a comparison, and what it is called there."""
-
-    name: str
-    run: str
-
-
-class Comparison(Value):
-    """Several runs under one name. All else that is known of them is in the journal."""
-
-    id: str
-    repository: str
-    at: float
-    together: bool = False
-    runs: tuple[Entered, ...]
-
-
 @dataclass(frozen=True)
 class Ready:
     """What a run of a comparison begins with."""
@@ -68,7 +44,7 @@ class Ready:
 # -- beginning ---------------------------------------------------------------------------------------------------------
 
 
-def ready(engine: "Engine", variants: Sequence[Variant]) -> list[Ready]:
+def ready(engine: Engine, variants: Sequence[Variant]) -> list[Ready]:
     """All of them, checked as far as anything can be; nothing is written."""
     if len(variants) < FEWEST:
         what = "one way alone is nothing to compare"
@@ -86,20 +62,18 @@ def ready(engine: "Engine", variants: Sequence[Variant]) -> list[Ready]:
     return [Ready(name, one, repository) for name, one in zip(names, inputs, strict=True)]
 
 
-def begin(engine: "Engine", variants: Sequence[Ready], *, together: bool = False) -> Comparison:
+def begin(engine: Engine, variants: Sequence[Ready], *, together: bool = False) -> Comparison:
     """Write all of them down. Whoever is killed here leaves runs that can be resumed, and compared by their ids."""
     begun = [engine.begin(one.inputs, one.repository)[0] for one in variants]
     runs = tuple(Entered(name=one.name, run=record.id) for one, record in zip(variants, begun, strict=True))
     first = begun[0]
     id_ = f"c-{first.id.removeprefix('r-')}"  # no other comparison begins with this run
     made = Comparison(id=id_, repository=first.repository, at=time.time(), together=together, runs=runs)
-    folder = engine.home / FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    durable.write(folder / f"{made.id}.json", made.model_dump_json())
+    save(engine.store, made)
     return made
 
 
-def _prepared(engine: "Engine", variants: Sequence[Variant]) -> list[Inputs]:
+def _prepared(engine: Engine, variants: Sequence[Variant]) -> list[Inputs]:
     """In the order given. Whoever reads plans only gets the words of what another one reads as it is."""
     made: dict[int, Inputs] = {}
     read: Inputs | None = None
@@ -107,7 +81,7 @@ def _prepared(engine: "Engine", variants: Sequence[Variant]) -> list[Inputs]:
         request = variants[number].request.model_copy(update={"branch": ANEW})
         if read and _in_words(request, read):
             request = request.model_copy(update={"goal": words_of(read.goal.text)})
-        found = prepared(request, engine.home, engine.environ, any_agent=engine.runtime is not None)
+        found = prepared(request, engine.store.home, engine.store.environ, any_agent=engine.runtime is not None)
         made[number] = _inside(found)
         read = read or (None if descriptor(found.settings.workflow).takes is Input.PLAN else found)
     return [made[number] for number in range(len(variants))]
@@ -140,31 +114,17 @@ def _is_plan(goal: Goal) -> bool:
         return False
 
 
-def words_of(text: str) -> str:
-    """What somebody wrote, without the facts that stand before it for programs."""
-    _, rule, rest = text.partition("\n---\n")
-    return (rest if rule and text.startswith("---\n") else text).strip()
-
-
 def _inside(inputs: Inputs) -> Inputs:
     """Nothing of a comparison is pushed anywhere: a pull request of a ticket is a file of its run."""
     forge = inputs.settings.forge.model_copy(update={"kind": "local"})
     return inputs.model_copy(update={"settings": inputs.settings.model_copy(update={"forge": forge})})
 
 
-def distinct(given: Iterable[str]) -> Iterator[str]:
-    """Each once: two agents may be called alike."""
-    seen = Counter[str]()
-    for name in given:
-        seen[name] += 1
-        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
-
-
 # -- going on ----------------------------------------------------------------------------------------------------------
 
 
 async def go_on(
-    engine: "Engine", comparison: Comparison, go_on: GoOn, turn: Callable[[RunRecord], None] = lambda _: None
+    engine: Engine, comparison: Comparison, go_on: GoOn, turn: Callable[[RunRecord], None] = lambda _: None
 ) -> Ended:
     """Drive every run that is not finished: one after the other, so that none is in another's way, or all together.
 
@@ -174,7 +134,7 @@ async def go_on(
         return await several.resume(engine, [one.run for one in comparison.runs], go_on)
     ended: Ended = []
     for one in comparison.runs:
-        turn(engine.journal.run(one.run))
+        turn(engine.store.journal.run(one.run))
         try:
             ended.append(await go_on(one.run))
         except TruedError as error:  # of this run alone: driven by somebody else, its base is gone, …
@@ -182,30 +142,3 @@ async def go_on(
         if ended[-1].code == Interrupted.code:
             break
     return ended
-
-
-# -- remembering -------------------------------------------------------------------------------------------------------
-
-
-def remembered(engine: "Engine") -> list[Comparison]:
-    """All of them, newest first; what is damaged, or of runs that nobody remembers, is none."""
-    found, runs = list[Comparison](), {one.id for one in engine.journal.runs()}
-    for file in (engine.home / FOLDER).glob("c-*.json"):
-        try:
-            found.append(Comparison.model_validate_json(file.read_bytes()))
-        except (ValidationError, OSError):
-            continue
-    there = [one for one in found if all(each.run in runs for each in one.runs)]
-    return sorted(there, key=lambda one: (one.at, one.id), reverse=True)
-
-
-def named(engine: "Engine", name: str) -> Comparison | None:
-    """By its id, or by a beginning of it that fits only one."""
-    every = remembered(engine)
-    fitting = [one for one in every if one.id == name] or [one for one in every if name and one.id.startswith(name)]
-    return fitting[0] if len(fitting) == 1 else None
-
-
-def with_run(engine: "Engine", run: str) -> Comparison | None:
-    """The newest one that a run is in."""
-    return next((one for one in remembered(engine) if any(each.run == run for each in one.runs)), None)

@@ -1,40 +1,22 @@
 """Several runs side by side: one process, one cap on agents, each with its own branch and its own outcome."""
 
 import asyncio
-import os
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from trued.agents.spool.slots import Slots
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.shared_slots import SharedSlots
 from trued.errors import BadInput, TruedError
 from trued.model import RunRecord
-
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine, Request
 
 WORST = (130, 4, 5, 6, 2, 1, 3, 0)  # exit codes, the one that counts most first
 
 
-@dataclass(frozen=True)
-class Shared:
-    """What runs of one process have in common: places for agents, and turns to judge."""
-
-    slots: Slots
-    turns: asyncio.Semaphore  # evidence that is taken while ten others are is evidence of a busy machine
-
-    def turn(self) -> asyncio.Semaphore:
-        return self.turns
-
-    @classmethod
-    def of(cls, cap: int) -> "Shared":
-        return cls(Slots(cap), asyncio.Semaphore(os.cpu_count() or 1))
-
-
-async def start(engine: "Engine", requests: Sequence["Request"]) -> list[RunRecord | TruedError]:
+async def start(engine: Engine, requests: Sequence[Request]) -> list[RunRecord | TruedError]:
     """Begin all of them, or none: everything that can be checked is, before the first one is written down."""
     ready = [await engine.ready(one) for one in requests]
     if words := [one.goal for one, (inputs, _) in zip(requests, ready, strict=True) if inputs.ticket is None]:
@@ -43,25 +25,25 @@ async def start(engine: "Engine", requests: Sequence["Request"]) -> list[RunReco
     branches = [inputs.branch for inputs, _ in ready if inputs.branch]
     if twice := next((one for one in branches if branches.count(one) > 1), ""):
         raise BadInput(f"two of them would work on the branch {twice}", then="name each ticket once")
-    engine.shared = Shared.of(min(inputs.settings.cap for inputs, _ in ready))
+    engine.shared = SharedSlots.of(min(inputs.settings.cap for inputs, _ in ready))
     begun = [engine.begin(inputs, repository) for inputs, repository in ready]
     return await _together(engine, [(record, engine.drive(record, inputs)) for record, inputs in begun])
 
 
 async def resume(
-    engine: "Engine", runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
+    engine: Engine, runs: Sequence[str], go_on: Callable[[str], Coroutine[Any, Any, RunRecord]]
 ) -> list[RunRecord | TruedError]:
     """Go on with all of them, under the narrowest of their caps."""
-    records = [engine.journal.run(one) for one in dict.fromkeys(runs)]
-    engine.shared = Shared.of(min(engine.inputs(one.id).settings.cap for one in records))
+    records = [engine.store.journal.run(one) for one in dict.fromkeys(runs)]
+    engine.shared = SharedSlots.of(min(engine.store.inputs(one.id).settings.cap for one in records))
     return await _together(engine, [(record, go_on(record.id)) for record in records])
 
 
 async def _together(
-    engine: "Engine", work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]
+    engine: Engine, work: Sequence[tuple[RunRecord, Coroutine[Any, Any, RunRecord]]]
 ) -> list[RunRecord | TruedError]:
     """Whoever fails leaves the others alone; a signal ends all, or those alone that somebody wants to be cancelled."""
-    tasks = [(engine.folder(record.id) / "cancelled", asyncio.create_task(one)) for record, one in work]
+    tasks = [(engine.store.cancel_mark(record.id), asyncio.create_task(one)) for record, one in work]
     loop = asyncio.get_running_loop()
     for one in (signal.SIGINT, signal.SIGTERM):
         with suppress(RuntimeError, ValueError):

@@ -5,13 +5,11 @@ import signal
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from trued.engine.records import End
+from trued.engine.run_end import End
 from trued.errors import AgentFailed, Cancelled, CannotJudge, Ended, Interrupted, LimitReached, Stopped, Waiting
-
-if TYPE_CHECKING:
-    from trued.run.run import Run
+from trued.run.run import PlanOnly, Run
+from trued.workflows.registry import descriptor
 
 STATES: dict[type[Exception], str] = {
     Waiting: "waiting",
@@ -24,16 +22,11 @@ STATES: dict[type[Exception], str] = {
 }
 
 
-async def driven(run: "Run", cancelled: Path, *, alone: bool = True) -> End:
+async def driven(run: Run, cancelled: Path, *, alone: bool = True) -> End:
     """Call the workflow until it ends. The file `cancelled` is there when somebody wants the run to end for good.
 
     One that is not alone in its process is told of signals by whoever looks after all of them.
     """
-    from trued.run.run import (
-        PlanOnly,  # loaded when a run is driven: commands that look at runs import this module, too
-    )
-    from trued.workflows.registry import descriptor
-
     states = {**STATES, PlanOnly: "planned"}
     try:
         with told_to_stop(cancelled, signals=(signal.SIGINT, signal.SIGTERM) if alone else ()):

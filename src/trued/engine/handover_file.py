@@ -3,12 +3,16 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from trued.engine.run_store import RunStore
+from trued.engine.spending import spent_lines
 from trued.model import Event, Grade, RunRecord, Verdict
 from trued.model.events.call import CallAnswered
 from trued.model.events.proof import NoProgress, VerdictReached
+from trued.support import atomic_files
 from trued.support.plurals import counted
 
 NAME = "HANDOVER.md"
+HALTED = ("limited", "not proven", "waiting", "stopped")
 TRIED = 40  # rows of what was tried: the last ones tell most
 LONGEST = 400
 _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029)}
@@ -26,6 +30,44 @@ class Standing:
     events: tuple[Event, ...]
     spent: tuple[str, ...]  # in words, one line each
     commands: tuple[tuple[str, str], ...]  # what to type, and what it does
+
+
+def write_handover(store: RunStore, record: RunRecord) -> str:
+    """Write HANDOVER.md where a limit or no progress ended the work; the file's name, or "" where nothing is to hand
+    over. What an earlier halt left is gone when the run has got further."""
+    events = tuple(store.journal.events(record.id))
+    stuck = any(event.kind == NoProgress.KIND for event in events)
+    file = store.folder(record.id) / "files" / NAME
+    if record.state != "limited" and not (stuck and record.state in HALTED):
+        file.unlink(missing_ok=True)
+        return ""
+    contract = store.contract(record.id)
+    standing = Standing(
+        record,
+        record.state,
+        record.why or "no progress: the same gaps and not a line changed, twice running",
+        store.verdict(record.id),
+        tuple(one.id for one in contract.requirements) if contract else (),
+        events,
+        tuple(spent_lines(store, record.id)),
+        tuple(_commands(record)),
+    )
+    file.parent.mkdir(parents=True, exist_ok=True)
+    atomic_files.write(file, handover(standing).encode(), sync=False)
+    return str(file)
+
+
+def _commands(record: RunRecord) -> Iterator[tuple[str, str]]:
+    name = record.id
+    if record.state == "limited":
+        _, mark, more = record.why.rpartition("go on with more: ")
+        yield (more, "goes on, with a higher limit") if mark else (f"trued resume {name}", "goes on")
+    elif record.state == "waiting":
+        yield f"trued show {name}", "tells what it waits for"
+        yield f"trued resume {name}", "goes on after your answer"
+    yield f"trued ledger {name}", "shows every requirement with its grade"
+    yield f"trued diff {name}", "shows the work"
+    yield f"git switch {record.branch}", "lets you go on by hand; `trued verify` judges what you make of it"
 
 
 def handover(one: Standing) -> str:

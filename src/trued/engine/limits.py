@@ -3,33 +3,33 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from trued.engine.approvals import spoken_by_a_person
+from trued.engine.impersonation import refuse_if_agent_could_answer
+from trued.engine.run_store import RunStore
 from trued.errors import BadInput
 from trued.inputs.settings.limits import PARTS, QUOTA, WHOLE, Given, changed, limit_of
 from trued.model import RunRecord, Settings, Spending
 from trued.wire import Price
 
 if TYPE_CHECKING:
-    from trued.engine.engine import Engine
     from trued.run.budget import Window
 
 
-def in_force(engine: "Engine", run_id: str) -> Spending:
+def limits_in_force(store: RunStore, run_id: str) -> Spending:
     """As the run was started with, and as people raised it since."""
-    begun = engine.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
-    limits = engine.inputs(run_id).settings.limits if begun else Spending()
-    return changed(limits, engine.journal.raised(run_id))
+    begun = store.journal.inputs(run_id)  # none where a journal is only looked at, and was made by something else
+    limits = store.inputs(run_id).settings.limits if begun else Spending()
+    return changed(limits, store.journal.raised(run_id))
 
 
-def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who: str) -> None:
+def raise_limits(store: RunStore, record: RunRecord, given: Sequence[Given], who: str) -> None:
     """A person's word, recorded with the name. Whatever is not more than before is refused, and nothing is written."""
     if given:
-        spoken_by_a_person(engine, record)
-    limits = in_force(engine, record.id)
+        refuse_if_agent_could_answer(store, record)
+    limits = limits_in_force(store, record.id)
     for scope, what, number in given:
         before = limits.quota if what == QUOTA else getattr(limit_of(limits, scope), what)
-        if scope and scope not in PARTS and scope not in engine.inputs(record.id).roles:
-            known = ", ".join(sorted(engine.inputs(record.id).roles))
+        if scope and scope not in PARTS and scope not in store.inputs(record.id).roles:
+            known = ", ".join(sorted(store.inputs(record.id).roles))
             raise BadInput(f"run {record.id} has no role {scope!r}", "--limit", f"known: {known}")
         if before and number <= before:
             shown = int(before) if what in WHOLE else before
@@ -38,22 +38,22 @@ def raise_them(engine: "Engine", record: RunRecord, given: Sequence[Given], who:
     from trued.model.events.run import LimitRaised
 
     for scope, what, number in given:
-        engine.journal.raise_limit(record.id, scope, what, number, who)
+        store.journal.raise_limit(record.id, scope, what, number, who)
         raised = LimitRaised(scope=scope, what=what, to=number, who=who)
-        engine.journal.of(record.id, engine.listen).emit(raised)
+        store.writer(record).emit(raised)
 
 
-def windows(engine: "Engine", run_id: str) -> "dict[str, Window]":
+def subscription_windows(store: RunStore, run_id: str) -> "dict[str, Window]":
     """What agents told last of the user's subscriptions."""
     from trued.model.events import of_kind
     from trued.model.events.call import QuotaReported
     from trued.run.budget import Window, kind_of
 
-    reported = [event for _, event in of_kind(engine.journal.events(run_id), QuotaReported)]
+    reported = [event for _, event in of_kind(store.journal.events(run_id), QuotaReported)]
     return {kind_of(one.agent): Window(one.window, one.used, one.until) for one in reported}
 
 
-def prices(settings: Settings) -> Callable[[str, str], Price]:
+def price_lookup(settings: Settings) -> Callable[[str, str], Price]:
     """What an agent's model costs, by the user's own prices, a table, or the ceiling."""
     from trued.agents.adapters import agent_of
     from trued.engine.prices import price_of  # loaded when somebody works: `show` asks this module for limits alone

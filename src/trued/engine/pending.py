@@ -2,15 +2,10 @@
 
 from collections.abc import Iterator
 from shlex import quote
-from typing import TYPE_CHECKING
 
-from trued.engine.approvals import untaken
-from trued.engine.records import FINISHED
+from trued.engine.run_store import FINISHED, RunStore
 from trued.model import Judged, Requirement, RunRecord, Value
 from trued.run.approvals import is_manual, steps_of
-
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
 
 SIGNED = "--as NAME --reason TEXT"
 
@@ -27,29 +22,29 @@ class Wait(Value):
     commit: str = ""  # what there is to look at
 
 
-def waits(engine: "Engine", record: RunRecord) -> list[Wait]:
+def waits(store: RunStore, record: RunRecord) -> list[Wait]:
     """Questions first, then what is to be judged, then what only has to be said yes to."""
     if record.state in FINISHED:
         return []
-    found = [*_questions(engine, record), *_words(engine, record)]
+    found = [*_questions(store, record), *_words(store, record)]
     if not found:
-        found = list(_halted(engine, record))
+        found = list(_halted(store, record))
     return found
 
 
-def _questions(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
-    for one in engine.journal.questions(record.id, only_open=True):
+def _questions(store: RunStore, record: RunRecord) -> Iterator[Wait]:
+    for one in store.journal.questions(record.id, only_open=True):
         words = "|".join(one.options) or "'your own words'"
         kind = "go on" if one.options else "answer"
         yield Wait(kind=kind, what=one.text, since=one.asked_at, command=f"trued answer {record.id} {words}")
 
 
-def _words(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
-    verdict, contract = engine.verdict(record.id), engine.contract(record.id)
+def _words(store: RunStore, record: RunRecord) -> Iterator[Wait]:
+    verdict, contract = store.verdict(record.id), store.contract(record.id)
     if verdict is None or contract is None:
         return
-    final, asked = engine.final(record.id), {one.id: one for one in contract.requirements}
-    since, lacking = _since(engine, record), {one.id for one in verdict.requirements if one.lacks}
+    final, asked = store.final_verdict(record.id), {one.id: one for one in contract.requirements}
+    since, lacking = _since(store, record), {one.id for one in verdict.requirements if one.lacks}
     for one in verdict.requirements:
         requirement = asked.get(one.id) if lacking.isdisjoint(one.parts) else None  # with its parts it is met, too
         if requirement and one.lacks == "attest" and (final or is_manual(requirement)):
@@ -75,16 +70,16 @@ def _judged(record: RunRecord, one: Judged, requirement: Requirement, commit: st
     )
 
 
-def _since(engine: "Engine", record: RunRecord) -> dict[str, float]:
+def _since(store: RunStore, record: RunRecord) -> dict[str, float]:
     """When each requirement was judged last."""
     from trued.model.events import of_kind  # loaded when a run waits: `ls` looks at every run
     from trued.model.events.proof import RequirementJudged
 
-    judged = of_kind(engine.journal.events(record.id), RequirementJudged)
+    judged = of_kind(store.journal.events(record.id), RequirementJudged)
     return {event.requirement: stored.at for stored, event in judged}
 
 
-def _halted(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
+def _halted(store: RunStore, record: RunRecord) -> Iterator[Wait]:
     """Nothing is to be said, but somebody has to let the run go on."""
     name, when = record.id, record.updated_at
     if record.state == "limited":
@@ -92,17 +87,17 @@ def _halted(engine: "Engine", record: RunRecord) -> Iterator[Wait]:
         yield Wait(kind="limit", what=record.why, since=when, command=more if mark else f"trued resume {name}")
     elif record.state == "planned":
         yield Wait(kind="go on", what="the contract is sealed", since=when, command=f"trued resume {name}")
-    elif record.state == "waiting" and _unpublished(engine, record):
+    elif record.state == "waiting" and _unpublished(store, record):
         yield Wait(kind="branch", what=record.why, since=when, command=f"trued diff {name}")
     elif record.state == "waiting":
-        news = [one.gap.what for one in untaken(engine, name) if one.rejected]
+        news = [one.gap.what for one in store.unheard_approvals(name) if one.rejected]
         what = "; ".join(news) or record.why or "all is decided"
         yield Wait(kind="resume", what=what, since=when, command=f"trued resume {name}")
 
 
-def _unpublished(engine: "Engine", record: RunRecord) -> bool:
+def _unpublished(store: RunStore, record: RunRecord) -> bool:
     from trued.model.events import of_kind
     from trued.model.events.run import BranchNotMoved
 
-    stuck = [event for _, event in of_kind(engine.journal.events(record.id), BranchNotMoved)]
+    stuck = [event for _, event in of_kind(store.journal.events(record.id), BranchNotMoved)]
     return bool(stuck and record.why and stuck[-1].why == record.why)

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from trued.engine.pull_request_body import Round, Spent, Work, offered, rounds_told
+from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import entrusted
 from trued.integrations.forges import forge_of
 from trued.integrations.forges.local import LocalForge
@@ -19,45 +20,42 @@ from trued.support import atomic_files as durable
 from trued.workflows.ticket.events import IssuesFixed, PicturesClaimed, PreviewShown, RoundVerified
 from trued.workspace.git.workspace import GitWorkspace
 
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
-
 PR_AGENT = "pr-agent"
 ROUNDS = "ROUNDS.md"
 CHARACTERS = 4  # of a token, about
 _MARKS = {"ceiling": "≤", "computed": "~"}
 
 
-def forge_for(engine: "Engine", record: RunRecord, workspace: GitWorkspace) -> Forge:
+def forge_for(store: RunStore, record: RunRecord, workspace: GitWorkspace) -> Forge:
     """Where the run's work is offered; pictures of a pull request that is a file come from the private store."""
-    folder = engine.folder(record.id) / "files"
-    settings = engine.inputs(record.id).settings.forge
-    forge = forge_of(settings, engine.environ, Path(record.repository), folder)
+    folder = store.folder(record.id) / "files"
+    settings = store.inputs(record.id).settings.forge
+    forge = forge_of(settings, store.environ, Path(record.repository), folder)
     return LocalForge(folder, workspace.store.folder) if forge.name == LocalForge.name else forge
 
 
 async def offered_run(
-    engine: "Engine", record: RunRecord, workspace: GitWorkspace, *, draft: bool
+    store: RunStore, record: RunRecord, workspace: GitWorkspace, *, draft: bool
 ) -> Offered | Mapping[str, str]:
     """The run's finished head as a pull request, while it is still being driven; or the files of it that ask for trust
     (what would run by itself once it is pushed), with the reasons: then a person lands it."""
-    verdict = engine.verdict(record.id) or Verdict.open("nothing was judged")
+    verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     record = record.model_copy(update={"head": verdict.commit})
     if asking := (await entrusted(workspace, record.base, record.head)).files:
         return asking
-    accept = engine.inputs(record.id).settings.accept
-    work = await work_of(engine, record, workspace, proven=is_success(verdict, accept), draft=draft)
-    return await offered(forge_for(engine, record, workspace), workspace, work)
+    accept = store.inputs(record.id).settings.accept
+    work = await work_of(store, record, workspace, proven=is_success(verdict, accept), draft=draft)
+    return await offered(forge_for(store, record, workspace), workspace, work)
 
 
 async def work_of(
-    engine: "Engine", record: RunRecord, workspace: GitWorkspace, *, proven: bool, draft: bool, onto: str = ""
+    store: RunStore, record: RunRecord, workspace: GitWorkspace, *, proven: bool, draft: bool, onto: str = ""
 ) -> Work:
-    inputs, events = engine.inputs(record.id), engine.journal.events(record.id)
-    verdict = engine.verdict(record.id) or Verdict.open("nothing was judged")
+    inputs, events = store.inputs(record.id), store.journal.events(record.id)
+    verdict = store.verdict(record.id) or Verdict.open("nothing was judged")
     if verdict.commit and verdict.commit != record.head:  # it belongs to that commit alone
         verdict = Verdict.open(f"nothing was judged since {verdict.commit[:12]}")
-    contract, ticket = engine.contract(record.id), inputs.ticket
+    contract, ticket = store.contract(record.id), inputs.ticket
     accept, words = inputs.settings.accept, _words(events)
     trusted = await entrusted(workspace, record.base, record.head)
     return Work(
@@ -76,7 +74,7 @@ async def work_of(
         by=PR_AGENT,
         rounds=tuple(rounds(events)),
         spent=(*leading(ticket, events), *spent(events)),
-        evidence=tuple(_evidence(engine, record.id, contract.base_facts if contract else ())),
+        evidence=tuple(_evidence(store, record.id, contract.base_facts if contract else ())),
         claimed=tuple(_claimed(events)),
         said=(*(f"{path} asks for trust: {why}" for path, why in trusted.files.items()), *_said(ticket, events)),
         draft=draft,
@@ -84,15 +82,15 @@ async def work_of(
     )
 
 
-def write_rounds(engine: "Engine", record: RunRecord) -> None:
+def write_rounds(store: RunStore, record: RunRecord) -> None:
     """The rounds of a ticket for people: a view, made anew whenever the run ends."""
-    events = engine.journal.events(record.id)
+    events = store.journal.events(record.id)
     if told := tuple(rounds(events)):
-        folder = engine.folder(record.id) / "files"
+        folder = store.folder(record.id) / "files"
         folder.mkdir(parents=True, exist_ok=True)
         durable.write(
             folder / ROUNDS,
-            rounds_told(told, (*leading(engine.inputs(record.id).ticket, events), *spent(events))),
+            rounds_told(told, (*leading(store.inputs(record.id).ticket, events), *spent(events))),
             sync=False,
         )
 
@@ -151,12 +149,12 @@ def leading(ticket: Ticket | None, events: Sequence[Event]) -> Iterator[Spent]:
     yield Spent("orchestrator", "trued", peak=characters // CHARACTERS, mark="~")
 
 
-def _evidence(engine: "Engine", run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:
+def _evidence(store: RunStore, run_id: str, base: Sequence[Evidence]) -> Iterator[Evidence]:
     """Everything that was ever run for it, in order."""
     yield from base
-    for key, _, _ in engine.journal.steps(run_id):
+    for key, _, _ in store.journal.steps(run_id):
         if is_verdict(key):
-            yield from Verdict.model_validate_json(engine.journal.step(run_id, key) or "").evidence
+            yield from Verdict.model_validate_json(store.journal.step(run_id, key) or "").evidence
 
 
 def _claimed(events: Sequence[Event]) -> Iterator[tuple[str, str]]:

@@ -6,9 +6,10 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from trued.engine.engine import Engine, Inputs
+from trued.engine.inputs import Inputs
 from trued.engine.landing.records import landed, proven_as
-from trued.engine.landing.reproof import requirements_of
+from trued.engine.requirements_source import contract_requirements
+from trued.engine.run_store import RunStore
 from trued.engine.verify import VerifyRequest, visiting
 from trued.errors import BadInput, StateFailed
 from trued.inputs.requirements.file import parse_requirements
@@ -112,7 +113,7 @@ async def again(
     contract = await _seen(sealed, base, head)
     async with visiting(request, home, base, head) as workspace:
         workspace.kept = None  # no fact that was taken before, not even by ourselves; environments may be there
-        fresh = await seal(workspace, requirements_of(contract), _sealing(contract), tell=tell)
+        fresh = await seal(workspace, contract_requirements(contract), _sealing(contract), tell=tell)
         judging = contract.model_copy(update={"base_facts": fresh.base_facts, "frozen": fresh.frozen})
         verdict = await prove(
             workspace,
@@ -236,41 +237,41 @@ async def keep(contract: Contract, verdict: Verdict, keeping: Keeping, *, reposi
         durable.write(keeping.receipt, data)
 
 
-async def keep_run(engine: Engine, run_id: str, keeping: Keeping) -> None:
+async def keep_run(store: RunStore, run_id: str, keeping: Keeping) -> None:
     """A run's final verdict, with what people said of it."""
-    contract, verdict = engine.contract(run_id), engine.verdict(run_id)
-    if contract is None or verdict is None or not engine.final(run_id):
+    contract, verdict = store.contract(run_id), store.verdict(run_id)
+    if contract is None or verdict is None or not store.final_verdict(run_id):
         raise BadInput(f"run {run_id} has no final verdict yet", then=f"`trued resume {run_id}` goes on to it")
-    inputs, record = engine.inputs(run_id), engine.journal.run(run_id)
+    inputs, record = store.inputs(run_id), store.journal.run(run_id)
     whole = replace(
         keeping,
         accept=inputs.settings.accept,
-        approvals=tuple(engine.approvals(run_id)),
-        owned=engine.owned(run_id),
+        approvals=tuple(store.approvals(run_id)),
+        owned=store.owned_files(run_id),
         asked=_unchanged(inputs),
     )
-    await keep(contract, verdict, whole, repository=Path(record.repository), home=engine.home)
+    await keep(contract, verdict, whole, repository=Path(record.repository), home=store.home)
 
 
-async def keep_landed(engine: Engine, run_id: str, keeping: Keeping) -> None:
+async def keep_landed(store: RunStore, run_id: str, keeping: Keeping) -> None:
     """The verdict on the commit that landed last; the run's own where it is that commit."""
-    brought = landed(engine, run_id)
+    brought = landed(store, run_id)
     if not brought:
         raise BadInput(f"run {run_id} has not landed", then=f"`trued land {run_id}` brings it home")
-    if (found := proven_as(engine, run_id, brought[-1])) is None:
-        await keep_run(engine, run_id, keeping)
+    if (found := proven_as(store, run_id, brought[-1])) is None:
+        await keep_run(store, run_id, keeping)
         return
     contract, verdict = found
-    inputs, words = engine.inputs(run_id), brought[-1].words
+    inputs, words = store.inputs(run_id), brought[-1].words
     whole = replace(
         keeping,
         accept=inputs.settings.accept,
         approvals=words,
-        owned=engine.owned(run_id),
+        owned=store.owned_files(run_id),
         asked=_unchanged(inputs),
     )
-    place = Path(engine.journal.run(run_id).repository)
-    await keep(contract, apply_approvals(verdict, words), whole, repository=place, home=engine.home)
+    place = Path(store.journal.run(run_id).repository)
+    await keep(contract, apply_approvals(verdict, words), whole, repository=place, home=store.home)
 
 
 def _unchanged(inputs: Inputs) -> Path | None:

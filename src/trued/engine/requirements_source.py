@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from trued.errors import BadInput, Untrusted
-from trued.model import Environment, Requirement, Requirements
+from trued.model import Contract, Environment, Requirement, Requirements
 from trued.support.located import read_text
 from trued.support.located.spots import FILE_LIMIT
 from trued.workspace.git.workspace import GitWorkspace
@@ -36,6 +36,19 @@ def blobs_of(content: bytes) -> tuple[str, ...]:
     wholes = [b"blob %d\0%s" % (len(one), one) for one in ways]
     short = [hashlib.sha1(one, usedforsecurity=False).hexdigest() for one in wholes]
     return (*short, *(hashlib.sha256(one).hexdigest() for one in wholes))
+
+
+def contract_requirements(contract: Contract) -> Requirements:
+    """What a contract asks for, to be sealed once more."""
+    return Requirements(
+        requirements=contract.requirements,
+        environment=contract.environment,
+        serve=contract.serve,
+        interface=contract.interface,
+        carried=contract.carried,
+        suites=contract.suites,
+        unguarded=contract.unguarded,
+    )
 
 
 async def found(workspace: GitWorkspace, head: str) -> tuple[Requirements, tuple[str, ...]]:

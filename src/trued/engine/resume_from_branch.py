@@ -1,12 +1,12 @@
 """A run that goes on from the branch that an earlier one left: its files are hints, and git knows where it began."""
 
 import hashlib
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.model import Goal
+from trued.model import Goal, RunRecord
 from trued.workflows.descriptor import BranchState, load
 from trued.workflows.registry import descriptors
 from trued.workspace.git.repository import Began, Left, began, branches, contains, left_on
@@ -21,6 +21,12 @@ class Known:
 
     branches: Collection[str] = ()  # of runs that can be resumed, or have ended: no new run goes on with them unasked
     bases: Mapping[str, str] = field(default_factory=dict)  # branch → the base that was recorded when its run began
+
+    @classmethod
+    def of(cls, runs: Sequence[RunRecord], root: Path) -> "Known":
+        """From records of runs, newest first; of several on one branch the newest counts."""
+        bases = {one.branch: one.base for one in reversed(runs) if one.repository == str(root)}
+        return cls({one.branch for one in runs if one.state != "cancelled"}, bases)
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,16 @@
 """What a run has used so far, and of how much."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from trued.engine import limits
+from trued.engine.limits import limits_in_force
+from trued.engine.run_store import RunStore
 from trued.model import Limit
 from trued.wire import Amount, Spend
 
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
 
-
-def spent_lines(engine: "Engine", run_id: str) -> Iterator[str]:
+def spent_lines(store: RunStore, run_id: str) -> Iterator[str]:
     """The run, each task and each role: what they used, and of how much."""
-    rows, allowed = engine.journal.spends(run_id), limits.in_force(engine, run_id)
+    rows, allowed = store.journal.spends(run_id), limits_in_force(store, run_id)
     if not rows:
         return
     yield _spent("the run", rows, allowed)

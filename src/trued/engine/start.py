@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from trued.agents.adapters import agent_of, capabilities_of, described, kinds
 from trued.agents.roles import shelf
 from trued.engine.agent_selection import chosen, elsewhere, playable
-from trued.engine.records import Inputs, Request
+from trued.engine.inputs import Inputs, Request
 from trued.engine.requirements_source import blobs_of
 from trued.engine.resume_from_branch import Known, going_on
 from trued.engine.role_selection import cast, trusted

@@ -1,12 +1,13 @@
 """From a ticket's name to what a run begins with: its words, its branch, and where it goes on from."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from trued.engine.records import FINISHED
+from trued.engine.inputs import Inputs
+from trued.engine.run_store import FINISHED, RunStore
 from trued.errors import BadInput
 from trued.inputs.tickets.ticket import is_ticket, parse_ticket, ticket_of
 from trued.integrations.forges import forge_of
@@ -17,12 +18,6 @@ from trued.protocols import Forge
 from trued.workspace.git.push import tip_at
 from trued.workspace.git.repository import Repository, tip_of
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from trued.engine.engine import Engine
-    from trued.engine.records import Inputs
-
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 
 
@@ -32,7 +27,7 @@ def held_elsewhere(name: str, settings: Settings) -> bool:
     return found is not None and found.kind != "file"
 
 
-def from_tracker(name: str, settings: Settings, environ: "Mapping[str, str]", root: Path) -> Ticket:
+def from_tracker(name: str, settings: Settings, environ: Mapping[str, str], root: Path) -> Ticket:
     """The ticket as its tracker holds it now; a run keeps this copy.
 
     Whoever may write there names no file of this machine: agents may read the pictures of a ticket.
@@ -76,29 +71,29 @@ class Place:
     base: str = ""
 
 
-async def placed(engine: "Engine", inputs: "Inputs", repository: Repository) -> "Inputs":
+async def placed(store: RunStore, inputs: Inputs, repository: Repository) -> Inputs:
     """The inputs with the branch that the ticket names, looked at here, at the remote and at the forge."""
     assert inputs.ticket is not None  # noqa: S101  (looked at by the caller)
-    folder = engine.home / "pull-requests"
-    forge = forge_of(inputs.settings.forge, engine.environ, repository.root, folder)
+    folder = store.home / "pull-requests"
+    forge = forge_of(inputs.settings.forge, store.environ, repository.root, folder)
     if forge.remote:
         await asyncio.to_thread(forge.ready)
         if not repository.branch:
             what = "no branch is checked out, so nobody knows what a pull request is for"
             raise BadInput(what, str(repository.root), "git switch to the branch that it shall be merged into")
-    found = await _place(engine, inputs.ticket, repository, forge)
+    found = await _place(store, inputs.ticket, repository, forge)
     return inputs.model_copy(update={"branch": found.branch, "start": found.start, "base": found.base})
 
 
-async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge: Forge) -> Place:
-    runs = [one for one in engine.journal.runs() if one.repository == str(repository.root)]
+async def _place(store: RunStore, ticket: Ticket, repository: Repository, forge: Forge) -> Place:
+    runs = [one for one in store.journal.runs() if one.repository == str(repository.root)]
     runs = [one for one in runs if one.branch != f"trued/{one.id}"]  # one that was compared with others stays apart
-    known = [one.branch for one in runs if _same(engine.inputs(one.id).ticket, ticket)]
+    known = [one.branch for one in runs if _same(store.inputs(one.id).ticket, ticket)]
     name = known[-1] if known else ticket.branch  # the first one: whoever edits a title writes no other ticket
     for number in count(1):
         branch = name if number == 1 else f"{name}-{number}"
         own = [one for one in runs if one.branch == branch]
-        if any(_key(engine, one) != ticket.key for one in own):
+        if any(_key(store, one) != ticket.key for one in own):
             continue  # letters that no branch can have made the same name of two tickets
         if at_work := next((one for one in own if one.state not in FINISHED), None):
             what = f"run {at_work.id} works on {ticket.key} already: it is {at_work.state}"
@@ -110,8 +105,8 @@ async def _place(engine: "Engine", ticket: Ticket, repository: Repository, forge
     raise AssertionError("there is always a next number")
 
 
-def _key(engine: "Engine", run: RunRecord) -> str:
-    ticket = engine.inputs(run.id).ticket
+def _key(store: RunStore, run: RunRecord) -> str:
+    ticket = store.inputs(run.id).ticket
     return ticket.key if ticket else ""
 
 

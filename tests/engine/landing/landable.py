@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.engine.two_commits import DOUBLE, ONE, committed, git
-from trued.engine.engine import Engine, Request
-from trued.engine.landing.land import Landing, Wanted
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.landing.land import Landing, Wanted, land
+from trued.engine.run_store import RunStore
 from trued.engine.start import new_record, prepared
 from trued.engine.trust import found
 from trued.model import Contract, Grade, Judged, Requirement, RunRecord, Verdict
@@ -46,7 +48,7 @@ class Landable:
     def engine(self, person: Person | None = None) -> Engine:
         environ = {"HOME": str(self.folder), "PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": "/dev/null"}
         more: dict[str, Any] = {"person": person} if person else {}
-        return self.stack.enter_context(closing(Engine(self.home, environ, **more)))
+        return self.stack.enter_context(closing(Engine(RunStore(self.home, environ), **more)))
 
     async def run(
         self,
@@ -68,8 +70,8 @@ class Landable:
             flags={"yes": True, "agents": {"*": "scripted:inside"}, **flags},
             trust=found(self.repository).digest if trust else "",
         )
-        inputs = prepared(request, self.home, engine.environ, any_agent=True)
-        record = new_record(inputs, open_repository(self.repository), {one.id for one in engine.journal.runs()})
+        inputs = prepared(request, self.home, engine.store.environ, any_agent=True)
+        record = new_record(inputs, open_repository(self.repository), {one.id for one in engine.store.journal.runs()})
         head = self._worked(record, files or {"tiny.py": DOUBLE})
         asked = tuple(Requirement.model_validate(one) for one in requirements)
         contract = Contract(base=record.base, requirements=asked, held_out=True, held_out_why="in a test")
@@ -79,13 +81,13 @@ class Landable:
         )
         verdict = Verdict(subject="plan", commit=head, requirements=judged)
         ended = record.model_copy(update={"head": head, "state": state, "grade": grade, "code": int(state != "done")})
-        engine.journal.add(ended, inputs.model_dump_json())
+        engine.store.journal.add(ended, inputs.model_dump_json())
         for key, value in {"seal#1": contract, "finish#1": verdict}.items():
-            await engine.journal.of(ended.id).once(key, "", _giving(value.model_dump_json()))
-        workspace = engine._workspace(ended, inputs)
+            await engine.store.journal.of(ended.id).once(key, "", _giving(value.model_dump_json()))
+        workspace = engine.store.workspace(ended, inputs)
         await workspace.begin()
         await workspace.store.bring(await workspace.store.source(), head, "head")
-        return engine.journal.run(ended.id)
+        return engine.store.journal.run(ended.id)
 
     def _worked(self, record: RunRecord, files: dict[str, str | None]) -> str:
         tree = self.folder / "working"
@@ -103,7 +105,7 @@ class Landable:
         return head
 
     async def land(self, record: RunRecord, *, person: Person | None = None, **wanted: Any) -> Landing:
-        return await self.engine(person).land(record.id, Wanted(who="ann", **wanted))
+        return await land(self.engine(person).store, record.id, Wanted(who="ann", **wanted), self.engine(person).person)
 
     def state(self) -> dict[str, str]:
         """All that a landing could touch: refs, index, files."""
@@ -123,7 +125,7 @@ def _giving(value: str) -> Callable[[], Any]:
 
 
 def contract_of(engine: Engine, record: RunRecord) -> str:
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     return contract_hash(contract)
 

@@ -13,7 +13,8 @@ import pytest
 from tests.engine.landing.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE, ONE
 from tests.workflows.conftest import Ground, ground, saying
-from trued.engine.landing.land import Wanted
+from trued.engine.approvals import Decision, decide
+from trued.engine.landing.land import Wanted, land
 from trued.engine.landing.records import landed, proven_as
 from trued.engine.receipts import Keeping, check, keep_landed
 from trued.engine.sensitive_files import kind_of
@@ -47,7 +48,7 @@ async def test_the_proven_commit_itself_lands_where_the_branch_has_not_moved_and
     assert (place.repository / "tiny.py").read_text() == DOUBLE
     assert place.git("status", "--short") == "?? scratch.txt"
     assert "trued land" in place.git("reflog", "-1", "main")
-    (event,) = [one for one in place.engine().journal.events(record.id) if one.kind == "landed"]
+    (event,) = [one for one in place.engine().store.journal.events(record.id) if one.kind == "landed"]
     assert event.data == {
         "onto": "main",
         "commit": record.head,
@@ -68,7 +69,7 @@ async def test_a_second_land_says_that_it_is_there_already_and_changes_nothing(p
     place.committed({"more.py": "X = 1\n"})
     assert (await place.land(record)).commit == record.head
     assert place.git("rev-parse", "main~1") == before["refs"].split()[0] == record.head
-    assert len([one for one in place.engine().journal.events(record.id) if one.kind == "landed"]) == 1
+    assert len([one for one in place.engine().store.journal.events(record.id) if one.kind == "landed"]) == 1
 
 
 @pytest.mark.spec("USE-11")
@@ -193,16 +194,16 @@ async def test_where_the_branch_moved_the_work_is_rebased_proven_again_and_has_i
     assert landing.commit == place.git("rev-parse", "main") != record.head
     assert place.git("log", "-1", "--format=%an %s", "main") == "a@b work"
     engine = place.engine()
-    (one,) = landed(engine, record.id)
-    found = proven_as(engine, record.id, one)
+    (one,) = landed(engine.store, record.id)
+    found = proven_as(engine.store, record.id, one)
     assert found
     contract, verdict = found
     assert (contract.base, verdict.commit, verdict.grade) == (tip, landing.commit, Grade.PROVEN)
     assert {fact.commit for fact in contract.base_facts} == {tip}  # red was taken anew
-    assert engine.journal.run(record.id).head == record.head
+    assert engine.store.journal.run(record.id).head == record.head
     assert (await place.land(record)).commit == landing.commit
     receipt = place.folder / "landed.json"
-    await keep_landed(engine, record.id, Keeping(receipt=receipt))
+    await keep_landed(engine.store, record.id, Keeping(receipt=receipt))
     checked = await check(receipt, home=place.home, environ={}, tell=lambda event: None)
     assert checked.statement
     assert (checked.code, checked.statement.commit) == (0, landing.commit)
@@ -233,9 +234,9 @@ async def test_work_that_breaks_what_others_did_meanwhile_does_not_land(place: L
     assert landing.verdict.grade is Grade.REFUTED
     assert "existing tests fail" in landing.why
     assert place.state() == before
-    steps = len(place.engine().journal.steps(record.id))
+    steps = len(place.engine().store.journal.steps(record.id))
     again = await place.land(record, way=way)  # the verdict stands: it is not taken again
-    assert (again.code, len(place.engine().journal.steps(record.id))) == (1, steps)
+    assert (again.code, len(place.engine().store.journal.steps(record.id))) == (1, steps)
 
 
 @pytest.mark.spec("USE-11", "LAW-9")
@@ -274,14 +275,14 @@ async def test_a_whole_run_lands_on_a_branch_that_moved_while_it_worked(ground: 
     asked = len(runtime.orders)
     ground.write("other.py", "X = 1\n")
     ground.commit()
-    landing = await engine.land(record.id, Wanted(who="ann"))
+    landing = await land(engine.store, record.id, Wanted(who="ann"), engine.person)
     assert (landing.landed, landing.how, len(runtime.orders)) == (True, "rebase", asked)
     assert landing.verdict
     assert landing.verdict.grade is Grade.PROVEN
     assert "triple" in ground.git("show", "main:tiny.py")
     assert ground.git("log", "-1", "--format=%an", "main~1") == "purple-team-a"
-    assert engine.journal.run(record.id).state == "done"
-    merged = await engine.land(record.id, Wanted(who="ann", onto="main", way="merge"))
+    assert engine.store.journal.run(record.id).state == "done"
+    merged = await land(engine.store, record.id, Wanted(who="ann", onto="main", way="merge"), engine.person)
     assert merged.commit == landing.commit  # it is there already, whatever the way
 
 
@@ -292,7 +293,7 @@ async def test_a_whole_run_lands_on_a_branch_that_moved_while_it_worked(ground: 
 async def test_what_was_accepted_by_hand_for_one_commit_is_said_again_for_the_rebased_one(place: Landable) -> None:
     record = await place.run(requirements=MANUAL, grade=Grade.UNPROVEN, state="waiting")
     engine = place.engine()
-    assert engine.approve(record.id, "looks", who="ann", why="I looked").state == "done"
+    assert decide(engine.store, record.id, ["looks"], Decision(who="ann", why="I looked")).state == "done"
     place.committed({"other.py": "X = 1\n"})
     before = place.state()
     landing = await place.land(record)
@@ -301,7 +302,7 @@ async def test_what_was_accepted_by_hand_for_one_commit_is_said_again_for_the_re
     assert (await place.land(record, person=saying(("no", "")))).code == 3
     assert place.state() == before
     assert (await place.land(record, person=saying(("yes", "")))).landed
-    (told,) = [one for one in place.engine().journal.events(record.id) if one.kind == "carried"]
+    (told,) = [one for one in place.engine().store.journal.events(record.id) if one.kind == "carried"]
     assert told.data == {"requirements": ["looks"], "who": "ann"}
 
 
@@ -321,7 +322,9 @@ async def test_changes_of_what_asks_for_trust_are_asked_about_first_and_agreed_t
     assert (await place.land(record, person=saying(("no", "")))).code == 1
     assert place.state() == before
     assert (await place.land(record, agree=landing.digest[:12])).landed
-    assert [one.data["who"] for one in place.engine().journal.events(record.id) if one.kind == "agreed"] == ["ann"]
+    assert [one.data["who"] for one in place.engine().store.journal.events(record.id) if one.kind == "agreed"] == [
+        "ann"
+    ]
 
 
 @pytest.mark.spec("USE-6")
@@ -399,7 +402,7 @@ KILLS = {
 )
 async def test_killed_between_proof_and_branch_the_same_command_ends_the_same(place: Landable, at: str) -> None:
     record = await place.run(requirements=MANUAL, grade=Grade.UNPROVEN, state="waiting")
-    place.engine().approve(record.id, "looks", who="ann", why="I looked")
+    decide(place.engine().store, record.id, ["looks"], Decision(who="ann", why="I looked"))
     tip = place.committed({"other.py": "X = 1\n"})
     git, (words, deed) = shutil.which("git"), KILLS[at]
     wrapper = place.folder / "bin" / "git"
@@ -418,4 +421,4 @@ async def test_killed_between_proof_and_branch_the_same_command_ends_the_same(pl
     assert place.git("rev-parse", "main~1") == tip
     assert place.git("status", "--short") == ""
     assert (place.repository / "tiny.py").read_text() == DOUBLE
-    assert len([one for one in place.engine().journal.events(record.id) if one.kind == "landed"]) == 1
+    assert len([one for one in place.engine().store.journal.events(record.id) if one.kind == "landed"]) == 1

@@ -7,7 +7,7 @@ import pytest
 
 from tests.engine.landing.landable import MANUAL, Landable, landable_in
 from tests.engine.two_commits import DOUBLE
-from trued.engine.landing.land import Wanted
+from trued.engine.landing.land import Wanted, land
 from trued.engine.sensitive_files import kind_of
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
@@ -39,8 +39,8 @@ async def test_a_draft_of_a_commit_that_nobody_judged_shows_no_verdict_on_anothe
     head = place.git("rev-parse", "HEAD", at=tree)
     place.git("worktree", "remove", "--force", str(tree))
     engine = place.engine()
-    engine.journal.update(record.model_copy(update={"head": head}))
-    landing = await engine.land(record.id, Wanted(who="ann", way="pr", draft=True))
+    engine.store.journal.update(record.model_copy(update={"head": head}))
+    landing = await land(engine.store, record.id, Wanted(who="ann", way="pr", draft=True), engine.person)
     text = Path(landing.url).read_text()
     assert f"on commit `{head}`" in text
     assert "✅" not in text
@@ -78,8 +78,10 @@ def test_what_runs_by_itself_asks_for_trust_in_every_folder(path: str) -> None:
 async def test_a_token_is_a_secret_whatever_its_variable_is_called(place: Landable) -> None:
     record = await place.run(forge={"kind": "local", "token_env": "GH_PAT"}, tickets={"token_env": "TRACKER"})
     engine = place.engine()
-    engine.environ = {**engine.environ, "GH_PAT": "0123456789abcdef", "TRACKER": "fedcba9876543210"}
-    assert {"0123456789abcdef", "fedcba9876543210"} <= set(engine._secrets(engine.inputs(record.id)).values())
+    engine.store.environ = {**engine.store.environ, "GH_PAT": "0123456789abcdef", "TRACKER": "fedcba9876543210"}
+    assert {"0123456789abcdef", "fedcba9876543210"} <= set(
+        engine.store.secrets(engine.store.inputs(record.id)).values()
+    )
 
 
 async def begun_with_nothing(place: Landable) -> RunRecord:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.engine.landing.landable import Landable, landable_in
 from tests.integrations.forges.servers import TOKEN, GitHub, github_server
-from trued.engine.landing.land import Landing, Wanted
+from trued.engine.landing.land import Landing, Wanted, land
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 
@@ -37,8 +37,10 @@ def forge(github: GitHub) -> dict[str, Any]:
 
 async def offered(place: Landable, record: RunRecord, **wanted: object) -> Landing:
     engine = place.engine()
-    engine.environ = {**engine.environ, "GITHUB_TOKEN": TOKEN}
-    return await engine.land(record.id, Wanted.model_validate({"who": "ann", "way": "pr", **wanted}))
+    engine.store.environ = {**engine.store.environ, "GITHUB_TOKEN": TOKEN}
+    return await land(
+        engine.store, record.id, Wanted.model_validate({"who": "ann", "way": "pr", **wanted}), engine.person
+    )
 
 
 @pytest.mark.spec("USE-11", "LAW-9")

@@ -11,6 +11,7 @@ import pytest
 
 from tests.workflows.conftest import events, saying
 from tests.workflows.hands import Coders, Hands, feature, shown_by_tests
+from trued.engine.approvals import Decision, decide
 from trued.engine.resume_from_branch import Known, going_on, unknown
 from trued.errors import BadInput
 from trued.model import Goal
@@ -162,7 +163,7 @@ async def test_what_a_person_rejects_afterwards_is_built_again_though_its_checks
 
     coders = Coders(double=[polite])
     engine = ground.played(coders)
-    engine.reject(record.id, "is-double", who="ann", why="it must say please")
+    decide(engine.store, record.id, ["is-double"], Decision(who="ann", why="it must say please", rejected=True))
     again = await engine.resume(record.id)
     assert [key for key in coders.asked if "coder" in key] == ["feature double/coder#2"]
     assert "it must say please" in coders.orders[0].brief
@@ -202,7 +203,7 @@ async def test_a_word_on_one_requirement_of_a_feature_is_none_on_the_other(tmp_p
     assert [ground.passing(one) for one in commits] == [[]] * len(commits)
     coders = Coders()
     engine = ground.played(coders)
-    engine.approve(record.id, "is-double", who="ann", why="I counted")
+    decide(engine.store, record.id, ["is-double"], Decision(who="ann", why="I counted"))
     done = await engine.resume(record.id)
     assert (done.state, done.code, coders.asked) == ("done", 0, [])
     assert ground.passing(done.branch) == ["double"]

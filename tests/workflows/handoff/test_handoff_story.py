@@ -11,6 +11,7 @@ import pytest
 
 from tests.workflows.conftest import events, saying
 from tests.workflows.hands import Coders, Hands, feature, named, shown_by_tests
+from trued.engine.approvals import Decision, decide
 from trued.errors import BadInput
 from trued.wire import Order
 
@@ -89,7 +90,7 @@ async def test_words_in_an_empty_repository_become_features_that_hold_and_pass_w
     assert "100.0" in brief
     assert "80.0" in brief
     assert "coverage now: 100 %, target: 80 %" in ground.file(record, "progress.txt")
-    engine.approve(record.id, None, who="ann", why="I read it")
+    decide(engine.store, record.id, [None], Decision(who="ann", why="I read it"))
     done = await engine.resume(record.id)
     assert (done.state, done.code, str(done.grade)) == ("done", 0, "proven")
     assert ground.passing(record.branch) == ["double", "triple"]
@@ -279,7 +280,7 @@ async def test_what_a_person_judges_waits_across_restarts_and_passes_with_their_
     assert ground.passing(record.branch) == []
     assert len([key for key in coders.asked if "coder" in key]) == 1
     engine = ground.played(Painters())
-    engine.approve(record.id, "looks", who="ann", why="it is blue")
+    decide(engine.store, record.id, ["looks"], Decision(who="ann", why="it is blue"))
     done = await engine.resume(record.id)
     assert ground.passing(record.branch) == ["looks"]
     assert (done.state, done.code) == ("done", 0)
@@ -344,4 +345,4 @@ async def test_the_note_has_the_name_that_the_settings_give_it(tmp_path: Path, s
     engine = ground.played(Coders())
     record = await ground.handed(engine, plan_only=True, progress="notes.txt", coverage_target=95)
     assert "target: 95 %" in ground.file(record, "notes.txt")
-    assert engine.inputs(record.id).settings.coverage_target == 95
+    assert engine.store.inputs(record.id).settings.coverage_target == 95

@@ -8,7 +8,8 @@ from typing import Any
 
 from tests.workflows.conftest import Ground, events, example
 from trued.agents.adapters.scripted import ScriptedRuntime, ScriptFailed
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
 from trued.model import RunRecord
 from trued.wire import Order
 from trued.workflows.pipeline.feature_folder import artifact_of

@@ -25,7 +25,7 @@ from tests.workflows.pipeline.pipeline_agents import (
     leaves,
     task,
 )
-from trued.engine.handover import estimated
+from trued.engine.run_estimate import estimate_run
 from trued.run.clusters import TRIES
 from trued.wire import Order
 from trued.workflows.pipeline.decision_tables import CHECKERS, CRITICS, RESEARCH, REVIEWERS, VERIFIERS
@@ -89,7 +89,7 @@ async def test_a_missing_memory_a_missing_file_and_contradictions_stop_nobody_an
         assert 0 < brief.index(f"{ROOT}memory.md") < brief.index(f"{ROOT}research/impact.md")
         assert all(f"{ROOT}research/{focus}.md" in brief for focus in FOCUSES)  # each by itself: nobody combines them
         assert f"memory/{agent}.mem.md" in files
-    expected = {one.role: one.calls for one in estimated(engine, record.id).parts}
+    expected = {one.role: one.calls for one in estimate_run(engine.store, record.id).parts}
     assert (expected["implementer"], expected["v-build"]) == ((2, 8), (1, 4))  # of two tasks
     assert decided(engine, record) == [
         ("research", "DONE"),

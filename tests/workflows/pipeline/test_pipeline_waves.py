@@ -21,6 +21,7 @@ from tests.workflows.pipeline.pipeline_agents import (
     decided,
     task,
 )
+from trued.engine.approvals import Decision, decide
 from trued.wire import Order
 
 BESIDE = [task("T01", "double"), task("T02", "triple")]  # nobody needs the other
@@ -58,7 +59,7 @@ async def test_two_who_edit_the_same_lines_both_survive_and_the_merge_is_proven(
     assert "from doubles import double" in asked[1].brief
     assert "from triples import triple" in asked[1].brief
     assert {*line.file(record, "tiny.py").splitlines()} == {"from doubles import double", "from triples import triple"}
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict is not None
     assert verdict.commit == record.head == line.git("rev-parse", record.branch)
 
@@ -149,14 +150,14 @@ async def test_without_a_users_file_held_out_cases_examine_it_and_a_person_has_t
     engine = line.played(crew)
     record = await line.piped(engine, required=False)
     assert (record.state, record.code, str(record.grade)) == ("waiting", 3, "examined")
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict is not None
     assert {"AC-double", "AC-triple", "text-1", "text-2"} <= {one.id for one in verdict.requirements}
     folder = f"{ROOT.rstrip('/')}-2/"
     assert line.file(record, f"{folder}feature.md").startswith("# spec")
     assert line.file(record, f"{ROOT}mine.md") == "mine"
     asked = len(crew.orders)
-    engine.approve(record.id, None, who="ann", why="I read it")
+    decide(engine.store, record.id, [None], Decision(who="ann", why="I read it"))
     done = await engine.resume(record.id)
     assert (done.state, done.code, str(done.grade)) == ("done", 0, "proven")
     assert len(crew.orders) == asked
@@ -170,7 +171,7 @@ async def test_what_a_person_rejects_is_built_verified_and_reviewed_again(line: 
     (line.folder / "request.md").write_text(f"# Numbers\n\n{GOAL}")
     record = await line.piped(engine, str(line.folder / "request.md"), required=False)
     assert record.code == 3
-    engine.reject(record.id, "AC-triple", who="ann", why="three is too few")
+    decide(engine.store, record.id, ["AC-triple"], Decision(who="ann", why="three is too few", rejected=True))
     crew.orders.clear()
     again = await engine.resume(record.id)
     assert "implementer-T02" in crew.asked

@@ -52,10 +52,10 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     assert await run.branch.read("words.txt") == "red\nblue\n"
     engine, _ = stage.line.engine()
     refuted = "says that it changed ghost.py: that is as it was on the base, or is not there"
-    claims = [one.data["what"] for one in engine.journal.events(run.id) if one.kind == "claim refuted"]
+    claims = [one.data["what"] for one in engine.store.journal.events(run.id) if one.kind == "claim refuted"]
     assert claims == [f"implementer-T01 {refuted}"]
     assert f"it {refuted}" in (await run.branch.read(desk.folder.path("memory/implementer-T01.mem.md")) or "")
-    told = [one for one in engine.journal.events(run.id) if one.kind in ("merged", "conflict")]
+    told = [one for one in engine.store.journal.events(run.id) if one.kind in ("merged", "conflict")]
     assert [(one.kind, str(one.data["part"])[-3:]) for one in told] == [
         ("merged", "T01"),
         ("conflict", "T02"),

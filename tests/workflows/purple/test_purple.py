@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from tests.workflows.conftest import PASSED, PLAN, REQUIREMENTS, Ground, built, chunk_of, events, honest, saying
+from trued.engine.approvals import Decision, answer_question, decide
 from trued.errors import BadInput
 from trued.model import Grade
 from trued.wire import Order
@@ -37,7 +38,7 @@ async def test_a_lying_pair_is_stopped_after_three_rounds_and_the_gaps_are_liste
     assert (record.state, record.code) == ("not proven", 1)
     assert len(runtime.orders) == 3 * 2
     assert "double" in record.why
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.REFUTED
     assert "⚠" in ground.file(record, "MEMORY.md")
@@ -77,7 +78,7 @@ async def test_what_team_b_objects_to_sinks_green_evidence(ground: Ground, revie
     record = await ground.run(engine, rounds=1)
     assert (record.state, record.code) == ("not proven", 1)
     assert len({order.key for order in runtime.orders if order.role == "purple-team-a"}) == 1  # used up is used up
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.UNPROVEN
 
@@ -108,13 +109,13 @@ async def test_without_yes_and_with_nobody_there_the_run_waits_and_goes_on_when_
     assert len(runtime.orders) == 2
     restarted, later = ground.engine()
     assert (await restarted.resume(record.id)).state == "waiting"
-    restarted.answer(record.id, "yes", comment="", who="ann")
+    answer_question(restarted.store, record.id, "yes", comment="", who="ann")
     assert (await restarted.resume(record.id)).state == "waiting"
     assert roles(later.orders) == ["1B a", "1B b"]
-    restarted.answer(record.id, "yes", comment="", who="ann")
+    answer_question(restarted.store, record.id, "yes", comment="", who="ann")
     assert (await restarted.resume(record.id)).state == "done"
     assert len(later.orders) == 2
-    assert [one.who for one in restarted.journal.questions(record.id)] == ["ann", "ann"]
+    assert [one.who for one in restarted.store.journal.questions(record.id)] == ["ann", "ann"]
 
 
 @pytest.mark.spec("PUR-8")
@@ -149,7 +150,7 @@ async def test_whoever_decides_after_the_last_round_is_warned_of_its_gaps_and_th
     )
     record = await ground.run(engine, yes=False, rounds=1)
     assert (record.state, record.code, len(runtime.orders)) == ("stopped", 1, 2)
-    (question,) = engine.journal.questions(record.id)
+    (question,) = engine.store.journal.questions(record.id)
     assert "⚠ rounds are used up, with gaps:\n  - " in question.text
     assert "double" in record.why
     assert "return x" in ground.file(record, "tiny.py")
@@ -161,12 +162,12 @@ async def test_a_criterion_that_is_not_proven_stays_open_until_a_person_accepts_
     engine, _ = ground.engine()
     record = await ground.run(engine)
     assert (record.state, record.code) == ("waiting", 3)
-    copy = engine.folder(record.id) / "files" / "PLAN.md"
+    copy = engine.store.folder(record.id) / "files" / "PLAN.md"
     assert "- [ ] strings are doubled, too" in copy.read_text()
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     (open_one,) = [one for one in verdict.requirements if one.grade is Grade.UNPROVEN]
-    after = engine.approve(record.id, open_one.id, who="ann", why="tried it by hand")
+    after = decide(engine.store, record.id, [open_one.id], Decision(who="ann", why="tried it by hand"))
     assert (after.state, after.code, after.grade) == ("done", 0, Grade.ATTESTED)
     assert "- [x] strings are doubled, too" in copy.read_text()
     assert "ann" in copy.read_text()
@@ -177,7 +178,7 @@ async def test_a_plan_without_requirements_is_never_proven_by_silence(ground: Gr
     engine, _ = ground.engine()
     record = await ground.run(engine, required=False)
     assert (record.state, record.code) == ("waiting", 3)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert {one.grade for one in verdict.requirements} == {Grade.UNPROVEN}
     texts = {one.text: one.source for one in verdict.requirements}
@@ -198,7 +199,7 @@ async def test_inputs_are_copied_so_a_changed_plan_or_role_is_not_mixed_in(groun
     ground.write("PLAN.md", "# another plan\n")
     ground.require([])
     restarted, runtime = ground.engine()
-    restarted.answer(record.id, "yes", comment="", who="ann")
+    answer_question(restarted.store, record.id, "yes", comment="", who="ann")
     await restarted.resume(record.id, yes=True)
     assert "returns three times its argument" in runtime.orders[0].brief
 
@@ -215,7 +216,7 @@ async def test_a_plain_goal_is_planned_first_and_the_plan_is_confirmed(ground: G
     roles_asked = [order.role for order in runtime.orders if order.role != "examiner"]
     assert roles_asked[:2] == ["planner", "purple-team-a"]
     assert record.code == 3
-    assert "1A: double" in engine.journal.questions(record.id)[0].text
+    assert "1A: double" in engine.store.journal.questions(record.id)[0].text
 
 
 @pytest.mark.spec("PUR-12")
@@ -239,7 +240,7 @@ async def test_the_contract_can_be_seen_before_anything_is_spent(ground: Ground)
     record = await ground.run(engine, plan_only=True)
     assert (record.state, record.code) == ("planned", 0)
     assert runtime.orders == []
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     assert [one.id for one in contract.requirements] == ["double"]
     assert (await engine.resume(record.id)).state == "done"
@@ -271,7 +272,7 @@ async def test_an_unknown_role_is_one_sentence_and_changes_nothing(ground: Groun
     engine, _ = ground.engine()
     with pytest.raises(BadInput, match="no role 'painter'"):
         await ground.run(engine, agents={"painter": "scripted:inside"})
-    assert engine.journal.runs() == []
+    assert engine.store.journal.runs() == []
 
 
 @pytest.mark.spec("LAW-3", "PUR-6")
@@ -293,7 +294,9 @@ async def test_an_agents_edit_of_plan_or_log_changes_nothing_and_is_recorded(gro
     assert all("returns once its argument" not in order.brief for order in runtime.orders)
     assert "⚠" in ground.file(record, "MEMORY.md")
     assert "✅" not in ground.file(record, "MEMORY.md")
-    assert (engine.folder(record.id) / "files" / "MEMORY.md").read_text().strip() == ground.file(record, "MEMORY.md")
+    assert (engine.store.folder(record.id) / "files" / "MEMORY.md").read_text().strip() == ground.file(
+        record, "MEMORY.md"
+    )
 
 
 @pytest.mark.spec("PUR-7", "LAW-8")
@@ -313,7 +316,7 @@ async def test_an_objection_that_the_engine_found_true_stays_until_its_case_pass
     engine, _ = ground.engine(script)
     record = await ground.run(engine)
     assert (record.state, record.code) == ("not proven", 1)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert {one.id: one.grade for one in verdict.requirements}["double"] is Grade.REFUTED
 
@@ -324,7 +327,7 @@ async def test_a_branch_that_stands_in_the_way_is_said_before_anything_begins(gr
     engine, runtime = ground.engine()
     with pytest.raises(BadInput, match="a branch called trued"):
         await ground.run(engine)
-    assert (engine.journal.runs(), runtime.orders) == ([], [])
+    assert (engine.store.journal.runs(), runtime.orders) == ([], [])
 
 
 @pytest.mark.spec("RUN-4", "LAW-9")
@@ -350,7 +353,7 @@ async def test_work_that_could_not_be_handed_over_is_no_success_until_it_is(grou
 async def test_a_run_that_somebody_began_to_cancel_is_cancelled_and_not_driven_on(ground: Ground) -> None:
     engine, _ = ground.engine()
     record = await ground.run(engine, yes=False)
-    (engine.folder(record.id) / "cancelled").touch()
+    (engine.store.folder(record.id) / "cancelled").touch()
     restarted, runtime = ground.engine()
     assert (await restarted.resume(record.id, yes=True)).state == "cancelled"
     assert runtime.orders == []

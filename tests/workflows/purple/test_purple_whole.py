@@ -108,7 +108,7 @@ def test_the_log_of_both_teams_is_committed_beside_the_plan(mended: Played) -> N
 
 @pytest.mark.spec("PUR-10")
 def test_ship_criteria_are_ticked_in_the_plan_copy_only_by_evidence(proven: Played) -> None:
-    copy = (proven.engine.folder(proven.record.id) / "files" / "PLAN.md").read_text()
+    copy = (proven.engine.store.folder(proven.record.id) / "files" / "PLAN.md").read_text()
     assert "- [x] strings are doubled, too" in copy
     assert "strings" in copy.split("- [x] strings are doubled, too")[1].splitlines()[0]
     assert "- [ ] strings are doubled, too" in proven.ground.file(proven.record, "PLAN.md")
@@ -117,7 +117,7 @@ def test_ship_criteria_are_ticked_in_the_plan_copy_only_by_evidence(proven: Play
 @pytest.mark.spec("RUN-3")
 async def test_a_finished_run_costs_nothing_to_resume(proven: Played) -> None:
     again, runtime = proven.ground.engine()
-    assert await again.resume(proven.record.id) == again.journal.run(proven.record.id)
+    assert await again.resume(proven.record.id) == again.store.journal.run(proven.record.id)
     assert runtime.orders == []
 
 
@@ -129,5 +129,5 @@ def test_nothing_is_left_but_the_branch(mended: Played) -> None:
         "refs/heads/main",
         f"refs/heads/{record.branch}",
     ]
-    assert not (mended.engine.folder(record.id) / "clones").exists()
+    assert not (mended.engine.store.folder(record.id) / "clones").exists()
     assert len({order.folder for order in mended.runtime.orders}) == 4

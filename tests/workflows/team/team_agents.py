@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from tests.workflows.conftest import Ground, events, example
 from trued.agents.adapters.scripted import ScriptedRuntime
-from trued.engine.engine import Engine, Request
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
 from trued.model import RunRecord
 from trued.wire import Order
 from trued.workflows.team.backlog import Backlog, parse_backlog

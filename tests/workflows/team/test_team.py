@@ -9,7 +9,8 @@ import pytest
 
 from tests.workflows.conftest import events
 from tests.workflows.team.team_agents import Act, Members, Teams, planned, task_of, told, wrote
-from trued.engine.handover import estimated
+from trued.engine.approvals import Decision, decide
+from trued.engine.run_estimate import estimate_run
 from trued.wire import Order
 
 ONE = "double(x) returns twice its argument."
@@ -79,7 +80,7 @@ async def test_a_role_that_is_off_is_skipped_and_what_nobody_checked_is_said(one
     assert (record.state, record.code) == ("done", 0)  # by the user's own cases
     assert members.asked == ["pm#1", "feature F1/task F1-T1/dev#1"]
     assert one.states(record) == {"F1-T1": "done 1/1"}
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     said = " ".join(verdict.undecided)
     assert all(words in said for words in ("qa is off", "techlead is off", "no UAT after", "no integration UAT"))
@@ -223,7 +224,7 @@ async def test_a_goal_that_is_not_accepted_as_a_whole_is_not_achieved_though_eve
         words in found for words in ("All features: failed", "used it", "it is slow", "expected: fast", "all of it")
     )
     assert "integration UAT failed: it is slow" in record.why
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert all("disputed by" in " ".join(each.why) for each in verdict.requirements)
 
@@ -237,7 +238,7 @@ async def test_a_feature_that_no_user_accepts_is_failed_after_its_cycles_though_
     assert (record.state, record.code) == ("not proven", 1)
     (feature,) = one.backlog(record).features
     assert (feature.status, feature.uat) == ("failed", "failed")
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert any("disputed by" in why and "UAT failed" in why for one in verdict.requirements for why in one.why)
 
@@ -288,7 +289,7 @@ async def test_tests_that_the_tech_lead_names_are_run_by_the_engine_and_hold_a_t
     assert one.states(record) == {"F1-T1": "done 2/10"}
     gaps = [order.brief for order in members.orders if order.role == "dev"][1]
     assert f"`{command}`: tests/test_double.py is not there" in gaps
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert "tests that the tech lead named could not be counted: make shine" in verdict.undecided
 
@@ -320,7 +321,7 @@ async def test_an_old_list_of_tasks_is_migrated_once_with_its_settings_and_the_o
     assert one.page(record, "plan.md.original") + "\n" == OLD
     assert one.git("show", f"{record.branch}:plan.md") + "\n" == OLD
     assert len(events(engine, record, "migrated")) == 2
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert "no integration UAT: nobody looks at all features together" in verdict.undecided
 
@@ -362,14 +363,14 @@ async def test_success_criteria_and_constraints_of_a_goal_are_requirements_and_a
     engine = one.played(members)
     record = await one.teamed(engine, str(one.repository / "goal.md"), required=False)
     assert record.code == 3
-    contract = engine.contract(record.id)
+    contract = engine.store.contract(record.id)
     assert contract
     words = {each.id: each.text for each in contract.requirements}
     assert words["ship-1"] == words["F1-C1"] == "double(x) returns twice its argument"
     assert words["constraint-1"] == "no dependency is added"
     assert words["text-1"] == "Numbers can be multiplied."
     assert not [name for name in words if "-T" in name]
-    engine.reject(record.id, "F1-C1", who="ann", why="it is too slow")
+    decide(engine.store, record.id, ["F1-C1"], Decision(who="ann", why="it is too slow", rejected=True))
     before = len(members.asked)
     again = await engine.resume(record.id)
     assert again.code in (1, 3)
@@ -386,5 +387,5 @@ async def test_a_plan_can_be_seen_with_what_it_will_take_before_anybody_works(on
     record = await one.teamed(engine, ONE, plan_only=True)
     assert (record.state, record.code) == ("planned", 0)
     assert [key for key in members.asked if "examiner" not in key] == ["pm#1"]
-    calls = {part.role: part.calls for part in estimated(engine, record.id).parts}
+    calls = {part.role: part.calls for part in estimate_run(engine.store, record.id).parts}
     assert calls["dev"] == calls["qa"] == (2, 20)

@@ -112,7 +112,7 @@ async def test_a_task_for_which_nothing_was_changed_is_done_by_words_alone_and_t
     engine = one.played(members)
     record = await one.teamed(engine, ONE)
     assert (record.state, record.code) == ("done", 0)  # the user asked for double alone
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     (said,) = [each for each in verdict.undecided if "nothing was changed" in each]
     assert "nothing was changed for F1-T2" in said

@@ -156,9 +156,9 @@ async def test_a_team_that_lies_is_never_proven(ground: Teams, gang: Gang) -> No
     engine = ground.played(members())
     record = await ground.teamed(engine, goal, required=given.get("required", True), team={"attempts": 2, "cycles": 2})
     assert (record.code, str(record.grade)) == given.get("ends", (1, "refuted"))
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
-    page = unescape(write(engine, record.id).read_text())
+    page = unescape(write(engine.store, record.id).read_text())
     for one in verdict.requirements:
         assert one.rests_on
         assert one.rests_on in page

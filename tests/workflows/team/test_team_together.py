@@ -10,7 +10,7 @@ import pytest
 from tests.workflows.conftest import events
 from tests.workflows.team.team_agents import TIMES, Act, Members, Teams, planned, task_of, told, wrote
 from trued.engine.engine import Engine
-from trued.engine.landing.land import Wanted
+from trued.engine.landing.land import Wanted, land
 from trued.model import RunRecord
 from trued.reporting.html import write
 from trued.wire import Order
@@ -186,7 +186,7 @@ async def test_an_edit_that_cannot_be_read_stays_where_it_was_written_and_is_hea
     assert (record.state, record.code) == ("done", 0)
     (told_so,) = events(engine, record, "edit not understood")
     assert ".trued/team/backlog.md:" in told_so.data["why"]
-    assert "Somebody's edit could not be read" in write(engine, record.id).read_text().replace("&#39;", "'")
+    assert "Somebody's edit could not be read" in write(engine.store, record.id).read_text().replace("&#39;", "'")
     assert len(events(engine, record, "edit honoured")) == 1
     assert "- [x] **F1-T2**: write triple, and well" in one.page(record, "backlog.md")
 
@@ -212,7 +212,7 @@ async def test_attempts_and_edits_survive_a_kill(one: Teams) -> None:
         await one.teamed(one.played(members), ONE)
     before = list(members.asked)
     engine = one.played(members)
-    (record,) = engine.journal.runs()
+    (record,) = engine.store.journal.runs()
     assert one.states(record) == {"F1-T1": "open 3/10", "F1-T2": "open 0/10"}
     edited(engine, one.home, "write triple (", "write fourfold (")
     members.play("dev", members.dev).play("qa", members.qa)
@@ -242,7 +242,7 @@ async def test_two_teams_that_began_at_the_same_commit_land_one_after_the_other(
         engine = one.played(Members(planned(name)).play("dev", builds(name)))
         ended.append(await one.teamed(engine, f"{name}(x) multiplies."))
     assert [record.code for record in ended] == [0, 0]
-    landings = [await engine.land(record.id, Wanted(who="ann")) for record in ended]
+    landings = [await land(engine.store, record.id, Wanted(who="ann"), engine.person) for record in ended]
     assert [(each.landed, each.how) for each in landings] == [(True, "fast-forward"), (True, "rebase")], landings[1].why
     assert {"doubles.py", "triples.py"} <= {*one.git("ls-tree", "--name-only", "main").split()}
     assert "triple(x) multiplies." in one.page("main", "goal.md")

@@ -13,6 +13,7 @@ import pytest
 from tests.workflows.conftest import Ground
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET
 from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.model import Event
 
 pytestmark = [pytest.mark.slow, pytest.mark.spec("TIC-12", "TIC-3", "RUN-2", "RUN-9")]
@@ -54,9 +55,9 @@ def trued(ground: Ground, *words: str) -> "subprocess.Popen[bytes]":
 
 
 def told(ground: Ground) -> dict[str, list[Event]]:
-    engine = Engine(ground.home, {})
+    engine = Engine(RunStore(ground.home, {}))
     try:
-        return {one.title.partition(":")[0]: engine.journal.events(one.id) for one in engine.journal.runs()}
+        return {one.title.partition(":")[0]: engine.store.journal.events(one.id) for one in engine.store.journal.runs()}
     finally:
         engine.close()
 

@@ -7,8 +7,9 @@ from typing import Any, TypeAlias
 import pytest
 
 from tests.workflows.conftest import Ground, events, example
+from trued.engine.approvals import Decision, decide
 from trued.engine.engine import Engine
-from trued.engine.landing.land import Wanted
+from trued.engine.landing.land import Wanted, land
 from trued.errors import BadInput
 from trued.model import Grade, RunRecord
 from trued.wire import Order
@@ -210,7 +211,7 @@ async def test_a_verifier_edits_nothing_and_its_pictures_are_claims(desk: Ground
     (claimed,) = events(engine, record, "pictures claimed")
     assert list(claimed.data["pictures"]) == ["proof.png"]
     assert "claims, no evidence" in request_of(desk, record)
-    verdict = engine.verdict(record.id)
+    verdict = engine.store.verdict(record.id)
     assert verdict
     assert all("proof.png" not in one.artifacts for one in verdict.evidence)
 
@@ -245,15 +246,15 @@ async def test_what_only_a_person_can_say_ends_with_3_and_what_they_reject_is_me
     assert (record.state, record.code) == ("waiting", 3)
     assert [order.role for order in runtime.orders] == ["impl-agent", "verify-agent", "pr-agent"]
     assert request_of(desk, record) == "", "written up, and not offered"
-    engine.reject(record.id, "looks", who="ann", why="say why it adds")
+    decide(engine.store, record.id, ["looks"], Decision(who="ann", why="say why it adds", rejected=True))
     engine, runtime = desk.engine(script(fix=lambda order: fixed(order, f"# adds\n{WHOLE}")))
     again = await engine.resume(record.id)
     assert [order.role for order in runtime.orders] == ["fix-agent", "verify-agent", "pr-agent"]
     assert "say why it adds" in runtime.orders[0].brief
     assert again.state == "waiting"
-    engine.approve(record.id, "looks", who="ann", why="it does now")
-    assert engine.journal.run(record.id).state == "done"
-    landing = await engine.land(record.id, Wanted(way="pr", who="ann"))
+    decide(engine.store, record.id, ["looks"], Decision(who="ann", why="it does now"))
+    assert engine.store.journal.run(record.id).state == "done"
+    landing = await land(engine.store, record.id, Wanted(way="pr", who="ann"), engine.person)
     assert landing.landed
     assert "fix: numbers double" in request_of(desk, record)
     assert "attested" in request_of(desk, record)
@@ -279,6 +280,6 @@ async def test_bad_inputs_are_one_sentence_and_change_nothing(desk: Ground) -> N
         with pytest.raises(Exception, match=words) as caught:
             await desk.run(engine, goal, workflow="ticket", forge={"url": "http://127.0.0.1:9"})
         assert "\n" not in str(caught.value)
-    assert engine.journal.runs() == []
+    assert engine.store.journal.runs() == []
     assert runtime.orders == []
     assert desk.git("for-each-ref") == before

@@ -14,7 +14,7 @@ import pytest
 from tests.integrations.forges.servers import TOKEN, github_server
 from tests.workflows.conftest import Ground
 from tests.workflows.ticket.test_ticket import REQUIRED, TICKET, WHOLE, implemented, script
-from trued.engine.engine import Request
+from trued.engine.inputs import Request
 from trued.engine.pull_request_body import Work, title_of
 from trued.engine.ticket_branch import from_file, from_tracker
 from trued.errors import BadInput

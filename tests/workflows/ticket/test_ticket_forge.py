@@ -12,6 +12,7 @@ from tests.integrations.forges.servers import READ_ONLY, TOKEN, GitHub, github_s
 from tests.workflows.conftest import Ground, events
 from tests.workflows.ticket.test_ticket import REQUIRED, WHOLE, implemented, script
 from trued.engine.engine import Engine
+from trued.engine.run_store import Listener
 from trued.errors import BadInput, LimitReached
 from trued.model import Event, RunRecord
 from trued.wire import Order
@@ -42,11 +43,10 @@ def github(ground: Ground) -> Iterator[GitHub]:
         yield server
 
 
-def engine_of(ground: Ground, token: str = TOKEN, **more: Any) -> Engine:
+def engine_of(ground: Ground, token: str = TOKEN, *, listen: Listener | None = None) -> Engine:
     engine, _ = ground.engine(script(impl=lambda order: implemented(order, WHOLE, branch_name=BRANCH)))
-    engine.environ = {**engine.environ, **({"GITHUB_TOKEN": token} if token else {})}
-    for name, value in more.items():
-        setattr(engine, name, value)
+    engine.store.environ = {**engine.store.environ, **({"GITHUB_TOKEN": token} if token else {})}
+    engine.store.listen = listen
     return engine
 
 
@@ -90,7 +90,7 @@ async def test_whatever_breaks_between_push_and_record_there_is_one_pull_request
     limited = await engine_of(ground).resume(record.id)
     assert (limited.state, limited.code) == ("limited", 4)
 
-    def dies(event: Event) -> None:
+    def dies(_: RunRecord, event: Event) -> None:
         if event.kind == "offered":
             raise Killed
 
@@ -126,7 +126,7 @@ async def test_what_would_run_by_itself_is_not_pushed_without_a_person(ground: G
         return implemented(order, WHOLE)
 
     engine, _ = ground.engine(script(impl=sly))
-    engine.environ = {**engine.environ, "GITHUB_TOKEN": TOKEN}
+    engine.store.environ = {**engine.store.environ, "GITHUB_TOKEN": TOKEN}
     record = await run(ground, github, engine)
     assert record.state == "done"
     assert github.pulls == []
@@ -154,6 +154,6 @@ async def test_what_a_forge_refuses_is_one_sentence_and_nothing_has_begun(ground
     ground.git("push", "-q", "origin", f"HEAD:refs/heads/{BRANCH}")
     with pytest.raises(BadInput, match=f"the branch {BRANCH} at origin has other work"):
         await run(ground, github, engine)
-    assert engine.journal.runs() == []
+    assert engine.store.journal.runs() == []
     assert ground.git("for-each-ref", "refs/heads") == before
     assert github.pulls == []

@@ -94,7 +94,7 @@ async def test_a_preview_that_does_not_come_up_is_an_issue_and_one_that_does_is_
     assert "the preview does not come up: the server ended" in runtime.orders[1].brief
     assert "division by zero" in runtime.orders[1].brief
     engine, runtime = shop.engine(parts)
-    (begun,) = engine.journal.runs()
+    (begun,) = engine.store.journal.runs()
     record = await engine.resume(begun.id)
     assert record.state == "done"
     assert [order.role for order in runtime.orders] == ["verify-agent", "pr-agent"]
@@ -114,7 +114,7 @@ async def test_a_preview_of_the_tickets_own_is_handed_on_and_said_to_be_out_of_r
     (ground.folder / "ticket.md").write_text(TICKET.replace("type: bug", "type: bug\npreview: http://127.0.0.1:9/x"))
     heard: list[Event] = []
     engine, runtime = ground.engine(script(impl=lambda order: implemented(order, WHOLE)))
-    engine.listen = heard.append
+    engine.store.listen = lambda _, event: heard.append(event)
     record = await ground.run(engine, str(ground.folder / "ticket.md"))
     assert record.state == "done"
     assert "http://127.0.0.1:9/x (it cannot be reached:" in runtime.orders[1].brief

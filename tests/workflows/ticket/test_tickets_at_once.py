@@ -11,8 +11,11 @@ from tests.workflows.conftest import Ground, example
 from tests.workflows.ticket.test_ticket import TICKET, WHOLE
 from trued.agents.adapters.scripted import ScriptedRuntime
 from trued.agents.spool.slots import Slots
-from trued.engine.concurrent_runs import Shared, code_of, start
-from trued.engine.engine import Engine, Request
+from trued.engine.concurrent_runs import code_of, start
+from trued.engine.engine import Engine
+from trued.engine.inputs import Request
+from trued.engine.run_store import RunStore
+from trued.engine.shared_slots import SharedSlots
 from trued.errors import AgentFailed, BadInput
 from trued.model import RunRecord
 from trued.wire import Order
@@ -63,7 +66,7 @@ async def test_tickets_are_worked_on_side_by_side_and_each_has_its_own_outcome(g
             return {"success": True, "branch_name": "", "files_changed": [], "summary": "nothing"}
         return parts(order)
 
-    engine = ground.stack.enter_context(closing(Engine(ground.home, {}, runtime=ScriptedRuntime(script))))
+    engine = ground.stack.enter_context(closing(Engine(RunStore(ground.home, {}), runtime=ScriptedRuntime(script))))
     ended = await start(engine, tickets(ground, "NUM-1", "NUM-2"))
     records = [one for one in ended if isinstance(one, RunRecord)]
     assert [(one.state, one.branch) for one in records] == [
@@ -91,7 +94,7 @@ async def test_either_all_begin_or_none(ground: Ground) -> None:
     ):
         with pytest.raises(BadInput, match=words):
             await start(engine, requests)
-    assert engine.journal.runs() == []
+    assert engine.store.journal.runs() == []
     assert runtime.orders == []
 
 
@@ -111,7 +114,7 @@ def test_all_together_end_with_the_worst_code(codes: tuple[int, ...], worst: int
 async def test_runs_of_one_process_share_its_places_for_agents(ground: Ground) -> None:
     engine, _ = ground.engine(parts)
     assert isinstance(engine, Engine)
-    shared = Shared.of(2)
+    shared = SharedSlots.of(2)
     engine.shared = shared
     at_work, most = 0, 0
 

@@ -15,7 +15,7 @@ from trued.cli.demo.bill import Bill, bill, bill_entries
 from trued.cli.demo.facts import LIE, VICTIM, DemoEnd, check_facts, repeated_calls
 from trued.cli.demo.narration import Narrator, event_row
 from trued.cli.demo.place import DemoPlace, create_place
-from trued.engine.engine import Engine
+from trued.engine.run_store import RunStore
 from trued.errors import TruedError
 from trued.model import Event, Grade, Verdict
 from trued.model.events.call import CallAsked, CallStarted
@@ -40,7 +40,7 @@ class Failed(Exception):
 class Show:
     def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Narrator) -> None:
         self.tell, self.place = teller, create_place(keep, environ)
-        self.engine = Engine(self.place.home, self.place.environ)
+        self.store = RunStore(self.place.home, self.place.environ)
         self.began, self.run = time.monotonic(), ""
         self.seen, self.part, self.said = 0, "", set[tuple[str, str]]()  # events so far, and what was told of them
 
@@ -52,13 +52,13 @@ class Show:
             self.tell.say(f"its files are in {self.place.folder}; `trued doctor` checks this machine")
             return 1
         finally:
-            self.engine.close()
+            self.store.close()
 
     def _played(self) -> int:
         self._opening()
         killed = self._run_and_kill()
         code = self._resume()
-        paid = bill(self.engine.folder(self.run), self.engine.journal.events(self.run))
+        paid = bill(self.store.folder(self.run), self.store.journal.events(self.run))
         self._paid(paid)
         self.tell.headline(5, "The ledger: every requirement and its evidence")
         self._shown("ledger", self.run)
@@ -92,7 +92,7 @@ class Show:
         raise Failed(f"the run ended before it could be killed: {self._last_words()}")
 
     def _killed(self, child: subprocess.Popen[bytes], supervisor: int) -> bool:
-        spool = self.engine.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
+        spool = self.store.folder(self.run) / "spool" / f"{folder_name(VICTIM)}.1" / "events.jsonl"
         while not bill_entries(spool):  # until the agent itself says that it has begun
             self._in_time()
             time.sleep(LOOK_S)
@@ -103,7 +103,7 @@ class Show:
         lives = _alive(supervisor)
         goes_on = "; the agent keeps working" if lives else ""
         self.tell.say(f"The engine is dead (signal {-code}){goes_on}.", "bold red")
-        return code == -signal.SIGKILL and self.engine.journal.run(self.run).state == "running" and lives
+        return code == -signal.SIGKILL and self.store.journal.run(self.run).state == "running" and lives
 
     def _resume(self) -> int:
         self.tell.command(f"trued resume {self.run}")
@@ -150,8 +150,8 @@ class Show:
         try:
             while True:
                 over = child.poll() is not None
-                self.run = self.run or next((one.id for one in self.engine.journal.runs()), "")
-                for event in self.engine.journal.events(self.run, after=self.seen) if self.run else ():
+                self.run = self.run or next((one.id for one in self.store.journal.runs()), "")
+                for event in self.store.journal.events(self.run, after=self.seen) if self.run else ():
                     self.seen = event.id
                     yield event
                 if over:
@@ -192,7 +192,7 @@ class Show:
         self.tell.say(sentence)
 
     def _ended(self, killed: bool, code: int) -> DemoEnd:
-        journal = self.engine.journal
+        journal = self.store.journal
         refuted = journal.step(self.run, f"{LIE}prove#1")
         return DemoEnd(
             events=journal.events(self.run),

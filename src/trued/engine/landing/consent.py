@@ -11,15 +11,15 @@ OPTIONS = ("yes", "no")
 
 async def not_agreed(ground: Ground, candidate: Candidate, found: Entrusted) -> Landing | None:
     """Changes of what is believed or run by itself are a person's to agree to, once for exactly these bytes."""
-    journal, wanted = ground.engine._of(ground.record), ground.wanted
+    journal, wanted = ground.store.writer(ground.record), ground.wanted
     key = f"agreed to {found.digest[:SHORT]}"
-    if not found or ground.engine.journal.step(ground.record.id, key):
+    if not found or ground.store.journal.step(ground.record.id, key):
         return None
     told = "\n".join(f"  {line}" for line in lines(found))
     who = wanted.who if len(wanted.agree) >= SHORT and found.digest.startswith(wanted.agree) else ""
     if not who and not wanted.agree:
         text = f"The run changes what is believed or run by itself once it has landed:\n{told}\nLand it with these?"
-        answer = await ground.engine.person(Question(key=key, text=text, options=OPTIONS))
+        answer = await ground.person(Question(key=key, text=text, options=OPTIONS))
         who = answer[2] if answer and answer[0] == "yes" else ""
         if answer and not who:
             return _asking(ground, candidate, found, code=1, why="you did not agree to what the run changes")

@@ -1,14 +1,14 @@
 """Brings a finished run home: exactly the commit that was proven, or one that is proven again on a moved target."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
-from trued.engine.approvals import spoken_by_a_person
 from trued.engine.drive import told_to_stop
+from trued.engine.impersonation import refuse_if_agent_could_answer
 from trued.engine.landing.consent import OPTIONS, not_agreed
 from trued.engine.landing.offer import is_offered, offer
 from trued.engine.landing.records import Candidate, Ground, Landed, Landing, Wanted, landings, part_of
 from trued.engine.landing.reproof import Again, Proof, carried, needed
+from trued.engine.run_store import RunStore
 from trued.engine.sensitive_files import Entrusted, entrusted
 from trued.errors import BadInput
 from trued.model import Approval, Grade, Question, RunRecord
@@ -16,6 +16,7 @@ from trued.model.events import of_kind
 from trued.model.events.landing import ApprovalsCarried, WorkLanded
 from trued.model.step_keys import landing_key
 from trued.proof.contract import contract_hash, exit_code, is_success
+from trued.run.context import Person
 from trued.support.hashing import digest
 from trued.support.plurals import counted
 from trued.support.redaction import inert
@@ -23,24 +24,21 @@ from trued.workflows.registry import descriptor
 from trued.workspace.git import rebase as replaying
 from trued.workspace.git.landing import Landing as Home
 
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
-
 __all__ = ["Landing", "Wanted", "land", "unproven"]
 
 FAST, REBASED, MERGED, THERE = "fast-forward", "rebase", "merge", "there already"
 
 
-async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
+async def land(store: RunStore, run_id: str, wanted: Wanted, person: Person) -> Landing:
     """Bring the run's work onto a branch of the user's. Nothing is changed unless all of it can be."""
-    record = engine.journal.run(run_id)
-    spoken_by_a_person(engine, record)
-    with engine.journal.claim(record.id), told_to_stop():
-        record = engine.journal.run(record.id)
-        unfit = unproven(engine, record)
+    record = store.journal.run(run_id)
+    refuse_if_agent_could_answer(store, record)
+    with store.journal.claim(record.id), told_to_stop():
+        record = store.journal.run(record.id)
+        unfit = unproven(store, record)
         if unfit and not (wanted.draft and record.head not in ("", record.base)):
             return unfit
-        ground = await _ground(engine, record, wanted)
+        ground = await _ground(store, record, wanted, person)
         if wanted.way == "pr" or wanted.draft or (not wanted.way and not wanted.onto and is_offered(ground)):
             return await offer(ground, proven=unfit is None)
         if not (tip := await ground.home.tip() or await _nothing_yet(ground)):
@@ -51,10 +49,10 @@ async def land(engine: "Engine", run_id: str, wanted: Wanted) -> Landing:
         return await _land(ground, tip)
 
 
-def unproven(engine: "Engine", record: RunRecord) -> Landing | None:
+def unproven(store: RunStore, record: RunRecord) -> Landing | None:
     """What is missing where a run did not end with success, and which command helps."""
-    name, verdict = record.id, engine.verdict(record.id)
-    holds = verdict is not None and is_success(verdict, engine.inputs(name).settings.accept)
+    name, verdict = record.id, store.verdict(record.id)
+    holds = verdict is not None and is_success(verdict, store.inputs(name).settings.accept)
     if record.state == "done" and holds and verdict and verdict.commit == record.head:
         return None
     helps = {
@@ -72,24 +70,24 @@ def unproven(engine: "Engine", record: RunRecord) -> Landing | None:
     return Landing(run=name, code=record.code or 1, why=why, then=then)
 
 
-async def _ground(engine: "Engine", record: RunRecord, wanted: Wanted) -> Ground:
-    inputs, contract = engine.inputs(record.id), engine.contract(record.id)
+async def _ground(store: RunStore, record: RunRecord, wanted: Wanted, person: Person) -> Ground:
+    inputs, contract = store.inputs(record.id), store.contract(record.id)
     if contract is None:
         raise BadInput(f"run {record.id} has no contract", then=f"`trued show {record.id}` tells where it stands")
     if not (onto := wanted.onto or inputs.onto):
         raise BadInput(f"no branch was checked out when run {record.id} began", then="name one: --onto BRANCH")
     if onto == record.branch:
         raise BadInput(f"{onto} is the run's own branch", then="name another one: --onto BRANCH")
-    workspace = engine._workspace(record, inputs)
+    workspace = store.workspace(record, inputs)
     await workspace.begin()
-    home = Home(workspace.store, onto, engine.environ)
-    own = await Home(workspace.store, record.branch, engine.environ).tip()
+    home = Home(workspace.store, onto, store.environ)
+    own = await Home(workspace.store, record.branch, store.environ).tip()
     if own and own != record.head:
         what = f"somebody moved {record.branch} to {own[:12]}, and what was proven is {record.head[:12]}"
         raise BadInput(what, then="`trued verify` judges what is there; move the branch back to land what was proven")
     if not await workspace.store.holds(record.head):  # the store was lost, and the branch is what is left
         await workspace.store.bring(await workspace.store.source(), record.head, "head")
-    return Ground(engine, record, inputs, contract, workspace, wanted, home)
+    return Ground(store, record, inputs, contract, workspace, wanted, home, person)
 
 
 async def _nothing_yet(ground: Ground) -> str:
@@ -108,7 +106,7 @@ async def _others(ground: Ground) -> str:
 async def _landed_before(ground: Ground, tip: str) -> Landing | None:
     """Brought home already: by an earlier `land`, also one that was killed before it could say so, or by hand."""
     store, head = ground.workspace.store, ground.record.head
-    for one in reversed(landings(ground.engine, ground.record.id)):
+    for one in reversed(landings(ground.store, ground.record.id)):
         same = (one.onto, one.head) == (ground.onto, head) and await store.holds(one.commit)
         if same and await replaying.contains(store, tip, one.commit):
             return _over(ground, one)
@@ -119,7 +117,7 @@ async def _landed_before(ground: Ground, tip: str) -> Landing | None:
 
 
 def _over(ground: Ground, one: Landed) -> Landing:
-    events = ground.engine.journal.events(ground.record.id)
+    events = ground.store.journal.events(ground.record.id)
     if not any((event.onto, event.commit) == (one.onto, one.commit) for _, event in of_kind(events, WorkLanded)):
         _tell(ground, one)
     said = (f"run {ground.record.id} is on {one.onto} already, as {one.commit[:12]}",)
@@ -140,7 +138,7 @@ async def _land(ground: Ground, tip: str) -> Landing:
     again = await _proven_again(ground, candidate) if candidate.how != FAST else None
     if again and again.outcome.state != "done":
         return _short(ground, candidate, again)
-    if rejected := unproven(ground.engine, ground.record):  # by somebody who spoke while it was proven again
+    if rejected := unproven(ground.store, ground.record):  # by somebody who spoke while it was proven again
         return rejected
     return await _moved(ground, candidate, again, found)
 
@@ -174,7 +172,7 @@ async def _candidate(ground: Ground, tip: str) -> Candidate | Landing:
 
 async def _views(ground: Ground) -> replaying.Views:
     """Folders that each run writes whole: the version of the run that lands last is kept."""
-    owned = ground.engine.owned(ground.record.id)
+    owned = ground.store.owned_files(ground.record.id)
     whole = [path for path in descriptor(ground.record.workflow).rewritten_folders if path in owned]
     record, workspace = ground.record, ground.workspace
     return await replaying.Views.of(workspace.store, record.base, record.head, whole, workspace.folder)
@@ -197,16 +195,16 @@ def _named(ground: Ground, commit: str, tip: str, how: str) -> Candidate:
 
 async def _proven_again(ground: Ground, candidate: Candidate) -> Again:
     """A verdict belongs to one commit, and a new base means that red is taken anew."""
-    taking = Proof(ground.engine, ground.record, ground.inputs, ground.workspace)
+    taking = Proof(ground.store, ground.record, ground.inputs, ground.workspace)
     sealed, verdict, key = await taking.of(ground.contract, candidate.tip, candidate.commit, candidate.part)
-    words = carried(ground.contract, sealed, ground.engine.approvals(ground.record.id))
+    words = carried(ground.contract, sealed, ground.store.approvals(ground.record.id))
     accept = ground.inputs.settings.accept
     again = Again(sealed, verdict, words.contract, accept, key)
     lacking = needed(again, words.single)
     if not lacking:
         return again
-    journal, key = ground.engine._of(ground.record), f"{candidate.part}/carried"
-    if not ground.engine.journal.step(ground.record.id, key):
+    journal, key = ground.store.writer(ground.record), f"{candidate.part}/carried"
+    if not ground.store.journal.step(ground.record.id, key):
         who = ground.wanted.who if ground.wanted.carry else await _said_again(ground, candidate, lacking)
         if not who:
             return again
@@ -223,13 +221,13 @@ async def _proven_again(ground: Ground, candidate: Candidate) -> Again:
 async def _said_again(ground: Ground, candidate: Candidate, lacking: tuple[Approval, ...]) -> str:
     given = "\n".join(f"  {one.requirement}: {one.who}, {one.why}" for one in lacking)
     text = f"These words were given for {ground.record.head[:12]}:\n{given}\nDo they hold for {candidate.commit[:12]}?"
-    answer = await ground.engine.person(Question(key="carry", text=text, options=OPTIONS))
+    answer = await ground.person(Question(key="carry", text=text, options=OPTIONS))
     return answer[2] if answer and answer[0] == "yes" else ""
 
 
 def _short(ground: Ground, candidate: Candidate, again: Again) -> Landing:
     name, outcome = ground.record.id, again.outcome
-    words = carried(ground.contract, again.contract, ground.engine.approvals(name))
+    words = carried(ground.contract, again.contract, ground.store.approvals(name))
     lacking = [one.requirement for one in needed(again, words.single)]
     then = f"`trued diff {name}` shows the work; run it again from {ground.onto}, or mend it by hand and `trued verify`"
     if lacking:
@@ -264,7 +262,7 @@ async def _moved(ground: Ground, candidate: Candidate, again: Again | None, foun
         verdict=again.step if again else "",
         words=again.words if again else (),
     )
-    journal = ground.engine._of(record)
+    journal = ground.store.writer(record)
     given = landed.model_dump_json()
 
     async def step() -> str:
@@ -310,4 +308,4 @@ async def _remarks(ground: Ground, candidate: Candidate) -> list[str]:
 
 def _tell(ground: Ground, one: Landed) -> None:
     landed = WorkLanded(onto=one.onto, commit=one.commit, before=one.before, how=one.how, who=one.who)
-    ground.engine._of(ground.record).emit(landed, landing_key(one.onto))
+    ground.store.writer(ground.record).emit(landed, landing_key(one.onto))

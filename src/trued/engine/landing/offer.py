@@ -34,7 +34,7 @@ async def offer(ground: Ground, *, proven: bool) -> Landing:
     there = await asyncio.to_thread(forge.offered, record.branch)
     same = there is not None and there.state == "open" and (there.head, there.draft) == (record.head, draft)
     if there is None or not same:
-        work = await work_of(ground.engine, record, ground.workspace, proven=proven, draft=draft, onto=ground.onto)
+        work = await work_of(ground.store, record, ground.workspace, proven=proven, draft=draft, onto=ground.onto)
         there = await offered(forge, ground.workspace, work)
     if there.state != "open":
         why = f"the pull request of {record.branch}, {there.url}, is {there.state}, and is not touched"
@@ -42,10 +42,10 @@ async def offer(ground: Ground, *, proven: bool) -> Landing:
     event = PullRequestOffered(
         onto=ground.onto, draft=draft, url=there.url, number=there.number, commit=record.head, who=ground.wanted.who
     )
-    ground.engine._of(record).emit(event, f"offer {record.branch}")
+    ground.store.writer(record).emit(event, f"offer {record.branch}")
     said = (f"{there.url} shows this commit already",) if same else ()
     return ground.result(landed=True, how=HOW, commit=record.head, said=said, asks=found.files, url=there.url)
 
 
 def _forge(ground: Ground) -> Forge:
-    return forge_for(ground.engine, ground.record, ground.workspace)
+    return forge_for(ground.store, ground.record, ground.workspace)

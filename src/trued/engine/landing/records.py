@@ -1,18 +1,17 @@
 """What is asked of a landing, what came of it, and where a run's work has been brought by its journal."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from trued.engine.records import Inputs
+from trued.engine.inputs import Inputs
+from trued.engine.run_store import RunStore
 from trued.model import Approval, Contract, RunRecord, Value, Verdict
 from trued.model.events import of_kind
 from trued.model.events.landing import WorkLanded
+from trued.run.context import Person
 from trued.support.hashing import digest
 from trued.workspace.git.landing import Landing as Home
 from trued.workspace.git.workspace import GitWorkspace
-
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
 
 LAND, LANDING = "land onto ", "/landing"
 
@@ -52,13 +51,14 @@ class Landing(Value):
 class Ground:
     """All that one landing works with."""
 
-    engine: "Engine"
+    store: RunStore
     record: RunRecord
     inputs: Inputs
     contract: Contract
     workspace: GitWorkspace
     wanted: Wanted
     home: Home
+    person: Person
 
     @property
     def onto(self) -> str:
@@ -98,23 +98,23 @@ def part_of(onto: str, commit: str, tip: str, contract: str) -> str:
     return f"{LAND}{onto}/{digest(commit, tip, contract)[:10]}"
 
 
-def landings(engine: "Engine", run_id: str) -> list[Landed]:
+def landings(store: RunStore, run_id: str) -> list[Landed]:
     """All that were begun: one that was broken off has not moved its branch, or has and could not say so."""
-    keys = [key for key, _, _ in engine.journal.steps(run_id) if key.startswith(LAND) and key.endswith(LANDING)]
-    return [Landed.model_validate_json(engine.journal.step(run_id, key) or "") for key in keys]
+    keys = [key for key, _, _ in store.journal.steps(run_id) if key.startswith(LAND) and key.endswith(LANDING)]
+    return [Landed.model_validate_json(store.journal.step(run_id, key) or "") for key in keys]
 
 
-def landed(engine: "Engine", run_id: str) -> list[Landed]:
+def landed(store: RunStore, run_id: str) -> list[Landed]:
     """Those that came to their end, oldest first."""
-    landings_ended = of_kind(engine.journal.events(run_id), WorkLanded)
-    begun = {(one.onto, one.commit): one for one in landings(engine, run_id)}
+    landings_ended = of_kind(store.journal.events(run_id), WorkLanded)
+    begun = {(one.onto, one.commit): one for one in landings(store, run_id)}
     pairs = [(one.onto, one.commit) for _, one in landings_ended]
     return [begun[pair] for pair in pairs if pair in begun]
 
 
-def proven_as(engine: "Engine", run_id: str, one: Landed) -> tuple[Contract, Verdict] | None:
+def proven_as(store: RunStore, run_id: str, one: Landed) -> tuple[Contract, Verdict] | None:
     """Contract and verdict of a commit that was proven again before it landed."""
-    contract, verdict = [engine.journal.step(run_id, key) if key else None for key in (one.contract, one.verdict)]
+    contract, verdict = [store.journal.step(run_id, key) if key else None for key in (one.contract, one.verdict)]
     if contract is None or verdict is None:
         return None
     return Contract.model_validate_json(contract), Verdict.model_validate_json(verdict)

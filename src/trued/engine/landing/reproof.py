@@ -2,10 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
-from trued.engine.records import Inputs
-from trued.model import Approval, Contract, Grade, Outcome, Requirement, Requirements, RunRecord, Verdict
+from trued.engine.inputs import Inputs
+from trued.engine.requirements_source import contract_requirements
+from trued.engine.run_store import RunStore
+from trued.model import Approval, Contract, Grade, Outcome, Requirement, RunRecord, Verdict
 from trued.model.events import JournalEvent
 from trued.model.events.proof import ProvingAgain, VerdictReached
 from trued.proof.contract import apply_approvals, conclude, contract_hash
@@ -16,11 +17,8 @@ from trued.proof.seal import seal as sealed_again
 from trued.protocols import Emit
 from trued.run.examination.base_guards import with_base_guards
 from trued.support.hashing import digest
-from trued.support.redaction import Redactor, in_json
+from trued.support.redaction import in_json
 from trued.workspace.git.workspace import GitWorkspace
-
-if TYPE_CHECKING:
-    from trued.engine.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -44,19 +42,6 @@ class Words:
 
     contract: tuple[Approval, ...] = ()
     single: tuple[Approval, ...] = ()
-
-
-def requirements_of(contract: Contract) -> Requirements:
-    """What a contract asks for, to be sealed once more."""
-    return Requirements(
-        requirements=contract.requirements,
-        environment=contract.environment,
-        serve=contract.serve,
-        interface=contract.interface,
-        carried=contract.carried,
-        suites=contract.suites,
-        unguarded=contract.unguarded,
-    )
 
 
 def carried(before: Contract, after: Contract, approvals: Iterable[Approval]) -> Words:
@@ -93,7 +78,7 @@ def needed(again: Again, single: Sequence[Approval]) -> tuple[Approval, ...]:
 class Proof:
     """Takes it, as durable steps of the run."""
 
-    engine: "Engine"
+    store: RunStore
     record: RunRecord
     inputs: Inputs
     workspace: GitWorkspace
@@ -103,7 +88,7 @@ class Proof:
 
         What was found once is not rolled again.
         """
-        journal = self.engine._of(self.record)
+        journal = self.store.writer(self.record)
         self.workspace.base = base
         given = digest(contract_hash(contract), base, commit)
 
@@ -118,10 +103,10 @@ class Proof:
 
         async def prove() -> str:
             ids = [one.id for one in sealed.requirements]
-            owned = self.engine.owned(self.record.id)
+            owned = self.store.owned_files(self.record.id)
             verdict = await judged(self.workspace, sealed, ids, commit, subject="landing", owned=owned, tell=tell)
             tell(VerdictReached(subject=verdict.subject, commit=commit, grade=verdict.grade, holds=verdict.holds))
-            redact = Redactor(self.engine._secrets(self.inputs)).within
+            redact = self.store.redact(self.inputs)
             return in_json(redact, verdict.model_dump_json())
 
         key = self._key(f"{part}/verdict")
@@ -130,7 +115,7 @@ class Proof:
     def _key(self, name: str) -> str:
         """The verdict that stands; another try where the environment broke, and with it the last one."""
         number = 1
-        while (found := self.engine.journal.step(self.record.id, f"{name}#{number}")) is not None:
+        while (found := self.store.journal.step(self.record.id, f"{name}#{number}")) is not None:
             if Verdict.model_validate_json(found).grade is not Grade.UNJUDGED:
                 break
             number += 1
@@ -139,7 +124,7 @@ class Proof:
     async def _sealed(self, contract: Contract, base: str, tell: Emit) -> Contract:
         if base == contract.base and contract.base_facts:
             return contract
-        asked, more = await with_base_guards(self.workspace, requirements_of(contract))
+        asked, more = await with_base_guards(self.workspace, contract_requirements(contract))
         terms = SealTerms(
             contract.held_out,
             contract.held_out_why,

@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from trued.engine.engine import Engine
+    from trued.engine.run_store import RunStore
 
 
-def write(engine: "Engine", run_id: str, path: Path | None = None) -> Path:
+def write(store: "RunStore", run_id: str, path: Path | None = None) -> Path:
     """Write the report of a run; without a path it goes to the run's own folder."""
     from trued.reporting.html.gather import (
         gather,  # loaded when used: the command line imports this package for its help
@@ -17,7 +17,7 @@ def write(engine: "Engine", run_id: str, path: Path | None = None) -> Path:
     from trued.reporting.html.render import rendered
     from trued.support import atomic_files as durable
 
-    material = gather(engine, run_id)
+    material = gather(store, run_id)
     target = path or material.folder / "report.html"
     durable.write(target, rendered(page(material)), sync=False)
     return target

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from trued.engine.compare import with_run
-from trued.engine.engine import Engine
+from trued.engine.comparisons import with_run
 from trued.engine.pending import waits
+from trued.engine.run_store import RunStore
 from trued.model import Approval, Goal, RunRecord, Verdict
 from trued.model.step_keys import is_verdict
 from trued.proof.contract import contract_hash
@@ -22,12 +22,12 @@ DOCUMENTS = 12
 READ = 256 * 1024  # bytes of the end of one event file: more is not shown anyway
 
 
-def gather(engine: Engine, run_id: str) -> Material:
-    journal = engine.journal
+def gather(store: RunStore, run_id: str) -> Material:
+    journal = store.journal
     record = journal.run(run_id)
     record = record.model_copy(update={"state": state_of(record, journal.driver(record.id))})
-    inputs, contract, folder = engine.inputs(record.id), engine.contract(record.id), engine.folder(record.id)
-    history, among = tuple(_history(engine, record.id)), with_run(engine, record.id)
+    inputs, contract, folder = store.inputs(record.id), store.contract(record.id), store.folder(record.id)
+    history, among = tuple(_history(store, record.id)), with_run(store, record.id)
     return Material(
         record=record,
         events=journal.events(record.id),
@@ -37,32 +37,32 @@ def gather(engine: Engine, run_id: str) -> Material:
         version=inputs.version,
         contract=contract,
         contract_hash=contract_hash(contract) if contract else "",
-        verdict=engine.verdict(record.id),
+        verdict=store.verdict(record.id),
         history=history,
-        approvals=tuple(_words(engine, record.id)),
-        waits=waits(engine, record),
+        approvals=tuple(_words(store, record.id)),
+        waits=waits(store, record),
         questions=journal.questions(record.id),
         documents=dict(_papers(record, folder / "files")) | _memory(record, inputs.goal),
         folder=folder,
         spool=lambda key, lines: spooled(folder / "spool", key, lines),
         kept=reader(folder / "artifacts"),
         now=time.time(),
-        compared=comparison.of(engine, among) if among else None,
+        compared=comparison.of(store, among) if among else None,
     )
 
 
-def _words(engine: Engine, run_id: str) -> Iterator[Approval]:
+def _words(store: RunStore, run_id: str) -> Iterator[Approval]:
     """Everything that people said; what does not stand says why."""
-    standing = {(one.requirement, one.at): one for one in engine.approvals(run_id)}
-    for one in engine.journal.approvals(run_id):
+    standing = {(one.requirement, one.at): one for one in store.approvals(run_id)}
+    for one in store.journal.approvals(run_id):
         later = one.model_copy(update={"stale": "what was said later, or of other work, stands"})
         yield standing.get((one.requirement, one.at), later)
 
 
-def _history(engine: Engine, run_id: str) -> Iterator[Proved]:
-    for key, _, ended in engine.journal.steps(run_id):
+def _history(store: RunStore, run_id: str) -> Iterator[Proved]:
+    for key, _, ended in store.journal.steps(run_id):
         if is_verdict(key):
-            yield Proved(key, ended, Verdict.model_validate_json(engine.journal.step(run_id, key) or ""))
+            yield Proved(key, ended, Verdict.model_validate_json(store.journal.step(run_id, key) or ""))
 
 
 PICTURES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".zip")  # shown with the evidence, or not for reading

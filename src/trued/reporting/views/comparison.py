@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from trued.engine.compare import words_of
+from trued.engine.comparisons import words_of
 from trued.engine.pull_request import leading
 from trued.model import Contract, Event, Grade, RunRecord, Ticket, Verdict
 from trued.model.events import JournalEvent, of_kind, people, proof, run
@@ -17,8 +17,8 @@ from trued.support.hashing import digest
 from trued.workflows.registry import find_descriptor
 
 if TYPE_CHECKING:
-    from trued.engine.compare import Comparison
-    from trued.engine.engine import Engine
+    from trued.engine.comparisons import Comparison
+    from trued.engine.run_store import RunStore
 
 Span: TypeAlias = tuple[float, float]
 
@@ -49,25 +49,25 @@ class Known:
     ticket: Ticket | None = None
 
 
-def known(engine: "Engine", run: str, name: str = "") -> Known:
-    journal, record = engine.journal, engine.journal.run(run)
-    inputs = engine.inputs(record.id)
+def known(store: "RunStore", run: str, name: str = "") -> Known:
+    journal, record = store.journal, store.journal.run(run)
+    inputs = store.inputs(record.id)
     return Known(
         name=name or record.workflow,
         record=record.model_copy(update={"state": state_of(record, journal.driver(record.id))}),
         events=journal.events(record.id),
         goal=words_of(inputs.goal.text),
-        contract=engine.contract(record.id),
-        verdict=engine.verdict(record.id),
+        contract=store.contract(record.id),
+        verdict=store.verdict(record.id),
         accept=inputs.settings.accept,
         agents=inputs.settings.agents,
         ticket=inputs.ticket,
     )
 
 
-def of(engine: "Engine", comparison: "Comparison") -> dict[str, Any]:
+def of(store: "RunStore", comparison: "Comparison") -> dict[str, Any]:
     """A comparison that is remembered, as it stands now."""
-    return compared([known(engine, one.run, one.name) for one in comparison.runs], comparison.id)
+    return compared([known(store, one.run, one.name) for one in comparison.runs], comparison.id)
 
 
 def compared(every: Sequence[Known], name: str = "") -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""Comparisons that were made: several runs under one name, each kept as a file of the state folder."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from pydantic import ValidationError
+
+from trued.engine.run_store import RunStore
+from trued.model import Value
+from trued.support import atomic_files
+
+FOLDER = "comparisons"
+FEWEST = 2  # runs of a comparison
+
+
+class Entered(Value):
+    """A run of a comparison, and what it is called there."""
+
+    name: str
+    run: str
+
+
+class Comparison(Value):
+    """Several runs under one name. All else that is known of them is in the journal."""
+
+    id: str
+    repository: str
+    at: float
+    together: bool = False
+    runs: tuple[Entered, ...]
+
+
+def save(store: RunStore, comparison: Comparison) -> None:
+    folder = store.home / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    atomic_files.write(folder / f"{comparison.id}.json", comparison.model_dump_json())
+
+
+def remembered(store: RunStore) -> list[Comparison]:
+    """All of them, newest first; what is damaged, or of runs that nobody remembers, is none."""
+    found, runs = list[Comparison](), {one.id for one in store.journal.runs()}
+    for file in (store.home / FOLDER).glob("c-*.json"):
+        try:
+            found.append(Comparison.model_validate_json(file.read_bytes()))
+        except (ValidationError, OSError):
+            continue
+    there = [one for one in found if all(each.run in runs for each in one.runs)]
+    return sorted(there, key=lambda one: (one.at, one.id), reverse=True)
+
+
+def named(store: RunStore, name: str) -> Comparison | None:
+    """By its id, or by a beginning of it that fits only one."""
+    every = remembered(store)
+    fitting = [one for one in every if one.id == name] or [one for one in every if name and one.id.startswith(name)]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def with_run(store: RunStore, run: str) -> Comparison | None:
+    """The newest one that a run is in."""
+    return next((one for one in remembered(store) if any(each.run == run for each in one.runs)), None)
+
+
+def distinct(given: Iterable[str]) -> Iterator[str]:
+    """Each once: two agents may be called alike."""
+    seen = Counter[str]()
+    for name in given:
+        seen[name] += 1
+        yield name if seen[name] == 1 else f"{name} ({seen[name]})"
+
+
+def words_of(text: str) -> str:
+    """What somebody wrote, without the facts that stand before it for programs."""
+    _, rule, rest = text.partition("\n---\n")
+    return (rest if rule and text.startswith("---\n") else text).strip()

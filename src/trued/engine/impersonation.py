@@ -1,0 +1,42 @@
+"""Keeps agents from deciding in a person's name: no decision is taken while an agent could have typed it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from trued.engine.run_store import RunStore
+from trued.errors import BadInput
+from trued.model import RunRecord
+from trued.wire import Confinement
+
+
+def refuse_if_agent_could_answer(store: RunStore, record: RunRecord) -> None:
+    """Raise BadInput while an agent of the run is at work and can reach the person's own session."""
+    if reached := reachable_by_agents(store, record):
+        what = f"an agent of run {record.id} is at work and can reach {reached}: it could speak for you"
+        raise BadInput(
+            what, then=f"say it when the agent has ended, or `trued cancel {record.id}`; `trued doctor` says why"
+        )
+
+
+def reachable_by_agents(store: RunStore, record: RunRecord) -> str:
+    """What the run's agents that are at work can reach of the person's own session, in words; "" for nothing.
+
+    The sandbox is tried out as the agent has it; its name alone is not believed.
+    """
+    from trued.workspace.sandbox import reach  # loaded where somebody decides
+
+    return ", ".join(dict.fromkeys(one for sight in _at_work(store, record) for one in reach(sight)))
+
+
+def _at_work(store: RunStore, record: RunRecord) -> Iterator[Confinement]:
+    """The confinement of what is at work: agents, and what they wrote, where the engine runs it."""
+    from trued.agents.spool.call_folder import held
+    from trued.workspace.git.workspace import ALONE, CONNECTED, ROOMS
+
+    folder = store.folder(record.id)
+    called = any(held(one) for one in (folder / "spool").glob("*"))
+    driven = bool(store.journal.driver(record.id))  # what a dead one left in its rooms is not at work
+    connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
+    if called or connected or alone:
+        sight = store.workspace(record, store.inputs(record.id)).confinement()
+        yield sight if called or connected else replace(sight, network="none")

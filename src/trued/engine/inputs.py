@@ -1,0 +1,40 @@
+"""Request: what a person asks for on the command line. Inputs: all that a run starts with, as its journal keeps it."""
+
+from pathlib import Path
+from typing import Any
+
+from trued.model import Goal, Requirements, Role, Settings, Ticket, Value
+
+
+class Request(Value):
+    """What a person asks for on the command line."""
+
+    goal: str
+    repository: Path
+    workflow: str | None = None
+    requirements: Path | None = None
+    flags: dict[str, Any] = {}  # noqa: RUF012 (a frozen value)
+    trust: str = ""
+    branch: str = ""  # an earlier run's branch, to continue from; HEAD: start afresh
+    base: str = ""  # the user's commit from which that branch began, where nothing else tells
+
+
+class Inputs(Value):
+    """Everything a run was started with, copied into the journal: a resume reads nothing else."""
+
+    goal: Goal
+    settings: Settings
+    roles: dict[str, Role]
+    requirements: Requirements | None
+    requirements_file: str  # absolute: agents must not be able to read it
+    requirements_blobs: tuple[str, ...] = ()
+    instructions: str
+    level: str
+    version: str
+    dirty: tuple[str, ...] = ()  # uncommitted files when the run began: it started from HEAD, without them
+    looked: str = ""  # the agents that were detected, in words; empty: the user named all of them
+    start: str = ""  # the commit it continues from, if not its base
+    branch: str = ""  # its branch, if not named after the run
+    base: str = ""  # the red side, if it is not the commit that was checked out
+    ticket: Ticket | None = None
+    onto: str = ""  # the branch that was checked out when it began, and where it lands; "" where none was

@@ -1,0 +1,65 @@
+"""Records how a run ended, and renews the files for people that depend on it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trued.engine.run_store import RunStore
+from trued.model import Outcome, RunRecord, Verdict
+from trued.model.events.run import HandoverWritten, RunEnded
+from trued.proof.contract import apply_approvals, conclude, exit_code
+from trued.support import atomic_files
+from trued.workflows.descriptor import Input
+from trued.workflows.registry import find_descriptor
+
+
+@dataclass(frozen=True)
+class End:
+    """How a drive ended: with an outcome, or before one."""
+
+    state: str
+    code: int = 0
+    why: str = ""
+    outcome: Outcome | None = None
+
+
+def conclude_run(store: RunStore, record: RunRecord, outcome: Outcome) -> RunRecord:
+    """Grade a run that came to its end, with the approvals that apply, and record that."""
+    if outcome.verdict and outcome.state != "stopped":
+        verdict = apply_approvals(store.final_verdict(record.id) or outcome.verdict, store.approvals(record.id))
+        outcome = conclude(verdict, store.inputs(record.id).settings.accept)
+    _tick_plan(store, record, outcome.verdict)
+    record = record.model_copy(update={"head": outcome.head, "grade": outcome.grade})
+    return end_run(store, record, End(outcome.state, exit_code(outcome), "; ".join(outcome.why)))
+
+
+def end_run(store: RunStore, record: RunRecord, end: End) -> RunRecord:
+    """Record the state in which the run ended, and write HANDOVER.md and ROUNDS.md where they are due."""
+    from trued.engine.handover_file import write_handover  # loaded when a run ends
+    from trued.engine.pull_request import write_rounds
+
+    ended = record.model_copy(update={"state": end.state, "code": end.code, "why": end.why})
+    writer = store.writer(record)
+    if file := write_handover(store, ended):
+        writer.emit(HandoverWritten(file=file))
+    write_rounds(store, ended)
+    writer.emit(RunEnded(state=end.state, code=end.code, why=end.why, grade=record.grade))
+    store.journal.update(ended)
+    return ended
+
+
+def _tick_plan(store: RunStore, record: RunRecord, verdict: Verdict | None) -> None:
+    """Renew the run's copy of the plan: a view, written whenever a verdict or an approval changes it."""
+    goal, contract = store.inputs(record.id).goal, store.contract(record.id)
+    if not goal.source.file or contract is None or verdict is None:
+        return
+    workflow = find_descriptor(record.workflow)
+    if workflow is None or workflow.takes is not Input.PLAN:
+        return
+    from trued.inputs.plans.plan import parse_plan
+    from trued.inputs.plans.ticks import ticked
+
+    folder = store.folder(record.id) / "files"
+    folder.mkdir(exist_ok=True)
+    plan = parse_plan(goal.text, goal.source.file)
+    text = ticked(plan, contract.requirements, verdict)
+    atomic_files.write(folder / Path(goal.source.file).name, text, sync=False)

@@ -1,0 +1,217 @@
+"""RunStore: what is kept of every run, read from the journal and the state folder. It starts and drives nothing.
+
+Commands that only look at runs load nothing heavier than this module.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from trued.engine.inputs import Inputs
+from trued.engine.journals.sqlite import RunJournal, SqliteJournal
+from trued.model import Approval, Contract, Event, Heard, RunRecord, Value, Verdict
+from trued.proof.contract import apply_approvals, contract_hash
+from trued.run import approvals as people
+from trued.run.approvals import WHOLE, Since, asked_of
+from trued.support.path_sets import without
+from trued.support.redaction import Redactor, secrets_in
+
+if TYPE_CHECKING:
+    from trued.workspace.git.workspace import GitWorkspace
+
+FINISHED = ("done", "not proven", "stopped", "cancelled")  # such a run is never resumed
+FINISH = "finish#"
+AMENDED = "amend#"
+TASK_VERDICT = "prove#"
+SEALED = ("seal#", "sealed anew#", AMENDED)  # steps whose result is a contract
+HEARD = ("by hand ", "decided#")  # steps in which a workflow took up what people decided
+
+Listener: TypeAlias = Callable[[RunRecord, Event], None]
+
+
+class Amendment(Value):
+    """A person's change of a sealed contract, as the journal keeps it."""
+
+    who: str
+    why: str
+    what: tuple[str, ...]
+    before: tuple[str, ...]  # steps that were taken under the contract before it
+    contract: Contract  # in force from here on
+    verdict: Verdict | None = None  # of a run that had ended: the same commit, judged by the new contract
+
+
+class RunStore:
+    """All runs of one state folder: records, inputs, events, contracts, verdicts, approvals, amendments.
+
+    `listen` is called with every event that is written through this store.
+    """
+
+    def __init__(self, home: Path, environ: Mapping[str, str], *, listen: Listener | None = None) -> None:
+        self.home, self.environ, self.listen = home, environ, listen
+        self.journal = SqliteJournal(home / "journal.db")
+
+    def __enter__(self) -> "RunStore":
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.journal.close()
+
+    # -- a run and its places ------------------------------------------------------------------------------------------
+
+    def folder(self, run_id: str) -> Path:
+        """The run's private folder; it may not be there yet."""
+        return self.home / "runs" / run_id
+
+    def cancel_mark(self, run_id: str) -> Path:
+        """This file is there when somebody wants the run to end for good."""
+        return self.folder(run_id) / "cancelled"
+
+    def inputs(self, run_id: str) -> Inputs:
+        return Inputs.model_validate_json(self.journal.inputs(run_id))
+
+    def writer(self, record: RunRecord) -> RunJournal:
+        """The part of the journal that this run writes."""
+        return self.journal.of(record.id, partial(self.listen, record) if self.listen else None)
+
+    def workspace(self, record: RunRecord, inputs: Inputs) -> "GitWorkspace":
+        """The run's git workspace, as its agents and checks see it."""
+        from trued.wire import Confinement  # loaded where files of a run are touched: most commands only look
+        from trued.workspace.git.workspace import GitWorkspace
+
+        pictures = [one for one in (inputs.ticket.pictures if inputs.ticket else ()) if Path(one).is_absolute()]
+        confinement = Confinement(
+            level=inputs.level,
+            readable=(*inputs.settings.readable, *pictures),
+            network=inputs.settings.network,
+            hidden=(inputs.requirements_file,) if inputs.requirements_file else (),
+        )
+        workspace = GitWorkspace(Path(record.repository), self.home, record.id, record.branch, record.base, confinement)
+        workspace.start = inputs.start or record.base
+        workspace.kept = workspace.environments = self.home
+        return workspace
+
+    def secrets(self, inputs: Inputs) -> dict[str, str]:
+        """Name → value of every secret that must not appear in anything stored."""
+        settings = inputs.settings
+        names = (*settings.variables, settings.forge.token_env, settings.tickets.token_env)
+        given = {name: self.environ[name] for name in names if name in self.environ}
+        return {**secrets_in(self.environ), **given}
+
+    def redact(self, inputs: Inputs) -> Callable[[Any], Any]:
+        """A function that takes the secrets out of a string, or of the strings in a list or dict."""
+        return Redactor(self.secrets(inputs)).within
+
+    # -- contract and verdicts -----------------------------------------------------------------------------------------
+
+    def contract(self, run_id: str) -> Contract | None:
+        """The contract in force: as sealed first, or as a person amended it or a replaced case changed it."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if is_contract(key)]
+        found = self.journal.step(run_id, keys[-1]) if keys else None
+        if found and keys[-1].startswith(AMENDED):
+            return Amendment.model_validate_json(found).contract
+        return Contract.model_validate_json(found) if found else None
+
+    def amendments(self, run_id: str) -> list[Amendment]:
+        """Every amendment of the contract, oldest first."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if key.startswith(AMENDED)]
+        return [Amendment.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+
+    def verdict(self, run_id: str) -> Verdict | None:
+        """The newest verdict, with approvals applied: on the finished work, else the newest on each task."""
+        last = self.final_verdict(run_id) or self._verdict_so_far(run_id)
+        return apply_approvals(last, self.approvals(run_id)) if last else None
+
+    def final_verdict(self, run_id: str) -> Verdict | None:
+        """The newest verdict on the finished work, without approvals: of `finish`, or by an amended contract."""
+        for key, _, _ in reversed(self.journal.steps(run_id)):
+            found = self.journal.step(run_id, key) if key.startswith((FINISH, AMENDED)) else None
+            if found and key.startswith(FINISH):
+                return Verdict.model_validate_json(found)
+            if found and (verdict := Amendment.model_validate_json(found).verdict):
+                return verdict
+        return None
+
+    def task_verdicts(self, run_id: str) -> list[Verdict]:
+        """Verdicts on single tasks, oldest first."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith(TASK_VERDICT)]
+        return [Verdict.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+
+    def latest_verdicts(self, run_id: str) -> dict[str, Verdict]:
+        """Requirement → the newest verdict on it: on the finished work, else on a task."""
+        if final := self.final_verdict(run_id):
+            return {one.id: final for one in final.requirements}
+        return {one.id: verdict for verdict in self.task_verdicts(run_id) for one in verdict.requirements}
+
+    def _verdict_so_far(self, run_id: str) -> Verdict | None:
+        """The newest verdict on each requirement, as one verdict."""
+        verdicts = self.task_verdicts(run_id)
+        judged = {one.id: one for verdict in verdicts for one in verdict.requirements}
+        evidence = tuple(one for verdict in verdicts for one in verdict.evidence)
+        parts = {"subject": "so far", "requirements": tuple(judged.values()), "evidence": evidence}
+        return verdicts[-1].model_copy(update=parts) if verdicts else None
+
+    def owned_files(self, run_id: str) -> tuple[str, ...]:
+        """Files that the engine writes, and that are no part of the run's work."""
+        from trued.workflows.registry import descriptor
+
+        final, inputs = self.final_verdict(run_id), self.inputs(run_id)
+        if final and final.owned:
+            return final.owned
+        return descriptor(inputs.settings.workflow).owned_files(inputs.settings, inputs.goal)
+
+    # -- approvals -----------------------------------------------------------------------------------------------------
+
+    def approvals(self, run_id: str) -> list[Approval]:
+        """Approvals and rejections, each with the reason if it no longer applies to the work that was judged last.
+
+        Approvals of an earlier contract are left out.
+        """
+        given = self.journal.approvals(run_id)
+        contract = self.contract(run_id) if given else None
+        if contract is None:
+            return given
+        name = contract_hash(contract)
+        given = [one for one in given if one.requirement != WHOLE or one.contract in ("", name)]
+        latest = self.latest_verdicts(run_id)
+        at = {name: verdict.commit for name, verdict in latest.items()}
+        owned = {path for verdict in latest.values() for path in verdict.owned}
+        record = self.journal.run(run_id)
+
+        def compare(before: str, after: str) -> Since:
+            from trued.workspace.git.changes_since import since
+
+            found = since(Path(record.repository), self.home, run_id, before, after)
+            return Since(without(found[1], owned), found[0]) if found else Since(known=False)
+
+        asked = {one.id: asked_of(one) for one in contract.requirements}
+        return people.standing(given, at, people.taken(self._heard(run_id)), compare, asked)
+
+    def unheard_approvals(self, run_id: str) -> list[Approval]:
+        """Approvals and rejections that the run's workflow still has to take up."""
+        given = self.journal.approvals(run_id)
+        if not given:
+            return []
+        return people.untaken(given, self._heard(run_id), every=records_approvals(self.journal.run(run_id)))
+
+    def _heard(self, run_id: str) -> list[Heard]:
+        """What the run's workflow has taken up so far."""
+        keys = [key for key, _, _ in self.journal.steps(run_id) if key.rpartition("/")[2].startswith(HEARD)]
+        return [Heard.model_validate_json(self.journal.step(run_id, key) or "") for key in keys]
+
+
+def is_contract(key: str) -> bool:
+    """Is the result of the step with this key a contract?"""
+    return key.rpartition("/")[2].startswith(SEALED)
+
+
+def records_approvals(record: RunRecord) -> bool:
+    """Does the run's workflow write on its branch what people approved?"""
+    from trued.workflows.registry import find_descriptor  # few commands ask for it
+
+    workflow = find_descriptor(record.workflow)
+    return workflow is not None and workflow.records_approvals

@@ -1,0 +1,22 @@
+"""SharedSlots: what runs of one process share."""
+
+import asyncio
+import os
+from dataclasses import dataclass
+
+from trued.agents.spool.slots import Slots
+
+
+@dataclass(frozen=True)
+class SharedSlots:
+    """Slots for agents, and turns to judge, shared by the runs of one process."""
+
+    slots: Slots
+    turns: asyncio.Semaphore  # evidence taken while ten others are being taken is evidence of a busy machine
+
+    def turn(self) -> asyncio.Semaphore:
+        return self.turns
+
+    @classmethod
+    def of(cls, cap: int) -> "SharedSlots":
+        return cls(Slots(cap), asyncio.Semaphore(os.cpu_count() or 1))
