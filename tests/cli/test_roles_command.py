@@ -9,7 +9,7 @@ import pytest
 from tests.cli.conftest import Trued
 from tests.cli.test_command_line import one_sentence
 from trued.agents.roles.places import packaged_files
-from trued.cli.run import chosen_roles
+from trued.cli.options import parse_roles
 from trued.errors import BadInput
 
 PLAN = "# Plan: numbers\n\n| Chunk | Scope | Files |\n| --- | --- | --- |\n| 1A | `double(x)` doubles | tiny.py |\n"
@@ -67,9 +67,9 @@ def test_a_role_file_is_chosen_for_a_run_by_name_and_only_when_it_is_trusted(tru
     said = one_sentence(trued(*run, cwd=project))
     assert ".claude/agents/my-reviewer.md" in said
     assert "not trusted" in said
-    assert chosen_roles(["a=b", "c = d"]) == {"a": "b", "c": "d"}
+    assert parse_roles(["a=b", "c = d"]) == {"a": "b", "c": "d"}
     with pytest.raises(BadInput, match="not ROLE=NAME"):
-        chosen_roles(["solo"])
+        parse_roles(["solo"])
 
 
 @pytest.mark.spec("AGT-2", "TIC-14")

@@ -4,6 +4,7 @@ import asyncio
 import os
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -16,7 +17,7 @@ from trued.cli.concurrent import Side
 from trued.cli.context import AsJson, opened, top_of, writable
 from trued.cli.format import counted, line
 from trued.cli.live import Tree
-from trued.cli.run import agents, chosen_roles, logins
+from trued.cli.options import ComparedOptions, Repository, VariantOptions, is_file, parse_agents, take_options
 from trued.cli.terminal import ask_person, complain, err, hint, home, is_plain_output, outside_agents, print_json
 from trued.engine.compare import Ended, Variant, begin, go_on, ready
 from trued.engine.comparisons import FEWEST, Comparison, Entered, distinct, named, remembered
@@ -40,8 +41,27 @@ NAMED = 24  # characters of what stands before a line
 _NEXT = re.compile(r";\s+(?=[\w.-]+=)")  # between the roles of one cast: agents may be command lines
 
 
+@dataclass(frozen=True)
+class OutputOptions:
+    """Where the table of a comparison goes."""
+
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one HTML file.")] = None
+    as_json: AsJson = False
+
+    def show(self, store: RunStore, comparison: Comparison) -> None:
+        data = of(store, comparison)
+        if self.report:
+            err().print(str(write_comparison(data, self.report)), soft_wrap=True)
+        if self.as_json:
+            print_json(data)
+        else:
+            print_table(data)
+
+
 @app.command()
-def compare(  # noqa: PLR0913  a flag is a parameter
+@take_options
+def compare(
+    *,
     words: Annotated[
         list[str] | None,
         typer.Argument(
@@ -50,27 +70,7 @@ def compare(  # noqa: PLR0913  a flag is a parameter
             show_default="this repository's newest comparison",
         ),
     ] = None,
-    workflow: Annotated[
-        list[str] | None,
-        typer.Option(
-            "-w", "--workflow", help="A workflow to try; repeatable.", show_default="the input's own, and solo"
-        ),
-    ] = None,
-    cast: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--with", metavar="AGENT", help="An agent to try in each workflow, or 'ROLE=AGENT; ROLE=AGENT'; repeatable."
-        ),
-    ] = None,
-    called: Annotated[
-        list[str] | None, typer.Option("--as", metavar="NAME", help="Name of the preceding --with in the table.")
-    ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[ROLE=]AGENT", help="The agent in every run, as in `run`.", show_default="the installed agents"
-        ),
-    ] = None,
+    ways: VariantOptions,
     requirements: Annotated[
         Path | None, typer.Option(help="One requirements file for all. Without it each run seals its own contract.")
     ] = None,
@@ -79,69 +79,47 @@ def compare(  # noqa: PLR0913  a flag is a parameter
         typer.Option("--together", help="Run concurrently under one agent limit (wall times are then not comparable)."),
     ] = False,
     resume: Annotated[bool, typer.Option("--resume", help="Continue the runs of a comparison.")] = False,
-    login: Annotated[
-        list[str] | None, typer.Option(metavar="[AGENT=]HOW", help="How agents may log in.", show_default="auto")
-    ] = None,
-    role: Annotated[
-        list[str] | None, typer.Option(metavar="ROLE=NAME", help="Use another role file for a role.")
-    ] = None,
-    rounds: Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")] = None,
-    cap: Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False,
-    accept: Annotated[
-        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
-    ] = None,
-    limit: Annotated[
-        list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h.")
-    ] = None,
-    sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help="As in `run`.", show_default="auto")] = None,
-    allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help="As in `run`.")] = False,
-    trust: Annotated[str, typer.Option(metavar="DIGEST", help="As in `run`.", show_default=False)] = "",
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
-    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Also write one HTML file.")] = None,
-    as_json: AsJson = False,
+    common: ComparedOptions,
+    repo: Repository = Path(),
+    output: OutputOptions,
 ) -> None:
     """Run the same goal with two or more workflows or agents from the same commit, and print one table.
 
     Each is an ordinary run with its own branch: `trued ls`, `show`, `resume` and `land` work on it.
     """
-    flags: dict[str, Any] = {
-        "login": logins(login or []),
-        "roles": chosen_roles(role or []),
-        "rounds": rounds,
-        "cap": cap,
-        "yes": yes or None,
-        "accept": accept,
-        "limits": limit or None,
-        "sandbox": sandbox,
-        "allow_unsandboxed": allow_unsandboxed or None,
-    }
-    writable(report, "--report")
-    show = partial(_show, report=report, as_json=as_json)
+    writable(output.report, "--report")
     with opened() as store:
         there = _there(store, words or [])
-        if there and (workflow or cast):
-            raise BadInput(
-                "there is no goal to work on", "-w" if workflow else "--with", "pass a plan, or the goal in words"
-            )
+        if there and (ways.workflow or ways.cast):
+            option = "-w" if ways.workflow else "--with"
+            raise BadInput("there is no goal to work on", option, "pass a plan, or the goal in words")
         if there and not resume:
-            show(store, there)
+            output.show(store, there)
             return
     outside_agents("compare")
     if there:
-        _drive(lambda engine: there, show, yes=yes)
+        _drive(lambda engine: there, output.show, yes=common.yes)
     if resume:
         raise BadInput("there is no such comparison", "--resume", "use `trued compare COMPARISON --resume`")
-    request = partial(Request, goal=(words or [""])[0], repository=repo, requirements=requirements, trust=trust)
-    ways = [
+    goal = (words or [""])[0]
+    request = partial(Request, goal=goal, repository=repo, requirements=requirements, trust=common.trust)
+    variants = _variants(goal, ways, request, common.settings())
+    _drive(lambda engine: begin(engine, ready(engine, variants), together=together), output.show, yes=common.yes)
+
+
+def _variants(
+    goal: str, ways: VariantOptions, request: Callable[..., Request], settings: Mapping[str, Any]
+) -> list[Variant]:
+    """Every workflow with every choice of agents."""
+    everywhere = parse_agents(ways.agent or ())
+    return [
         Variant(
-            request(workflow=each, flags={**flags, "agents": {**agents(agent or []), **agents(_parts(one))}}),
-            by=name or _by(one),
+            request(workflow=workflow, flags={**settings, "agents": {**everywhere, **parse_agents(_parts(cast))}}),
+            by=name or _by(cast),
         )
-        for each in _workflows(request.keywords["goal"], workflow or [], cast or [])
-        for one, name in _casts(cast or [], called or [])
+        for workflow in _workflows(goal, ways.workflow or [], ways.cast or [])
+        for cast, name in _casts(ways.cast or [], ways.called or [])
     ]
-    _drive(lambda engine: begin(engine, ready(engine, ways), together=together), show, yes=yes)
 
 
 # -- what is meant -----------------------------------------------------------------------------------------------------
@@ -154,7 +132,7 @@ def _there(store: RunStore, words: Sequence[str]) -> Comparison | None:
     if len(words) > 1:
         return _made_of(store, words)
     (word,) = words
-    if _is_file(word):
+    if is_file(word):
         return None
     if (found := named(store, word)) is not None:
         return found
@@ -187,19 +165,12 @@ def _made_of(store: RunStore, words: Sequence[str]) -> Comparison:
     return Comparison(id="", repository="", at=0.0, runs=entered)
 
 
-def _is_file(goal: str) -> bool:
-    try:
-        return Path(goal).is_file()
-    except (OSError, ValueError):  # too long for a file name
-        return False
-
-
 def _workflows(goal: str, named: Sequence[str], casts: Sequence[str]) -> list[str | None]:
     """The workflows given; else the input's own and the baseline, or the input's own where agents are compared."""
     if named or casts:
         return list(named) or [None]
     baseline = next(one.name for one in descriptors() if one.is_baseline)
-    in_words = not _is_file(goal) and " " in goal.strip()  # then the input's own workflow may be the baseline
+    in_words = not is_file(goal) and " " in goal.strip()  # then the input's own workflow may be the baseline
     return [default_workflow(Input.PLAN).name if in_words else None, baseline]
 
 
@@ -215,7 +186,7 @@ def _parts(cast: str) -> list[str]:
 
 
 def _by(cast: str) -> str:
-    chosen = agents(_parts(cast))
+    chosen = parse_agents(_parts(cast))
     return ", ".join(agent_name(one) if role == "*" else f"{role}={agent_name(one)}" for role, one in chosen.items())
 
 
@@ -309,13 +280,3 @@ def _conclude(store: RunStore, comparison: Comparison, ended: Ended, show: Show)
         hint(f"continue with: trued compare {named}--resume; status: trued show {left[0].run}")
     else:
         hint(f"show this again: trued compare {named.rstrip()}; merge one of them: trued land RUN")
-
-
-def _show(store: RunStore, comparison: Comparison, *, report: Path | None, as_json: bool) -> None:
-    data = of(store, comparison)
-    if report:
-        err().print(str(write_comparison(data, report)), soft_wrap=True)
-    if as_json:
-        print_json(data)
-    else:
-        print_table(data)

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import re
 from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +12,7 @@ import typer
 from trued.cli.concurrent import drive_all
 from trued.cli.context import AsJson, RunName, chosen, completed, opened, top_of
 from trued.cli.live import Lines, Screen, Tree
+from trued.cli.options import AgentOptions, SafetyOptions, StartOptions, WorkOptions, is_file, take_options
 from trued.cli.summary import conclude
 from trued.cli.terminal import hint, home, is_plain_output, outside_agents, whoami
 from trued.engine.concurrent_runs import resume as resume_several
@@ -29,7 +29,9 @@ app = typer.Typer(rich_markup_mode=None)
 
 
 @app.command()
-def run(  # noqa: PLR0913  a flag is a parameter
+@take_options
+def run(
+    *,
     goals: Annotated[
         list[str],
         typer.Argument(
@@ -50,86 +52,10 @@ def run(  # noqa: PLR0913  a flag is a parameter
         Path | None,
         typer.Option(help="Your requirements file, with your own checks. Keep it outside the repository."),
     ] = None,
-    agent: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[ROLE=]AGENT",
-            help="The agent for all roles or one: claude, codex:MODEL, command:PROGRAM ARGS, …; see `trued agents`.",
-            show_default="the installed agents",
-        ),
-    ] = None,
-    login: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="[AGENT=]HOW", help="How agents may log in: auto, key, subscription or none.", show_default="auto"
-        ),
-    ] = None,
-    prompts: Annotated[
-        str | None,
-        typer.Option(
-            metavar="HOW",
-            help="For actions outside a role's tools: policy refuses, ask asks you.",
-            show_default="policy",
-        ),
-    ] = None,
-    role: Annotated[
-        list[str] | None,
-        typer.Option(metavar="ROLE=NAME", help="Use another role file for a role; see `trued roles`."),
-    ] = None,
-    rounds: Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")] = None,
-    cap: Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")] = None,
-    parallel: Annotated[int | None, typer.Option(help="With team: most tasks at once.", show_default="1")] = None,
-    yes: Annotated[
-        bool, typer.Option("--yes", help="Continue after each chunk without asking. Approves nothing.")
-    ] = False,
-    accept: Annotated[
-        str | None,
-        typer.Option(
-            metavar="GRADE", help="The lowest grade that counts as met: tested, examined.", show_default="attested"
-        ),
-    ] = None,
-    wait: Annotated[
-        bool | None,
-        typer.Option("--wait/--no-wait", help="At a provider's rate limit: wait, or end the run.", show_default="wait"),
-    ] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."),
-    ] = None,
-    plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False,
-    draft: Annotated[
-        bool, typer.Option("--draft", help="With ticket: open a draft pull request for work that is not proven.")
-    ] = False,
-    sandbox: Annotated[
-        str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
-    ] = None,
-    allow_unsandboxed: Annotated[
-        bool, typer.Option("--allow-unsandboxed", help="Run agents and checks even if no sandbox works.")
-    ] = False,
-    trust: Annotated[
-        str,
-        typer.Option(
-            metavar="DIGEST", help="Trust this repository: the digest from `trued trust`.", show_default=False
-        ),
-    ] = "",
-    branch: Annotated[
-        str,
-        typer.Option(
-            "--from",
-            metavar="BRANCH",
-            help="With handoff: continue from this branch of an earlier run; HEAD starts again.",
-            show_default=False,
-        ),
-    ] = "",
-    base: Annotated[
-        str,
-        typer.Option(
-            metavar="COMMIT",
-            help="With --from: the commit of yours that the branch began at, if git cannot tell.",
-            show_default=False,
-        ),
-    ] = "",
-    repo: Annotated[Path, typer.Option(metavar="DIR", help="The repository.", show_default="this folder")] = Path(),
+    agents: AgentOptions,
+    work: WorkOptions,
+    safety: SafetyOptions,
+    start: StartOptions,
     as_json: AsJson = False,
 ) -> None:
     """Let agents work on a goal or a plan until it is proven, or report exactly what is not.
@@ -137,32 +63,15 @@ def run(  # noqa: PLR0913  a flag is a parameter
     The run starts from HEAD and works on its own branch, trued/RUN. Your working tree is not touched.
     """
     outside_agents("run")
-    flags: dict[str, Any] = {
-        "agents": agents(agent or []),
-        "login": logins(login or []),
-        "prompts": prompts,
-        "roles": chosen_roles(role or []),
-        "rounds": rounds,
-        "cap": cap,
-        "parallel": parallel,
-        "yes": yes or None,
-        "accept": accept,
-        "wait": wait,
-        "limits": limit or None,
-        "plan_only": plan_only or None,
-        "draft": draft or None,
-        "sandbox": sandbox,
-        "allow_unsandboxed": allow_unsandboxed or None,
-    }
     request = partial(
         Request,
-        repository=repo,
+        repository=start.repo,
         workflow=workflow,
         requirements=requirements,
-        flags=flags,
-        trust=trust,
-        branch=branch,
-        base=base,
+        flags={**agents.settings(), **work.settings(), **safety.settings()},
+        trust=safety.trust,
+        branch=start.branch,
+        base=start.base,
     )
     if len(goals) > 1:
         requests = [request(goal=goal) for goal in goals]
@@ -289,54 +198,7 @@ async def _awaited(work: Awaitable[RunRecord]) -> RunRecord:
     return await work
 
 
-def agents(given: list[str]) -> dict[str, str]:
-    """`--agent` as role → agent; `*` stands for all others."""
-    chosen_agents: dict[str, str] = {}
-    for one in given:
-        role, _, named = one.partition("=")
-        role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", one)
-        chosen_agents[role] = _absolute(named)
-    return chosen_agents
-
-
-def chosen_roles(given: list[str]) -> dict[str, str]:
-    """`--role` as role of the workflow → name of a role file."""
-    pairs = [one.partition("=") for one in given]
-    for (role, _, name), one in zip(pairs, given, strict=True):
-        if not (role.strip() and name.strip()):
-            raise BadInput(f"{one!r} is not ROLE=NAME", "--role", "write purple-team-b=my-reviewer")
-    return {role.strip(): name.strip() for role, _, name in pairs}
-
-
-def logins(given: list[str]) -> dict[str, str]:
-    """`--login` as agent → how; `*` stands for all others."""
-    pairs = [one.rpartition("=") for one in given]
-    return {agent if equals else "*": how for agent, equals, how in pairs}
-
-
-def _absolute(agent: str) -> str:
-    """A scripted agent with an absolute path: its process runs in another folder."""
-    kind, _, where = agent.partition(":")
-    if kind != "scripted":
-        return agent
-    file, mark, name = where.partition("#")
-    try:
-        path = Path(file).expanduser().absolute()
-    except RuntimeError:
-        raise BadInput(f"cannot expand {file}", "--agent", "write the whole path") from None
-    if not path.is_file():
-        raise BadInput(f"there is no script {file}", "--agent", "pass a Python file with a function for each role")
-    return f"scripted:{path}{mark}{name}"
-
-
 def _advise(goal: str, workflow: str | None) -> None:
     """Print what the person may want to know before the run starts."""
-    if workflow is None and not _is_file(goal):
+    if workflow is None and not is_file(goal):
         hint("using solo: one agent, one pass. With a plan file, purple lets a second agent check each chunk")
-
-
-def _is_file(goal: str) -> bool:
-    try:
-        return Path(goal).is_file()
-    except (OSError, ValueError):
-        return False

@@ -193,7 +193,6 @@ class RunStore:
 
     def unheard_approvals(self, run_id: str) -> list[Approval]:
         """Approvals and rejections that the run's workflow still has to take up."""
-        from trued.workflows.owned_files import RECORDS_APPROVALS  # loaded where somebody decided something
 
         given = self.journal.approvals(run_id)
         if not given:

@@ -1,0 +1,298 @@
+"""Options that belong together, as values: `take_options` turns the fields of a dataclass into options of a command."""
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import Annotated, Any, get_type_hints
+
+import typer
+
+from trued.errors import BadInput
+
+# -- options that several commands have --------------------------------------------------------------------------------
+
+Repository = Annotated[Path, typer.Option("--repo", metavar="DIR", help="The repository.", show_default="this folder")]
+Rounds = Annotated[int | None, typer.Option(help="Most rounds of a pair for one chunk.", show_default="3")]
+Cap = Annotated[int | None, typer.Option(help="Most agents working at the same time.", show_default="4")]
+
+
+def take_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Let a command take dataclasses of options: on the command line, each field is an option of its own."""
+    given = signature(command, eval_str=True).parameters
+    groups: dict[str, Any] = {name: one.annotation for name, one in given.items() if is_dataclass(one.annotation)}
+    flat: list[Parameter] = []
+    for name, parameter in given.items():
+        flat += _parameters(groups[name]) if name in groups else [parameter.replace(kind=Parameter.KEYWORD_ONLY)]
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        grouped = {
+            name: group(**{one.name: values.pop(one.name) for one in fields(group)}) for name, group in groups.items()
+        }
+        command(**values, **grouped)
+
+    called.__signature__ = Signature(flat)  # type: ignore[attr-defined]  # where typer looks
+    called.__annotations__ = {one.name: one.annotation for one in flat}
+    return called
+
+
+def _parameters(group: Any) -> list[Parameter]:
+    hints = get_type_hints(group, include_extras=True)
+    return [
+        Parameter(
+            one.name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if one.default is MISSING else one.default,
+            annotation=hints[one.name],
+        )
+        for one in fields(group)
+    ]
+
+
+# -- groups of options -------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class AgentOptions:
+    """Who works, how they log in, and by which role files."""
+
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[ROLE=]AGENT",
+            help="The agent for all roles or one: claude, codex:MODEL, command:PROGRAM ARGS, …; see `trued agents`.",
+            show_default="the installed agents",
+        ),
+    ] = None
+    login: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[AGENT=]HOW", help="How agents may log in: auto, key, subscription or none.", show_default="auto"
+        ),
+    ] = None
+    prompts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOW",
+            help="For actions outside a role's tools: policy refuses, ask asks you.",
+            show_default="policy",
+        ),
+    ] = None
+    role: Annotated[
+        list[str] | None,
+        typer.Option(metavar="ROLE=NAME", help="Use another role file for a role; see `trued roles`."),
+    ] = None
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "agents": parse_agents(self.agent or ()),
+            "login": parse_logins(self.login or ()),
+            "prompts": self.prompts,
+            "roles": parse_roles(self.role or ()),
+        }
+
+
+@dataclass(frozen=True)
+class WorkOptions:
+    """How far and how long agents may work, and what is enough."""
+
+    rounds: Rounds = None
+    cap: Cap = None
+    parallel: Annotated[int | None, typer.Option(help="With team: most tasks at once.", show_default="1")] = None
+    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking. Approves nothing.")] = (
+        False
+    )
+    accept: Annotated[
+        str | None,
+        typer.Option(
+            metavar="GRADE", help="The lowest grade that counts as met: tested, examined.", show_default="attested"
+        ),
+    ] = None
+    wait: Annotated[
+        bool | None,
+        typer.Option("--wait/--no-wait", help="At a provider's rate limit: wait, or end the run.", show_default="wait"),
+    ] = None
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(metavar="WHAT=AMOUNT", help="Limit what the run may use: usd=5, tokens=2M, calls=20, time=2h."),
+    ] = None
+    plan_only: Annotated[bool, typer.Option("--plan-only", help="Seal and show the contract; start no work.")] = False
+    draft: Annotated[
+        bool, typer.Option("--draft", help="With ticket: open a draft pull request for work that is not proven.")
+    ] = False
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "rounds": self.rounds,
+            "cap": self.cap,
+            "parallel": self.parallel,
+            "yes": self.yes or None,
+            "accept": self.accept,
+            "wait": self.wait,
+            "limits": self.limit or None,
+            "plan_only": self.plan_only or None,
+            "draft": self.draft or None,
+        }
+
+
+@dataclass(frozen=True)
+class SafetyOptions:
+    """What confines agents and checks, and what of the repository the user trusts."""
+
+    sandbox: Annotated[
+        str | None, typer.Option(metavar="LEVEL", help="auto, bubblewrap, landlock or none.", show_default="auto")
+    ] = None
+    allow_unsandboxed: Annotated[
+        bool, typer.Option("--allow-unsandboxed", help="Run agents and checks even if no sandbox works.")
+    ] = False
+    trust: Annotated[
+        str,
+        typer.Option(
+            metavar="DIGEST", help="Trust this repository: the digest from `trued trust`.", show_default=False
+        ),
+    ] = ""
+
+    def settings(self) -> dict[str, Any]:
+        return {"sandbox": self.sandbox, "allow_unsandboxed": self.allow_unsandboxed or None}
+
+
+@dataclass(frozen=True)
+class StartOptions:
+    """Where a run starts: the repository, and an earlier run's branch if it continues one."""
+
+    branch: Annotated[
+        str,
+        typer.Option(
+            "--from",
+            metavar="BRANCH",
+            help="With handoff: continue from this branch of an earlier run; HEAD starts again.",
+            show_default=False,
+        ),
+    ] = ""
+    base: Annotated[
+        str,
+        typer.Option(
+            metavar="COMMIT",
+            help="With --from: the commit of yours that the branch began at, if git cannot tell.",
+            show_default=False,
+        ),
+    ] = ""
+    repo: Repository = Path()
+
+
+@dataclass(frozen=True)
+class VariantOptions:
+    """The ways that `compare` tries: workflows, agents, and what the agents are called in the table."""
+
+    workflow: Annotated[
+        list[str] | None,
+        typer.Option(
+            "-w", "--workflow", help="A workflow to try; repeatable.", show_default="the input's own, and solo"
+        ),
+    ] = None
+    cast: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--with", metavar="AGENT", help="An agent to try in each workflow, or 'ROLE=AGENT; ROLE=AGENT'; repeatable."
+        ),
+    ] = None
+    called: Annotated[
+        list[str] | None, typer.Option("--as", metavar="NAME", help="Name of the preceding --with in the table.")
+    ] = None
+    agent: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[ROLE=]AGENT", help="The agent in every run, as in `run`.", show_default="the installed agents"
+        ),
+    ] = None
+
+
+@dataclass(frozen=True)
+class ComparedOptions:
+    """What all runs of a comparison have in common."""
+
+    login: Annotated[
+        list[str] | None, typer.Option(metavar="[AGENT=]HOW", help="How agents may log in.", show_default="auto")
+    ] = None
+    role: Annotated[list[str] | None, typer.Option(metavar="ROLE=NAME", help="Use another role file for a role.")] = (
+        None
+    )
+    rounds: Rounds = None
+    cap: Cap = None
+    yes: Annotated[bool, typer.Option("--yes", help="Continue after each chunk without asking.")] = False
+    accept: Annotated[
+        str | None, typer.Option(metavar="GRADE", help="The lowest grade that counts as met.", show_default="attested")
+    ] = None
+    limit: Annotated[
+        list[str] | None, typer.Option(metavar="WHAT=AMOUNT", help="Limit what each run may use: usd=5, time=2h.")
+    ] = None
+    sandbox: Annotated[str | None, typer.Option(metavar="LEVEL", help="As in `run`.", show_default="auto")] = None
+    allow_unsandboxed: Annotated[bool, typer.Option("--allow-unsandboxed", help="As in `run`.")] = False
+    trust: Annotated[str, typer.Option(metavar="DIGEST", help="As in `run`.", show_default=False)] = ""
+
+    def settings(self) -> dict[str, Any]:
+        return {
+            "login": parse_logins(self.login or ()),
+            "roles": parse_roles(self.role or ()),
+            "rounds": self.rounds,
+            "cap": self.cap,
+            "yes": self.yes or None,
+            "accept": self.accept,
+            "limits": self.limit or None,
+            "sandbox": self.sandbox,
+            "allow_unsandboxed": self.allow_unsandboxed or None,
+        }
+
+
+# -- what people write after an option ---------------------------------------------------------------------------------
+
+
+def parse_agents(given: Sequence[str]) -> dict[str, str]:
+    """`--agent` as role → agent; `*` stands for all other roles."""
+    agents: dict[str, str] = {}
+    for one in given:
+        role, _, named = one.partition("=")
+        role, named = (role, named) if re.fullmatch(r"[\w.-]+", role) and named else ("*", one)
+        agents[role] = _with_absolute_script(named)
+    return agents
+
+
+def parse_roles(given: Sequence[str]) -> dict[str, str]:
+    """`--role` as role of the workflow → name of a role file."""
+    pairs = [one.partition("=") for one in given]
+    for (role, _, name), one in zip(pairs, given, strict=True):
+        if not (role.strip() and name.strip()):
+            raise BadInput(f"{one!r} is not ROLE=NAME", "--role", "write purple-team-b=my-reviewer")
+    return {role.strip(): name.strip() for role, _, name in pairs}
+
+
+def parse_logins(given: Sequence[str]) -> dict[str, str]:
+    """`--login` as agent → how it logs in; `*` stands for all other agents."""
+    pairs = [one.rpartition("=") for one in given]
+    return {agent if equals else "*": how for agent, equals, how in pairs}
+
+
+def _with_absolute_script(agent: str) -> str:
+    """A scripted agent's file is named relative to here, but its process runs elsewhere."""
+    kind, _, where = agent.partition(":")
+    if kind != "scripted":
+        return agent
+    file, mark, name = where.partition("#")
+    try:
+        path = Path(file).expanduser().absolute()
+    except RuntimeError:
+        raise BadInput(f"cannot expand {file}", "--agent", "write the whole path") from None
+    if not path.is_file():
+        raise BadInput(f"there is no script {file}", "--agent", "pass a Python file with a function for each role")
+    return f"scripted:{path}{mark}{name}"
+
+
+def is_file(goal: str) -> bool:
+    """Does the goal name a file? A sentence may be too long for a file name."""
+    try:
+        return Path(goal).is_file()
+    except (OSError, ValueError):
+        return False
