@@ -9,8 +9,8 @@ from tests.run.test_clusters import Stage
 from tests.workflows.pipeline.pipeline_agents import Crew, Line
 from trued.model import Contract, Goal, Outcomes, Plan
 from trued.run.judgement import UNBUILT
-from trued.workflows.pipeline.orchestrator import set_up
-from trued.workflows.pipeline.verification import built, to_build
+from trued.workflows.pipeline.orchestrator import Orchestrator
+from trued.workflows.pipeline.verification import build_commands, build_project
 
 COMPILE = "python3 -m compileall -q"
 
@@ -32,7 +32,7 @@ COMPILE = "python3 -m compileall -q"
 def test_what_the_base_builds_is_built_and_what_the_head_brings_besides(
     base: str, head: str, commands: list[str]
 ) -> None:
-    assert to_build(base, head) == commands
+    assert build_commands(base, head) == commands
 
 
 @pytest.mark.slow
@@ -46,20 +46,20 @@ async def test_a_build_that_was_taken_away_has_failed_and_what_shows_less_is_sai
         line.write("Makefile", "build:\n\t@cat tiny.py\n")
         line.commit()
         run = await Stage(line).run(Crew())
-        desk = await set_up(run, Goal(text="Name two colours."))
+        lead = await Orchestrator.start(run, Goal(text="Name two colours."))
         run.judgement.enforce(Contract(base=run.branch.base, requirements=()))
-        here = await built(desk)
+        here = await build_project(lead)
         assert here is not None
         assert (here.outcome, here.command, here.unsure) == (Outcomes.PASSED, "make build", ())
         await run.branch.write({"Makefile": "build:\n\t@true\n"}, "feat: another build")
-        there = await built(desk)
+        there = await build_project(lead)
         assert there is not None
         assert there.ok
         (said,) = there.unsure
         assert "`make build` is driven by Makefile, which is not the base's" in said
         assert said in (await run.prove(Plan())).undecided
         await run.branch.write({"Makefile": "all:\n\t@true\n"}, "feat: no build")
-        gone = await built(desk)
+        gone = await build_project(lead)
         assert gone is not None
         assert (gone.outcome, gone.command) == (Outcomes.FAILED, "make build")
 
@@ -72,9 +72,9 @@ async def test_what_cannot_be_built_here_or_by_anybody_is_said_in_the_verdict(tm
         line.write("package.json", '{"main": "shop.js"}\n')
         line.commit()
         run = await Stage(line).run(Crew())
-        desk = await set_up(run, Goal(text="Name two colours."))
+        lead = await Orchestrator.start(run, Goal(text="Name two colours."))
         run.judgement.enforce(Contract(base=run.branch.base, requirements=()))
-        assert await built(desk) is None
+        assert await build_project(lead) is None
         assert UNBUILT in (await run.prove(Plan())).undecided
         found = await run.judgement.build("echo no route to 10.0.0.1; exit 1")
         assert found is not None

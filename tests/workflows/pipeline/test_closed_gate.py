@@ -13,12 +13,12 @@ from trued.model import Finding, Goal, Plan, Status
 from trued.run.clusters import Returned
 from trued.run.run import Run
 from trued.wire import Order
-from trued.workflows.pipeline.decision_tables import REVIEWERS, VERIFIERS, Decision, review, verification
+from trued.workflows.pipeline.decision_tables import REVIEW_TABLE, REVIEWERS, VERIFICATION_TABLE, VERIFIERS, Decision
 from trued.workflows.pipeline.feature_folder import FeatureFolder
-from trued.workflows.pipeline.flow import verified
-from trued.workflows.pipeline.memory import Memory, Shared
-from trued.workflows.pipeline.orchestrator import Desk, set_up
-from trued.workflows.pipeline.verification import Checked, on_record
+from trued.workflows.pipeline.flow import verify
+from trued.workflows.pipeline.memory import Memory, SharedMemory
+from trued.workflows.pipeline.orchestrator import Orchestrator
+from trued.workflows.pipeline.verification import CheckResult, record_open_objections
 
 
 @pytest.mark.spec("PIPE-6", "PIPE-8")
@@ -32,7 +32,7 @@ async def test_where_v_build_says_error_no_other_verifier_is_asked_and_the_clust
         (line.repository / "tiny.py").unlink()  # the engine knows no build of what is left
         line.commit()
         run = await Stage(line).run(crew)
-        found = await verified(await set_up(run, Goal(text="Name two colours.")), Plan())
+        found = await verify(await Orchestrator.start(run, Goal(text="Name two colours.")), Plan())
         assert crew.asked == ["v-build", "v-build"]
         assert found.decision.status is Status.ERROR
         assert not found.settled
@@ -58,8 +58,8 @@ def said(names: tuple[str, ...], **of: Memory) -> dict[str, Memory | None]:
     return {**every, **{name.replace("_", "-"): one for name, one in of.items()}}
 
 
-def looked(decision: Decision, memories: dict[str, Memory | None]) -> Checked:
-    return Checked(decision, memories, {name: Returned[Any](name, name, None) for name in memories})
+def looked(decision: Decision, memories: dict[str, Memory | None]) -> CheckResult:
+    return CheckResult(decision, memories, {name: Returned[Any](name, name, None) for name in memories})
 
 
 def against(name: str, severity: str) -> Memory:
@@ -69,20 +69,24 @@ def against(name: str, severity: str) -> Memory:
 
 
 @pytest.fixture
-def heard() -> tuple[Desk, Heard]:
+def heard() -> tuple[Orchestrator, Heard]:
     at = Heard()
-    return Desk(cast(Run, at), Goal(text="do it"), FeatureFolder(slug="x"), Shared()), at
+    return Orchestrator(cast(Run, at), Goal(text="do it"), FeatureFolder(slug="x"), SharedMemory()), at
 
 
 @pytest.mark.spec("PIPE-7", "PIPE-8")
 async def test_what_the_last_round_or_review_leaves_open_is_on_record_and_what_is_settled_is_not(
-    heard: tuple[Desk, Heard],
+    heard: tuple[Orchestrator, Heard],
 ) -> None:
-    desk, at = heard
+    lead, at = heard
     fine, good = said(VERIFIERS), said(REVIEWERS)
-    await on_record(desk, looked(verification(fine), fine), looked(review(good), good))
+    await record_open_objections(
+        lead, looked(VERIFICATION_TABLE.decide(fine), fine), looked(REVIEW_TABLE.decide(good), good)
+    )
     assert at.said == {}
     open_one = said(VERIFIERS, v_tests=against("v-tests", "fail"))
     major = said(REVIEWERS, r_testing=against("r-testing", "Major"))
-    await on_record(desk, looked(verification(open_one), open_one), looked(review(major), major))
+    await record_open_objections(
+        lead, looked(VERIFICATION_TABLE.decide(open_one), open_one), looked(REVIEW_TABLE.decide(major), major)
+    )
     assert at.said == {"v-tests": ["v-tests: it is wrong"], "r-testing": ["r-testing: it is wrong"]}

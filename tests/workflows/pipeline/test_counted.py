@@ -8,9 +8,9 @@ import pytest
 from tests.run.test_clusters import Stage
 from tests.workflows.pipeline.pipeline_agents import Crew, Line
 from trued.model import Contract, Figures, Goal
-from trued.workflows.pipeline.orchestrator import set_up
+from trued.workflows.pipeline.orchestrator import Orchestrator
 from trued.workflows.pipeline.task_plan import Work
-from trued.workflows.pipeline.verification import COMMANDS, NOT_COUNTED, NOT_RUN, counted
+from trued.workflows.pipeline.verification import COMMANDS, NOT_COUNTED, NOT_RUN, planned_test_gaps
 
 LATER = "import pytest\n\n\n@pytest.mark.skip(reason='later')\ndef test_a():\n    pass\n\n\n"
 SUITE = "python -m pytest -q"
@@ -42,14 +42,14 @@ async def test_a_command_that_is_no_runners_is_said_and_a_test_that_fails_is_a_g
         line.write("Makefile", f"test:\n\t{SUITE}\n")
         line.commit()
         run = await Stage(line).run(Crew())
-        desk = await set_up(run, Goal(text="Name two colours."))
+        lead = await Orchestrator.start(run, Goal(text="Name two colours."))
         run.judgement.enforce(Contract(base=run.branch.base, requirements=()))
         more = [Work(id=f"T{number}", title="more", tests=f"true {number}") for number in range(COMMANDS)]
-        desk.works = (Work(id="A", title="a", tests=SUITE), Work(id="B", title="b", tests="make test"))
-        assert await counted(desk) == ()
+        lead.tasks = (Work(id="A", title="a", tests=SUITE), Work(id="B", title="b", tests="make test"))
+        assert await planned_test_gaps(lead) == ()
         assert run.steps.state.proof.unverified["tests"] == (NOT_COUNTED.format(command="make test"),)
         await run.branch.write({"test_tiny.py": "def test_b():\n    raise ValueError\n"}, "test: another")
-        desk.works = (desk.works[0], *more)
-        (gap,) = await counted(desk)
+        lead.tasks = (lead.tasks[0], *more)
+        (gap,) = await planned_test_gaps(lead)
         assert gap.what == f"A: `{SUITE}`: 0 of 1 tests pass"
         assert run.steps.state.proof.unverified["tests"][0] == NOT_RUN.format(command=f"true {COMMANDS - 1}")

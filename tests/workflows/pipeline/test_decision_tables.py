@@ -123,24 +123,26 @@ def oracle_review(quality: Says, security: Says, testing: Says, knowledge: Says)
 
 @pytest.mark.spec("PIPE-4", "PIPE-5", "PIPE-18")
 def test_research_needs_two_that_are_done() -> None:
-    assert disagreements(decide.research, oracle_research, RESEARCH, all_says("Critical", "Low")) == []
+    assert disagreements(decide.RESEARCH_TABLE.decide, oracle_research, RESEARCH, all_says("Critical", "Low")) == []
 
 
 @pytest.mark.spec("PIPE-4", "PIPE-5")
 def test_critique_is_decided_as_the_specification_says_whatever_four_critics_say() -> None:
     says = all_says("Low", "Medium", "High", "Critical")
-    assert disagreements(decide.critique, oracle_critique, CRITICS, says) == []
+    assert disagreements(decide.CRITIQUE_TABLE.decide, oracle_critique, CRITICS, says) == []
 
 
 @pytest.mark.spec("PIPE-4", "PIPE-6")
 def test_verification_is_decided_as_the_specification_says_whatever_four_verifiers_say() -> None:
-    assert disagreements(decide.verification, oracle_verification, VERIFIERS, all_says("pass", "fail")) == []
+    assert (
+        disagreements(decide.VERIFICATION_TABLE.decide, oracle_verification, VERIFIERS, all_says("pass", "fail")) == []
+    )
 
 
 @pytest.mark.spec("PIPE-4", "PIPE-7")
 def test_review_is_decided_as_the_specification_says_whatever_four_reviewers_say() -> None:
     says = all_says("Minor", "Major", "Blocker", "Critical")
-    assert disagreements(decide.review, oracle_review, REVIEWERS, says) == []
+    assert disagreements(decide.REVIEW_TABLE.decide, oracle_review, REVIEWERS, says) == []
 
 
 # -- single rules, for people who read ---------------------------------------------------------------------------------
@@ -174,37 +176,37 @@ def test_every_kind_of_agent_keeps_its_own_words() -> None:
 
 @pytest.mark.spec("PIPE-7", "PIPE-9")
 def test_critical_from_the_security_reviewer_is_a_blocker() -> None:
-    assert decide.review(said(r_security=("DONE", "critical"))).status is Status.ERROR
-    assert decide.review(said(r_quality=("DONE", "critical"))).status is Status.NEEDS_REVISION
+    assert decide.REVIEW_TABLE.decide(said(r_security=("DONE", "critical"))).status is Status.ERROR
+    assert decide.REVIEW_TABLE.decide(said(r_quality=("DONE", "critical"))).status is Status.NEEDS_REVISION
 
 
 @pytest.mark.spec("PIPE-7")
 def test_a_silent_security_reviewer_ends_the_run_and_a_silent_archivist_does_not() -> None:
     silent = said(r_security=("", ""))
-    assert decide.review(silent) == Decision(status=Status.ERROR, why=("r-security: missing",))
-    assert decide.review(said(r_knowledge=("", ""))).status is Status.DONE
-    assert decide.review(said(r_knowledge=("ERROR", "Blocker"))).status is Status.DONE
-    assert decide.review({}).status is Status.ERROR
+    assert decide.REVIEW_TABLE.decide(silent) == Decision(status=Status.ERROR, why=("r-security: missing",))
+    assert decide.REVIEW_TABLE.decide(said(r_knowledge=("", ""))).status is Status.DONE
+    assert decide.REVIEW_TABLE.decide(said(r_knowledge=("ERROR", "Blocker"))).status is Status.DONE
+    assert decide.REVIEW_TABLE.decide({}).status is Status.ERROR
 
 
 @pytest.mark.spec("PIPE-18")
 @pytest.mark.parametrize("name", [*RESEARCH, "spec", "designer", "planner", "implementer-T03", "v-build"])
 def test_whoever_may_not_ask_for_a_revision_and_does_has_failed(name: str) -> None:
-    assert decide.spoken(name, Status.NEEDS_REVISION) is Status.ERROR
-    assert decide.spoken(name, Status.DONE) is Status.DONE
+    assert decide.allowed_status(name, Status.NEEDS_REVISION) is Status.ERROR
+    assert decide.allowed_status(name, Status.DONE) is Status.DONE
 
 
 @pytest.mark.spec("PIPE-18")
 def test_critics_checkers_and_reviewers_may_ask_for_a_revision() -> None:
     asking = (*CRITICS, *VERIFIERS[1:], *REVIEWERS)
-    assert {decide.spoken(name, Status.NEEDS_REVISION) for name in asking} == {Status.NEEDS_REVISION}
+    assert {decide.allowed_status(name, Status.NEEDS_REVISION) for name in asking} == {Status.NEEDS_REVISION}
 
 
 @pytest.mark.spec("PIPE-4")
 def test_a_decision_says_who_made_it() -> None:
-    found = decide.critique(said(ct_strategy=("NEEDS_REVISION", "High"), ct_security=("DONE", "Critical")))
+    found = decide.CRITIQUE_TABLE.decide(said(ct_strategy=("NEEDS_REVISION", "High"), ct_security=("DONE", "Critical")))
     assert found.why == ("ct-security: DONE, Critical", "ct-strategy: NEEDS_REVISION, High")
-    gone_on = decide.verification(said(v_tasks=("", "")))
+    gone_on = decide.VERIFICATION_TABLE.decide(said(v_tasks=("", "")))
     assert gone_on == Decision(status=Status.DONE, why=("v-tasks: missing",))
 
 
@@ -212,7 +214,7 @@ def test_a_decision_says_who_made_it() -> None:
 def test_somebody_from_elsewhere_has_no_say() -> None:
     quiet = said()
     forged = {**quiet, "r-security-2": memory("r-security", Says("ERROR", "Blocker")), "v-build": None}
-    assert decide.review(forged) == decide.review(quiet)
+    assert decide.REVIEW_TABLE.decide(forged) == decide.REVIEW_TABLE.decide(quiet)
 
 
 @pytest.mark.spec("PIPE-4", "PIPE-13")

@@ -8,11 +8,11 @@ from trued.workflows.pipeline.feature_folder import (
     Acceptance,
     FeatureFolder,
     artifact_of,
-    distinct,
     folder_for,
     initial_request,
     plan_files,
     slug_of,
+    with_distinct_ids,
 )
 from trued.workflows.pipeline.task_plan import Work
 
@@ -79,4 +79,4 @@ def test_a_plan_is_a_table_whatever_its_planner_calls_things() -> None:
 
 def test_two_criteria_of_one_name_are_two_criteria() -> None:
     three = [Acceptance(id=name, text=f"{name}{number}") for number, name in enumerate(("A", "A", "A-2"))]
-    assert [one.id for one in distinct(three)] == ["A", "A-2", "A-2-2"]
+    assert [one.id for one in with_distinct_ids(three)] == ["A", "A-2", "A-2-2"]

@@ -17,9 +17,9 @@ from trued.workflows.pipeline.memory import (
     RECENT_DECISIONS,
     RECENT_UPDATES,
     Memory,
-    Shared,
-    file_of,
-    merged,
+    SharedMemory,
+    memory_file,
+    merge_memories,
 )
 
 IMPACT = Memory(
@@ -149,7 +149,7 @@ def test_whatever_an_agent_says_its_memory_fits_and_has_its_own_shape(
 @pytest.mark.spec("PIPE-2")
 def test_hostile_words_cannot_pose_as_a_heading_a_status_or_somebody_else(words: str) -> None:
     memory = made((words, words), severity=words, decisions=(words,), artifacts=(words,))
-    alone, shared = memory.render(), merged(Shared(slug=words), {"ct-strategy": memory}).render()
+    alone, shared = memory.render(), merge_memories(SharedMemory(slug=words), {"ct-strategy": memory}).render()
     assert [line for line in alone.splitlines() if line.startswith("Status:")] == ["Status: DONE"]
     headings, strange = structure(alone)
     assert (len(headings), strange) == (4, set())
@@ -163,7 +163,7 @@ def test_hostile_words_cannot_pose_as_a_heading_a_status_or_somebody_else(words:
 @pytest.mark.spec("PIPE-1", "PIPE-11")
 @pytest.mark.parametrize("task", ["../../etc/x", "T03\n# DONE", "a b/c", "", ".git"])
 def test_a_task_with_a_strange_name_names_no_strange_file(task: str) -> None:
-    name = file_of(f"implementer-{task}").removeprefix("memory/")
+    name = memory_file(f"implementer-{task}").removeprefix("memory/")
     assert name.startswith("implementer")
     assert name.endswith(".mem.md")
     assert set("/\n ") & set(name) == set()
@@ -174,12 +174,14 @@ def test_words_that_came_in_later_are_harmless_too() -> None:
     headings, strange = structure(changed.render())
     assert (len(headings), strange) == (4, set())
     assert len(changed.render().splitlines()) <= MOST_LINES
-    assert structure(merged(Shared(), {"researcher-impact": changed}).render())[0][-1].startswith("### researcher-imp")
+    assert structure(merge_memories(SharedMemory(), {"researcher-impact": changed}).render())[0][-1].startswith(
+        "### researcher-imp"
+    )
 
 
 def test_a_commit_of_a_thousand_files_does_not_fill_the_index() -> None:
     memory = made(artifacts=[f"build/{number}.js" for number in range(1000)])
-    shared = merged(Shared(), {"ct-strategy": memory})
+    shared = merge_memories(SharedMemory(), {"ct-strategy": memory})
     assert len(shared.artifacts) == INDEXED + 1
     assert "- `… 960 files more of ct-strategy`: ct-strategy\n" in shared.render()
 
@@ -194,12 +196,15 @@ def test_a_status_that_is_none_is_an_error() -> None:
 
 @pytest.mark.spec("PIPE-2", "PIPE-10")
 def test_memories_are_merged_into_an_index_decisions_and_updates_and_a_missing_one_is_said() -> None:
-    assert merged(Shared(slug="x"), {"researcher-patterns": None, "researcher-impact": IMPACT}).render() == SHARED
+    assert (
+        merge_memories(SharedMemory(slug="x"), {"researcher-patterns": None, "researcher-impact": IMPACT}).render()
+        == SHARED
+    )
 
 
 @pytest.mark.spec("PIPE-10")
 def test_what_somebody_without_a_memory_left_can_still_be_found() -> None:
-    shared = merged(Shared(), {"spec": None}, {"spec": ("docs/feature/x/feature.md",)})
+    shared = merge_memories(SharedMemory(), {"spec": None}, {"spec": ("docs/feature/x/feature.md",)})
     assert "- `docs/feature/x/feature.md`: spec\n" in shared.render()
     assert "### spec: missing\n" in shared.render()
 
@@ -224,13 +229,13 @@ SAID = st.none() | st.fixed_dictionaries(
 @settings(max_examples=60, deadline=None)
 @pytest.mark.spec("PIPE-3")
 def test_any_finishing_order_gives_the_same_bytes(data: st.DataObject) -> None:
-    one, other = Shared(slug="x"), Shared(slug="x")
+    one, other = SharedMemory(slug="x"), SharedMemory(slug="x")
     for names in data.draw(st.lists(st.sampled_from(CLUSTERS), min_size=1, max_size=6)):
         said = {name: data.draw(SAID) for name in names}
         memories = {name: made(agent=name, role=name, **fields) if fields else None for name, fields in said.items()}
         finished = data.draw(st.permutations(names))
-        one = merged(one, memories)
-        other = merged(other, {name: memories[name] for name in finished})
+        one = merge_memories(one, memories)
+        other = merge_memories(other, {name: memories[name] for name in finished})
         assert one.render().encode() == other.render().encode()
     assert one == other
 
@@ -239,7 +244,7 @@ def test_any_finishing_order_gives_the_same_bytes(data: st.DataObject) -> None:
 def test_what_contradicts_each_other_is_both_kept_in_the_order_of_the_flow() -> None:
     slow = made(("the cache is a race",), agent="ct-security", severity="Critical", decisions=("drop the cache",))
     fast = made(("the cache is fine",), agent="ct-strategy", severity="Low", decisions=("keep the cache",))
-    shared = merged(Shared(), {"ct-strategy": fast, "ct-security": slow})
+    shared = merge_memories(SharedMemory(), {"ct-strategy": fast, "ct-security": slow})
     assert [one.findings for one in shared.updates] == [("the cache is a race",), ("the cache is fine",)]
     assert [(one.by, one.text) for one in shared.decisions] == [
         ("ct-security", "drop the cache"),
@@ -250,10 +255,10 @@ def test_what_contradicts_each_other_is_both_kept_in_the_order_of_the_flow() -> 
 @pytest.mark.spec("PIPE-3")
 def test_clusters_and_tasks_have_one_order() -> None:
     everybody = [*ORDER, "implementer-T1", "documentation-writer-T2", "implementer-T2", "implementer-T10"]
-    shared, seen = Shared(), list[str]()
+    shared, seen = SharedMemory(), list[str]()
     for start in range(0, len(everybody), RECENT_UPDATES):
         batch = everybody[start : start + RECENT_UPDATES]
-        shared = merged(shared, dict.fromkeys(reversed(batch)))
+        shared = merge_memories(shared, dict.fromkeys(reversed(batch)))
         seen += [one.agent for one in shared.updates[-len(batch) :]]
     assert seen == everybody
     assert {*RESEARCH, *CRITICS, *VERIFIERS, *REVIEWERS} < {*ORDER}
@@ -261,11 +266,11 @@ def test_clusters_and_tasks_have_one_order() -> None:
 
 @pytest.mark.spec("PIPE-4", "TEAM-15")
 def test_what_everybody_reads_first_stays_short_and_still_knows_every_artifact() -> None:
-    shared, lengths = Shared(slug="x"), []
+    shared, lengths = SharedMemory(slug="x"), []
     for number in range(200):
         name = f"implementer-T{number}"
         memory = made(("f" * 900,) * 9, agent=name, decisions=("d" * 900,) * 9, artifacts=(f"tasks/T{number:03}.md",))
-        shared = merged(shared, {name: memory})
+        shared = merge_memories(shared, {name: memory})
         lengths.append(len(shared.render()) - sum(len(f"- `{one.text}`: {one.by}\n") for one in shared.artifacts))
     assert len(shared.artifacts) == 200
     assert (len(shared.updates), len(shared.decisions)) == (RECENT_UPDATES, RECENT_DECISIONS)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trued.workflows.pipeline.task_plan import Work, waves, wrong_with
+from trued.workflows.pipeline.task_plan import Work, plan_problems, waves
 
 
 def work(name: str, *after: str, **more: object) -> Work:
@@ -43,7 +43,7 @@ def test_what_needs_nothing_works_at_once_and_the_rest_as_soon_as_its_needs_are_
     ],
 )
 def test_what_is_wrong_with_a_plan_is_said(works: tuple[Work, ...], words: str) -> None:
-    assert words in " ".join(one.what for one in wrong_with(works, ["AC-1"]))
+    assert words in " ".join(one.what for one in plan_problems(works, ["AC-1"]))
 
 
 @given(st.lists(st.lists(st.integers(0, 11), max_size=4), max_size=12))
@@ -56,4 +56,4 @@ def test_every_task_comes_after_all_that_it_needs_or_is_named_as_part_of_a_circl
         assert all({*one.depends_on} <= done for one in wave)
         done |= {one.id for one in wave}
     left = {one.id for one in works} - done
-    assert bool(left) == any("wait for each other" in one.what for one in wrong_with(works))
+    assert bool(left) == any("wait for each other" in one.what for one in plan_problems(works))

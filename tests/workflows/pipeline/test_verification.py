@@ -8,12 +8,20 @@ from trued.model import Finding, Goal, Status
 from trued.run.clusters import Returned
 from trued.run.run import Run
 from trued.workflows.pipeline import replies as pipeline_replies
-from trued.workflows.pipeline.decision_tables import REVIEWERS, REVISING, Decision, review, verification
+from trued.workflows.pipeline.decision_tables import REVIEW_TABLE, REVIEWERS, REVISING, VERIFICATION_TABLE, Decision
 from trued.workflows.pipeline.feature_folder import FeatureFolder
-from trued.workflows.pipeline.memory import Memory, Shared
-from trued.workflows.pipeline.orchestrator import Desk, outweighing, worst
-from trued.workflows.pipeline.replies import BuildChecked, Critique, Planned, Researched, Reviewed, Told, Verified
-from trued.workflows.pipeline.verification import Checked, critiques, objections, overruled
+from trued.workflows.pipeline.memory import Memory, SharedMemory
+from trued.workflows.pipeline.orchestrator import Orchestrator, graver_replies, worst_severity
+from trued.workflows.pipeline.replies import (
+    BuildChecked,
+    Critique,
+    PipelineReply,
+    Planned,
+    Researched,
+    Reviewed,
+    Verified,
+)
+from trued.workflows.pipeline.verification import CheckResult, grave_critiques, overruled, runnable_objections
 
 DONE, REVISE, ERROR = Status.DONE, Status.NEEDS_REVISION, Status.ERROR
 CASE = {"call": "tiny:double", "args": [2], "returns": 4}
@@ -23,7 +31,7 @@ def memory(agent: str, status: Status = DONE) -> Memory:
     return Memory(agent=agent, role=agent, status=status, severity="pass", findings=("all is well",))
 
 
-def returned(**replies: Told) -> dict[str, Returned[Any]]:
+def returned(**replies: PipelineReply) -> dict[str, Returned[Any]]:
     named = {name.replace("_", "-"): reply for name, reply in replies.items()}
     return {name: Returned(name, name, reply) for name, reply in named.items()}
 
@@ -33,7 +41,7 @@ def returned(**replies: Told) -> dict[str, Returned[Any]]:
 def test_where_the_engine_saw_a_failure_no_word_of_v_tests_makes_it_done(said: Memory | None) -> None:
     others = {name: memory(name) for name in ("v-build", "v-tasks", "v-feature")}
     seen = overruled(said, "v-tests", REVISE, ("the engine found: 4 is not 6",))
-    assert verification({**others, "v-tests": seen}).status is REVISE
+    assert VERIFICATION_TABLE.decide({**others, "v-tests": seen}).status is REVISE
     assert (seen.severity, seen.findings[0]) == ("fail", "the engine found: 4 is not 6")
 
 
@@ -46,26 +54,39 @@ def test_what_the_engine_cannot_build_is_an_error_of_v_build(said: Memory | None
 @pytest.mark.spec("PIPE-3", "PIPE-9")
 def test_a_severity_is_the_worst_of_what_is_said_and_what_is_found_each_in_its_own_scale() -> None:
     grave = ({"what": "x", "severity": "critical"},)
-    assert worst("ct-security", Critique(severity="Low")) == "Low"
-    assert worst("ct-security", Critique.model_validate({"severity": "Low", "findings": grave})) == "Critical"
-    assert worst("r-security", Reviewed.model_validate({"findings": grave})) == "Blocker"
-    assert worst("r-quality", Reviewed.model_validate({"findings": [{"what": "x", "severity": "minor"}]})) == "Minor"
-    assert worst("r-quality", Reviewed.model_validate({"severity": "Major", "findings": [{"what": "x"}]})) == "Major"
+    assert worst_severity("ct-security", Critique(severity="Low")) == "Low"
+    assert worst_severity("ct-security", Critique.model_validate({"severity": "Low", "findings": grave})) == "Critical"
+    assert worst_severity("r-security", Reviewed.model_validate({"findings": grave})) == "Blocker"
+    assert (
+        worst_severity("r-quality", Reviewed.model_validate({"findings": [{"what": "x", "severity": "minor"}]}))
+        == "Minor"
+    )
+    assert (
+        worst_severity("r-quality", Reviewed.model_validate({"severity": "Major", "findings": [{"what": "x"}]}))
+        == "Major"
+    )
     ladder = {"low": "Minor", "medium": "Minor", "major": "Major", "high": "Major", "blocker": "Blocker"}
     for found, own in ladder.items():
-        assert worst("r-testing", Reviewed.model_validate({"findings": [{"what": "x", "severity": found}]})) == own
-    assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": grave})) == "fail"
-    assert worst("v-tests", Verified.model_validate({"severity": "pass", "findings": [{"what": "x"}]})) == "pass"
+        assert (
+            worst_severity("r-testing", Reviewed.model_validate({"findings": [{"what": "x", "severity": found}]}))
+            == own
+        )
+    assert worst_severity("v-tests", Verified.model_validate({"severity": "pass", "findings": grave})) == "fail"
+    assert (
+        worst_severity("v-tests", Verified.model_validate({"severity": "pass", "findings": [{"what": "x"}]})) == "pass"
+    )
     unfinished = {"severity": "pass", "tasks": [{"task": "T1", "state": "partial"}, {"task": "T2", "state": "done"}]}
-    assert worst("v-tasks", Verified.model_validate(unfinished)) == "fail"
-    assert worst("researcher-impact", Researched()) == ""
+    assert worst_severity("v-tasks", Verified.model_validate(unfinished)) == "fail"
+    assert worst_severity("researcher-impact", Researched()) == ""
 
 
 @pytest.mark.spec("PIPE-18")
 def test_only_critics_verifiers_and_reviewers_may_ask_for_a_revision() -> None:
     """The gate may not: what does not build is an error."""
-    replies = [one for one in vars(pipeline_replies).values() if isinstance(one, type) and issubclass(one, Told)]
-    words: dict[str, Any] = {one.__name__: one.model_fields["status"] for one in replies if one is not Told}
+    replies = [
+        one for one in vars(pipeline_replies).values() if isinstance(one, type) and issubclass(one, PipelineReply)
+    ]
+    words: dict[str, Any] = {one.__name__: one.model_fields["status"] for one in replies if one is not PipelineReply}
     words = {name: field.annotation for name, field in words.items()}
     may = {name for name, known in words.items() if known is Status}
     assert may == {"Critique", "Verified", "Reviewed"}
@@ -78,7 +99,7 @@ def test_only_critics_verifiers_and_reviewers_may_ask_for_a_revision() -> None:
 def test_the_engine_runs_what_has_a_case_and_weighs_what_names_a_requirement() -> None:
     findings = [{"what": "a", "case": CASE}, {"what": "b", "requirement": "R"}, {"what": "c"}]
     grave = [{"what": "d", "requirement": "R", "severity": "major"}]
-    found = objections(
+    found = runnable_objections(
         returned(
             v_tests=Verified.model_validate({"findings": findings}),
             v_tasks=Verified.model_validate({"status": REVISE, "findings": findings}),
@@ -103,7 +124,7 @@ def test_what_stays_high_after_the_revision_gets_a_name_and_what_is_low_does_not
             "findings": [{"what": "a", "severity": "major"}, {"what": "b", "severity": "minor"}],
         }
     )
-    found = critiques(
+    found = grave_critiques(
         returned(
             ct_security=high,
             ct_scalability=Critique(severity="Low", key_findings=("c",)),
@@ -123,7 +144,7 @@ def test_findings_of_a_round_are_those_of_all_but_the_reviewer_for_knowledge() -
         v_tests=Verified(),
         r_knowledge=Reviewed(status=REVISE, key_findings=("more docs",)),
     )
-    checked = Checked(Decision(status=REVISE), {}, replies)
+    checked = CheckResult(Decision(status=REVISE), {}, replies)
     assert [one.what for one in checked.findings] == ["T1: open: no code", "AC-1 does not hold"]
     assert Planned(tasks=()).failures == ()
 
@@ -135,22 +156,22 @@ def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
     first = Reviewed.model_validate({"status": ERROR, "findings": [grave]})
     mild, last = Reviewed(status=ERROR, summary="no network"), Reviewed(severity="Minor", key_findings=("all is well",))
     lost = Returned("r-security", "r-security", last, tries=2, before=(mild, first))
-    assert outweighing(lost) == (first,)
-    desk = Desk(cast(Run, None), Goal(text="do it"), FeatureFolder(slug="x"), Shared())
-    noted = desk.memories({"r-security": lost})["r-security"]
+    assert graver_replies(lost) == (first,)
+    lead = Orchestrator(cast(Run, None), Goal(text="do it"), FeatureFolder(slug="x"), SharedMemory())
+    noted = lead.memories({"r-security": lost})["r-security"]
     assert noted is not None
     assert (noted.status, noted.severity) == (DONE, "Blocker")
     assert noted.findings == ("the key is in the code", "all is well")
-    assert review({**{name: memory(name) for name in REVIEWERS}, "r-security": noted}).status is ERROR
-    assert [one.what for one in objections({"r-security": lost})] == ["the key is in the code"]
-    checked = Checked(Decision(status=REVISE), {}, {"r-security": lost})
+    assert REVIEW_TABLE.decide({**{name: memory(name) for name in REVIEWERS}, "r-security": noted}).status is ERROR
+    assert [one.what for one in runnable_objections({"r-security": lost})] == ["the key is in the code"]
+    checked = CheckResult(Decision(status=REVISE), {}, {"r-security": lost})
     assert [one.what for one in checked.findings] == ["the key is in the code"]
     fine = Returned("r-security", "r-security", last, tries=2, before=(mild,))
-    assert outweighing(fine) == ()
+    assert graver_replies(fine) == ()
     verifier = Returned(
         "v-build", "v-build", BuildChecked(), tries=2, before=(BuildChecked(status=ERROR, severity="fail"),)
     )
-    assert outweighing(verifier) == ()  # whether it builds and is tested the engine sees itself
+    assert graver_replies(verifier) == ()  # whether it builds and is tested the engine sees itself
 
 
 @pytest.mark.spec("PIPE-5", "PIPE-7")
@@ -169,4 +190,4 @@ def test_whoever_is_asked_again_does_not_unsay_what_was_found_before() -> None:
 def test_a_critique_that_is_found_again_stands_however_it_is_named(said: list[str], stands: set[str]) -> None:
     known = {"C1": Finding(what="the lock can be picked"), "C2": Finding(what="it is slow")}
     replies = returned(r_quality=Reviewed.model_validate({"repeats": said}), r_security=Reviewed())
-    assert Checked(Decision(status=DONE), {}, replies).repeated(known) == stands
+    assert CheckResult(Decision(status=DONE), {}, replies).repeated_critiques(known) == stands

@@ -12,10 +12,9 @@ from tests.run.test_clusters import Stage
 from tests.workflows.pipeline.pipeline_agents import Crew, Line, crashes
 from trued.model import Goal
 from trued.wire import Order
-from trued.workflows.pipeline.orchestrator import set_up
-from trued.workflows.pipeline.replies import Implemented
+from trued.workflows.pipeline.orchestrator import Orchestrator
 from trued.workflows.pipeline.task_plan import Work
-from trued.workflows.pipeline.waves import implemented
+from trued.workflows.pipeline.waves import implement
 
 
 @pytest.fixture
@@ -46,15 +45,15 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
 
     crew = Crew(implementer_T01=red, implementer_T02=[blue, both], implementer_T03=crashes)
     run = await stage.run(crew)
-    desk = await set_up(run, Goal(text="Name two colours."))
-    desk.works = tuple(Work(id=name, title=name) for name in ("T01", "T02", "T03"))
-    await implemented(desk, desk.works, Implemented)
+    lead = await Orchestrator.start(run, Goal(text="Name two colours."))
+    lead.tasks = tuple(Work(id=name, title=name) for name in ("T01", "T02", "T03"))
+    await implement(lead, lead.tasks)
     assert await run.branch.read("words.txt") == "red\nblue\n"
     engine, _ = stage.line.engine()
     refuted = "says that it changed ghost.py: that is as it was on the base, or is not there"
     claims = [one.data["what"] for one in engine.store.journal.events(run.id) if one.kind == "claim refuted"]
     assert claims == [f"implementer-T01 {refuted}"]
-    assert f"it {refuted}" in (await run.branch.read(desk.folder.path("memory/implementer-T01.mem.md")) or "")
+    assert f"it {refuted}" in (await run.branch.read(lead.folder.path("memory/implementer-T01.mem.md")) or "")
     told = [one for one in engine.store.journal.events(run.id) if one.kind in ("merged", "conflict")]
     assert [(one.kind, str(one.data["part"])[-3:]) for one in told] == [
         ("merged", "T01"),
@@ -64,7 +63,7 @@ async def test_a_wave_is_merged_in_task_order_the_later_one_gets_both_sides_and_
     _, again = crew.briefs("implementer-T02")
     assert "red" in again
     assert "blue" in again
-    assert (desk.failed, crew.asked.count("implementer-T03")) == ({"T03"}, 2)  # one retry, and no threshold
+    assert (lead.unfinished, crew.asked.count("implementer-T03")) == ({"T03"}, 2)  # one retry, and no threshold
     for name in ("T01", "T02", "T03"):
         brief = crew.briefs(f"implementer-{name}")[0]
-        assert 0 < brief.index(desk.folder.path("memory.md")) < brief.index(f"tasks/{name}.md")
+        assert 0 < brief.index(lead.folder.path("memory.md")) < brief.index(f"tasks/{name}.md")

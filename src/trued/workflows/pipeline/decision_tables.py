@@ -1,4 +1,4 @@
-"""What a cluster of agents comes to: decided by table, from their memories alone, first match wins."""
+"""Decision tables: what a cluster of agents comes to, from their memories alone. The first rule that matches wins."""
 
 from collections.abc import Mapping
 from enum import StrEnum
@@ -19,7 +19,7 @@ LEAST = 2  # outputs that are worth deciding on
 
 
 class Scale(StrEnum):
-    """The words of a scale, mildest first. Each kind of agent has its own; they are never compared."""
+    """A scale of severities, mildest first. Each kind of agent has its own; they are never compared."""
 
     @property
     def rank(self) -> int:
@@ -31,7 +31,7 @@ class Scale(StrEnum):
 
     @classmethod
     def read(cls, word: str) -> "Scale | None":
-        """None is no severity at all; a word that is not on the scale is read as its worst."""
+        """The severity that a word names; None for no severity. An unknown word is read as the worst."""
         said = word.strip().casefold()
         if said in NOTHING:
             return None
@@ -44,7 +44,7 @@ def _ranks(scale: type[Scale]) -> dict[Scale, int]:
 
 
 class Concern(Scale):
-    """Of a critic of the design."""
+    """Severities of a critic of the design."""
 
     LOW = "Low"
     MEDIUM = "Medium"
@@ -53,7 +53,7 @@ class Concern(Scale):
 
 
 class Flaw(Scale):
-    """Of a reviewer. Critical is no word of it, and so reads as Blocker."""
+    """Severities of a reviewer. Critical is not on this scale, so it reads as Blocker."""
 
     MINOR = "Minor"
     MAJOR = "Major"
@@ -61,7 +61,7 @@ class Flaw(Scale):
 
 
 class Result(Scale):
-    """Of a verifier."""
+    """Results of a verifier."""
 
     PASS = "pass"  # noqa: S105 - nobody's word to enter by
     FAIL = "fail"
@@ -71,13 +71,14 @@ NOTHING = ("", "none", "n/a", "-")
 
 
 class Decision(Value):
+    """What a cluster came to, and because of which agents."""
+
     status: Status
     why: tuple[str, ...] = ()
 
 
 class Rule(Value):
-    """At least so many of these agents are … : ERROR, which a missing one is too; NEEDS_REVISION; or at a severity,
-    or worse."""
+    """Matches if at least `least` of these agents are ERROR or missing, NEEDS_REVISION, or at a severity or worse."""
 
     least: int
     of: tuple[str, ...]
@@ -87,7 +88,7 @@ class Rule(Value):
 
     @property
     def when(self) -> str:
-        """As a person would follow it by hand."""
+        """The condition, for people who follow the table by hand."""
         many = len(self.of)
         who = f"at least {self.least} of {', '.join(self.of)}" if many > 1 else self.of[0]
         what = {Status.ERROR: "missing or `ERROR`", Status.NEEDS_REVISION: "`NEEDS_REVISION`"}
@@ -97,7 +98,7 @@ class Rule(Value):
 
 
 class Table(Value):
-    """The rules of a cluster, in their order; where none holds, it is DONE."""
+    """The rules of a cluster, in order; if none holds, the cluster is DONE."""
 
     cluster: str
     names: tuple[str, ...]
@@ -106,24 +107,26 @@ class Table(Value):
     note: str = ""
 
     def decide(self, memories: Mapping[str, Memory | None]) -> Decision:
-        """Whoever is not of this cluster has no say."""
-        words = {name: Word.of(name, memories.get(name), self.scale) for name in self.names}
+        """Decide from the memories of this cluster's agents. A missing memory counts as ERROR; others are ignored."""
+        opinions = {name: Opinion.of(name, memories.get(name), self.scale) for name in self.names}
         for rule in self.rules:
-            met = [words[name] for name in rule.of if words[name].meets(rule.are)]
+            met = [opinions[name] for name in rule.of if opinions[name].meets(rule.are)]
             if len(met) >= rule.least:
-                return Decision(status=rule.then, why=tuple(word.said for word in met))
-        return Decision(status=Status.DONE, why=tuple(one.said for one in words.values() if one.status is Status.ERROR))
+                return Decision(status=rule.then, why=tuple(one.said for one in met))
+        return Decision(
+            status=Status.DONE, why=tuple(one.said for one in opinions.values() if one.status is Status.ERROR)
+        )
 
     def render(self) -> str:
-        """For people who follow it by hand."""
+        """The table in Markdown, for people who follow it by hand."""
         rules = [(rule.when, rule.then, rule.note) for rule in self.rules]
         cells = enumerate([*rules, ("otherwise", Status.DONE, self.note)], 1)
         rows = [f"| {number} | {when} | `{then}` | {note} |" for number, (when, then, note) in cells]
         return "\n".join(["| # | when | result | |", "| --- | --- | --- | --- |", *rows])
 
 
-class Word(NamedTuple):
-    """What an agent's memory comes to when it is read for the worst."""
+class Opinion(NamedTuple):
+    """What an agent says, read for the worst: its status and severity."""
 
     name: str
     status: Status
@@ -131,14 +134,15 @@ class Word(NamedTuple):
     said: str
 
     @classmethod
-    def of(cls, name: str, memory: Memory | None, scale: type[Scale]) -> "Word":
+    def of(cls, name: str, memory: Memory | None, scale: type[Scale]) -> "Opinion":
         if memory is None:
             return cls(name, Status.ERROR, None, f"{name}: missing")
-        severity, status = scale.read(memory.severity), spoken(name, memory.status)
+        severity, status = scale.read(memory.severity), allowed_status(name, memory.status)
         if severity is None and memory.status is Status.NEEDS_REVISION:
-            severity = scale.worst()  # who asks for a revision and does not say how badly
+            severity = scale.worst()  # asks for a revision and names no severity
         if severity is Result.FAIL and status is Status.DONE:
-            status = spoken(name, Status.NEEDS_REVISION)  # of two words that contradict each other the worse counts
+            # Status and severity contradict each other: the worse counts.
+            status = allowed_status(name, Status.NEEDS_REVISION)
         told = f"{name}: {memory.status.value}"
         return cls(name, status, severity, f"{told}, {memory.severity}" if memory.severity else told)
 
@@ -148,22 +152,22 @@ class Word(NamedTuple):
         return self.severity is not None and self.severity.rank >= what.rank
 
 
-def spoken(name: str, status: Status) -> Status:
-    """A word that an agent may not say is none: it failed."""
+def allowed_status(name: str, status: Status) -> Status:
+    """The status that counts: an agent that may not ask for a revision, and does, has failed."""
     return Status.ERROR if status is Status.NEEDS_REVISION and name not in REVISING else status
 
 
 _ERROR, _REVISE = Status.ERROR, Status.NEEDS_REVISION
 _TOO_FEW = 4 - LEAST + 1  # of four
 
-RESEARCHED = Table(
+RESEARCH_TABLE = Table(
     cluster="research",
     names=RESEARCH,
     scale=Concern,
     rules=(Rule(least=_TOO_FEW, of=RESEARCH, are=_ERROR, then=_ERROR, note="fewer than 2 outputs: the run ends"),),
     note="a gap is told to those who come after",
 )
-CRITICIZED = Table(
+CRITIQUE_TABLE = Table(
     cluster="critique",
     names=CRITICS,
     scale=Concern,
@@ -173,7 +177,7 @@ CRITICIZED = Table(
     ),
     note="all Medium or Low",
 )
-VERIFIED = Table(
+VERIFICATION_TABLE = Table(
     cluster="verification",
     names=VERIFIERS,
     scale=Result,
@@ -185,7 +189,7 @@ VERIFIED = Table(
     ),
     note="all are `DONE`",
 )
-REVIEWED = Table(
+REVIEW_TABLE = Table(
     cluster="review",
     names=REVIEWERS,
     scale=Flaw,
@@ -198,20 +202,4 @@ REVIEWED = Table(
     ),
     note=f"{KNOWLEDGE} never changes the result",
 )
-TABLES = (RESEARCHED, CRITICIZED, VERIFIED, REVIEWED)
-
-
-def research(memories: Mapping[str, Memory | None]) -> Decision:
-    return RESEARCHED.decide(memories)
-
-
-def critique(memories: Mapping[str, Memory | None]) -> Decision:
-    return CRITICIZED.decide(memories)
-
-
-def verification(memories: Mapping[str, Memory | None]) -> Decision:
-    return VERIFIED.decide(memories)
-
-
-def review(memories: Mapping[str, Memory | None]) -> Decision:
-    return REVIEWED.decide(memories)
+TABLES = (RESEARCH_TABLE, CRITIQUE_TABLE, VERIFICATION_TABLE, REVIEW_TABLE)

@@ -1,4 +1,4 @@
-"""The folder of one feature, `docs/feature/<slug>/`: what its files are called, and those that the engine writes."""
+"""FeatureFolder: `docs/feature/<slug>/`, the names of its files, and the files that the engine writes."""
 
 import re
 import unicodedata
@@ -27,8 +27,8 @@ class Acceptance(Value):
     text: str = Field(min_length=1, description="what must hold, so that somebody else can see whether it does")
 
 
-def distinct(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
-    """Under names of their own: two criteria with one name are two criteria."""
+def with_distinct_ids(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
+    """The criteria under distinct ids: of two with the same id, the second gets a number."""
     found: dict[str, Acceptance] = {}
     for one in criteria:
         name, number = one.id, 2
@@ -39,7 +39,7 @@ def distinct(criteria: Iterable[Acceptance]) -> tuple[Acceptance, ...]:
 
 
 class FeatureFolder(Value):
-    """Where everything of one feature lies. No agent writes there but the one document that is its own."""
+    """The folder of one feature. Each agent writes only its own document there."""
 
     slug: str
 
@@ -51,7 +51,7 @@ class FeatureFolder(Value):
         return f"{self.root}{name}"
 
     def artifact(self, agent: str) -> str:
-        """The one document of an agent; "" for those whose work is no document, or that the engine writes for."""
+        """The document of an agent; "" if it writes none, or if the engine writes it."""
         return self.path(name) if (name := artifact_of(agent)) else ""
 
     def own(self, agent: str) -> tuple[str, ...]:
@@ -76,7 +76,7 @@ def artifact_of(agent: str) -> str:
 
 
 def slug_of(words: str) -> str:
-    """A few words of the request as a folder's name."""
+    """A folder name made of the first words of the request."""
     first = next((line for line in words.splitlines() if line.strip(" #*->`\t")), "")
     plain = unicodedata.normalize("NFKD", first).encode("ascii", "ignore").decode().lower()
     said = [one for one in re.findall(r"[a-z0-9]+", plain) if one not in NOTHING_IN_IT]
@@ -90,7 +90,7 @@ def slug_of(words: str) -> str:
 
 
 def folder_for(goal: Goal, paths: Iterable[str]) -> FeatureFolder:
-    """One that is not there yet: nothing of the user's is written over."""
+    """A new folder: no file of the user's is overwritten."""
     there = {path.casefold() for path in paths}
     taken = {path.removeprefix(PLACE).partition("/")[0] for path in there if path.startswith(PLACE)}
     slug, number = slug_of(goal.text), 2
@@ -112,7 +112,7 @@ def initial_request(goal: Goal, base: str) -> str:
 def plan_page(
     title: str, works: Sequence[Work], criteria: Iterable[Acceptance], notes: Mapping[str, Sequence[str]]
 ) -> str:
-    """`plan.md`: the tasks with their waves, as the engine read them out of the planner's answer."""
+    """`plan.md`: the planner's tasks, with their waves."""
     wave_of = {one.id: number for number, wave in enumerate(waves(works), 1) for one in wave}
     rows = [
         f"| {one.id} | {wave_of.get(one.id, '')} | {_line(one.title)} | {one.kind} | {_names(one.depends_on)} "
@@ -168,7 +168,7 @@ def _names(names: Iterable[str]) -> str:
 
 
 def _line(words: str) -> str:
-    """Somebody's words on one line: no cell, link or tag comes of them."""
+    """A text on one line, escaped: it makes no table cell, link or tag."""
     flat = " ".join(plain(words).split()) or "…"
     flat = flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1]}…"
     return re.sub(r"([\\|<>\[\]`])", r"\\\1", flat)

@@ -1,115 +1,118 @@
-"""Pipeline: research, spec, design, critique, plan, waves, verification, review; decided by table, from memories."""
+"""Pipeline: research, spec, design, critique, plan, waves, verification, review; a table decides after each."""
 
 from trued import Goal, Outcome, Plan, Returned, Run, Status
-from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline import verification
-from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLAN, REQUEST, distinct
-from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH, VERIFICATION, Desk, set_up
+from trued.workflows.pipeline.decision_tables import (
+    CHECKERS,
+    CRITICS,
+    CRITIQUE_TABLE,
+    RESEARCH,
+    RESEARCH_TABLE,
+    REVIEWERS,
+    VERIFIERS,
+)
+from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLAN, REQUEST, with_distinct_ids
+from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH_FILES, VERIFICATION, Orchestrator
 from trued.workflows.pipeline.replies import (
     BuildChecked,
     Critique,
     Designed,
-    Implemented,
     Planned,
     Researched,
     Reviewed,
     Specified,
     Verified,
 )
-from trued.workflows.pipeline.verification import Checked
-from trued.workflows.pipeline.waves import Gaps, implemented
+from trued.workflows.pipeline.verification import CheckResult
+from trued.workflows.pipeline.waves import Gaps, implement
 
 
 async def pipeline(run: Run, goal: Goal) -> Outcome:
-    desk = await set_up(run, goal)
-    await researched(desk)
-    spec = await desk.one("spec", desk.errand("spec", Specified, (REQUEST, *RESEARCH)))
-    desk.criteria = distinct(spec.criteria)
-    await designed(desk)
-    await desk.planned(desk.errand("planner", Planned, (*RESEARCH, FEATURE, DESIGN), **desk.about_design))
-    plan = await run.seal(desk.plan)
-    await implemented(desk, desk.works, Implemented)
-    outcome = await checked(desk, plan)
-    while (refused := await run.people.rejected_tasks(plan)) is not None:  # by people who looked: their words are gaps
-        gaps = {task.id: run.open(task).gaps for task in refused}
-        await mended(desk, gaps)
-        outcome = await checked(desk, plan)
+    lead = await Orchestrator.start(run, goal)
+    await research(lead)
+    spec = await lead.send_one("spec", lead.errand("spec", Specified, (REQUEST, *RESEARCH_FILES)))
+    lead.criteria = with_distinct_ids(spec.criteria)
+    await design(lead)
+    await lead.make_plan(lead.errand("planner", Planned, (*RESEARCH_FILES, FEATURE, DESIGN), **lead.critique_context))
+    plan = await run.seal(lead.plan)
+    await implement(lead, lead.tasks)
+    outcome = await check(lead, plan)
+    while (rejected := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
+        await fix(lead, {task.id: run.open(task).gaps for task in rejected})
+        outcome = await check(lead, plan)
     return outcome
 
 
-async def researched(desk: Desk) -> None:
-    """Pattern A. A focus that nobody answered for is a gap; fewer than two answers are too few to go on with."""
-    errands = [desk.errand(name, Researched, (REQUEST,), focus=name.partition("-")[2]) for name in decide.RESEARCH]
-    await desk.needed("research", errands, decide.research)
+async def research(lead: Orchestrator) -> None:
+    """Pattern A: four researchers at once. With fewer than two answers the run ends; a missing one is a gap."""
+    errands = [lead.errand(name, Researched, (REQUEST,), focus=name.partition("-")[2]) for name in RESEARCH]
+    await lead.send_cluster("research", errands, RESEARCH_TABLE)
 
 
-async def designed(desk: Desk) -> None:
-    """A design and its critics; what they call High is revised once, and what stays High is told to all who follow."""
-    reads = (*RESEARCH, FEATURE)
-    await desk.one("design", desk.errand("designer", Designed, reads))
-    decision, before = await criticized(desk)
+async def design(lead: Orchestrator) -> None:
+    """A design and its critics. A critique of High or worse is revised once; all who follow are told what is left."""
+    reads = (*RESEARCH_FILES, FEATURE)
+    await lead.send_one("design", lead.errand("designer", Designed, reads))
+    decision, before = await criticize(lead)
     if decision is Status.NEEDS_REVISION:
-        await desk.one("design", desk.errand("designer", Designed, (*reads, DESIGN, *CRITIQUES)))
-        _, returned = await criticized(desk)
-        desk.critiques = verification.critiques(returned, before)
+        await lead.send_one("design", lead.errand("designer", Designed, (*reads, DESIGN, *CRITIQUES)))
+        _, returned = await criticize(lead)
+        lead.critiques = verification.grave_critiques(returned, before)
 
 
-async def criticized(desk: Desk) -> tuple[Status, dict[str, Returned[Critique]]]:
-    """Pattern A, on the design as it is now."""
-    errands = [desk.errand(name, Critique, (FEATURE, DESIGN)) for name in decide.CRITICS]
-    decision, returned = await desk.needed("critique", errands, decide.critique)
+async def criticize(lead: Orchestrator) -> tuple[Status, dict[str, Returned[Critique]]]:
+    """Pattern A: four critics look at the design as it is now."""
+    errands = [lead.errand(name, Critique, (FEATURE, DESIGN)) for name in CRITICS]
+    decision, returned = await lead.send_cluster("critique", errands, CRITIQUE_TABLE)
     return decision.status, returned
 
 
-async def checked(desk: Desk, plan: Plan) -> Outcome:
-    """Verification in rounds, then review; what a reviewer calls Major is mended once, and all is looked at again."""
-
-    async def verify(_: int) -> Checked:
-        return await verified(desk, plan)
-
-    checks = await desk.run.clusters.repeat(verify, lambda found: replanned(desk, found))
-    review = await reviewed(desk, plan)
-    if review.revises:
-        await mended(desk, verification.to_mend(desk, review.findings))
-        checks = await verified(desk, plan)
-        review = await reviewed(desk, plan)
-    await verification.on_record(desk, checks, review)
-    return await desk.run.finish(plan)
+async def check(lead: Orchestrator, plan: Plan) -> Outcome:
+    """Verify in rounds, then review. What a reviewer calls Major is fixed once, and everything is checked again."""
+    verified = await lead.run.clusters.repeat(lambda _: verify(lead, plan), lambda found: replan(lead, found))
+    reviewed = await review(lead, plan)
+    if reviewed.needs_revision:
+        await fix(lead, verification.gaps_by_task(lead, reviewed.findings))
+        verified = await verify(lead, plan)
+        reviewed = await review(lead, plan)
+    await verification.record_open_objections(lead, verified, reviewed)
+    return await lead.run.finish(plan)
 
 
-async def verified(desk: Desk, plan: Plan) -> Checked:
-    """Pattern B: nothing else is looked at where it does not build. The engine looks, too, and the worse counts."""
-    reads, build = (FEATURE, PLAN, *desk.tasks), await verification.built(desk)
-    gate = desk.errand("v-build", BuildChecked, reads, evidence=verification.shown(build))
-    more = {**await desk.diff(), **desk.about_design}
-    others = [desk.errand(name, Verified, reads, **more) for name in decide.CHECKERS]
-    await desk.begins("verification", decide.VERIFIERS)
-    sound = build is None or build.ok
-    returned = await desk.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and sound)
-    gaps = await verification.proven(desk, plan, returned) if len(returned) > 1 else ()
-    return await verification.verified(desk, returned, build, gaps)
+async def verify(lead: Orchestrator, plan: Plan) -> CheckResult:
+    """Pattern B: if it does not build, nobody looks further. The engine checks, too, and the worse result counts."""
+    reads, build = (FEATURE, PLAN, *lead.task_files), await verification.build_project(lead)
+    gate = lead.errand("v-build", BuildChecked, reads, evidence=verification.build_in_words(build))
+    more = {**await lead.changes_context(), **lead.critique_context}
+    others = [lead.errand(name, Verified, reads, **more) for name in CHECKERS]
+    await lead.begin_step("verification", VERIFIERS)
+    builds = build is None or build.ok
+    returned = await lead.run.clusters.send_behind_gate(gate, others, opens=lambda first: first.good and builds)
+    gaps = await verification.proof_gaps(lead, plan, returned) if len(returned) > 1 else ()
+    return await verification.decide_verification(lead, returned, build, gaps)
 
 
-async def replanned(desk: Desk, found: Checked) -> bool:
-    """The planner reads the verification files itself, and lays every failure at the door of a task."""
-    reads = (FEATURE, DESIGN, PLAN, *desk.tasks, *VERIFICATION)
-    before = desk.works
-    reply = await desk.planned(desk.errand("planner", Planned, reads, gaps=found.gaps), again=True)
-    mapped = [(one.task, one.what) for one in reply.failures] if reply else []
-    return await mended(desk, verification.to_mend(desk, found.findings, mapped, before))
+async def replan(lead: Orchestrator, found: CheckResult) -> bool:
+    """The planner reads the verification files and assigns every failure to a task; those tasks are fixed."""
+    reads = (FEATURE, DESIGN, PLAN, *lead.task_files, *VERIFICATION)
+    before = lead.tasks
+    reply = await lead.make_plan(lead.errand("planner", Planned, reads, gaps=found.gaps), again=True)
+    assigned = [(one.task, one.what) for one in reply.failures] if reply else []
+    return await fix(lead, verification.gaps_by_task(lead, found.findings, assigned, before))
 
 
-async def mended(desk: Desk, gaps: Gaps) -> bool:
-    await implemented(desk, [one for one in desk.works if one.id in gaps], Implemented, gaps)
+async def fix(lead: Orchestrator, gaps: Gaps) -> bool:
+    """Implement the tasks that have gaps once more. Returns whether there were any."""
+    await implement(lead, [one for one in lead.tasks if one.id in gaps], gaps)
     return bool(gaps)
 
 
-async def reviewed(desk: Desk, plan: Plan) -> Checked:
-    """Pattern A. Without a security review there is none; what a reviewer gives a case for, the engine runs."""
-    await desk.begins("review", decide.REVIEWERS)
-    reads = (FEATURE, PLAN, *desk.tasks, *VERIFICATION)
-    more = {**await desk.diff(), **desk.about_design}
-    errands = [desk.errand(name, Reviewed, reads, **more) for name in decide.REVIEWERS]
-    returned = await desk.run.clusters.send_all(errands)
-    gaps = await verification.proven(desk, plan, returned) if verification.objections(returned) else ()
-    return await verification.reviewed(desk, returned, gaps)
+async def review(lead: Orchestrator, plan: Plan) -> CheckResult:
+    """Pattern A: four reviewers; the security review is mandatory. The engine runs the cases that they give."""
+    await lead.begin_step("review", REVIEWERS)
+    reads = (FEATURE, PLAN, *lead.task_files, *VERIFICATION)
+    more = {**await lead.changes_context(), **lead.critique_context}
+    errands = [lead.errand(name, Reviewed, reads, **more) for name in REVIEWERS]
+    returned = await lead.run.clusters.send_all(errands)
+    gaps = await verification.proof_gaps(lead, plan, returned) if verification.runnable_objections(returned) else ()
+    return await verification.decide_review(lead, returned, gaps)

@@ -1,4 +1,4 @@
-"""Isolated memories: what each agent leaves in a few lines, and the one file that they are merged into."""
+"""Memories: a few lines from each agent's reply, and the shared file that the engine merges them into."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -36,13 +36,13 @@ _BLOCK = re.compile(r"(\d{1,9})[.)]|(?:```|~~~|[#>*+=|:_-])")  # at its start: h
 
 
 def _flat(words: object) -> str:
-    """Somebody's words on one line of a bounded length, with nothing in it that steers or hides."""
+    """A text on one line of bounded length, without control or hidden characters."""
     line = " ".join(plain(str(words)[: 20 * LINE]).split())
     return line if len(line) <= LINE else f"{line[: LINE - 1]}…"
 
 
 def _inert(words: str) -> str:
-    """Such a line in Markdown: it is a line of its list and nothing else."""
+    """The same, escaped for Markdown: it stays one item of its list."""
     quiet = _MARKUP.sub(r"\\\1", _flat(words))
     starts = _BLOCK.match(quiet)
     return f"{starts[1] or ''}\\{quiet[len(starts[1] or '') :]}" if starts else quiet
@@ -57,7 +57,7 @@ def _few(most: int) -> Any:
 
 
 def _name(words: Any) -> str:
-    """Of an agent, and so of a file: a task's name may be anything."""
+    """The name of an agent, safe as a file name: a task's name may be anything."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", plain(str(words))).strip(".-")[:80] or "nobody"
 
 
@@ -74,7 +74,7 @@ def _status(said: Any) -> Any:
 
 
 class Memory(Value):
-    """What an agent leaves besides its artifact, as the engine takes it from its reply. Whatever was said, it fits."""
+    """What the engine keeps of an agent's reply, besides its document. Anything is cut to fit."""
 
     agent: Annotated[str, BeforeValidator(_name)]  # the instance: its role, and its focus or task
     role: Annotated[str, BeforeValidator(_name)]
@@ -86,10 +86,10 @@ class Memory(Value):
 
     @property
     def file(self) -> str:
-        return file_of(self.agent)
+        return memory_file(self.agent)
 
     def render(self) -> str:
-        """Only lines of lists are anybody's words: neither a heading nor the lines above the first one can be."""
+        """The file. An agent's words are only in list items, never in a heading or the lines above the first one."""
         named, more = self.artifacts[:ARTIFACTS], len(self.artifacts) - ARTIFACTS
         artifacts = [*(f"`{path}`" for path in named), *([f"{more} more, in {SHARED}"] if more > 0 else [])]
         lines = [
@@ -105,13 +105,13 @@ class Memory(Value):
         return "\n".join(lines) + "\n"
 
 
-def file_of(agent: str) -> str:
-    """Where an agent's memory is, in the feature's folder."""
+def memory_file(agent: str) -> str:
+    """The path of an agent's memory in the feature's folder."""
     return f"{FOLDER}/{_name(agent)}.mem.md"
 
 
 class Kept(Value):
-    """One line of the shared memory, and whose word it is."""
+    """One line of the shared memory, and which agent it comes from."""
 
     by: str
     text: str
@@ -124,8 +124,8 @@ class Update(Value):
     findings: tuple[str, ...] = ()
 
 
-class Shared(Value):
-    """`memory.md`: where everything is, what was decided and what is new. The engine alone writes it."""
+class SharedMemory(Value):
+    """`memory.md`: where everything is, what was decided, and what is new. Only the engine writes it."""
 
     slug: str = ""
     artifacts: tuple[Kept, ...] = ()
@@ -170,12 +170,11 @@ def _updated(one: Update) -> Iterator[str]:
 # -- merging -----------------------------------------------------------------------------------------------------------
 
 
-def merged(
-    shared: Shared, memories: Mapping[str, Memory | None], left: Mapping[str, Sequence[str]] | None = None
-) -> Shared:
-    """With these memories, one after another in the order of the flow, whoever finished first. Nothing is weighed:
-    what contradicts each other stands side by side. None is an agent without a memory; what it `left` is still
-    there to be read."""
+def merge_memories(
+    shared: SharedMemory, memories: Mapping[str, Memory | None], left: Mapping[str, Sequence[str]] | None = None
+) -> SharedMemory:
+    """The shared memory with these added, in the order of the flow, whoever finished first. Contradictions stay side by
+    side. None: an agent without a memory; the documents that it `left` are still listed."""
     for name in sorted(memories, key=_place):
         shared = _with(shared, name, memories[name], (left or {}).get(name, ()))
     return shared
@@ -189,7 +188,7 @@ def _place(agent: str) -> tuple[int, list[tuple[int, int, str]], str]:
     return known, [(1, int(part), "") if part.isdigit() else (0, 0, part) for part in parts], agent
 
 
-def _with(shared: Shared, name: str, memory: Memory | None, left: Sequence[str]) -> Shared:
+def _with(shared: SharedMemory, name: str, memory: Memory | None, left: Sequence[str]) -> SharedMemory:
     by = memory.agent if memory else _name(name)
     if memory:
         update = Update(agent=by, status=memory.status, severity=memory.severity, findings=memory.findings[:FINDINGS])

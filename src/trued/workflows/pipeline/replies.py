@@ -15,7 +15,7 @@ class Noted(Finding):
     severity: Spoken = Field(default=Severity.NONE, json_schema_extra={"default": "none"})
 
 
-class Told(Reply):
+class PipelineReply(Reply):
     """What every agent says of its work: all that its memory is made of."""
 
     key_findings: tuple[str, ...] = Field(default=(), description="the five that matter most, one line each")
@@ -24,17 +24,17 @@ class Told(Reply):
     findings: tuple[Noted, ...] = Field(default=(), description="what stands in the way, one by one")
 
 
-class Ended(Told):
+class FinalReply(PipelineReply):
     """Of everybody who may not ask for a revision."""
 
     status: Literal[Status.DONE, Status.ERROR] = Status.DONE
 
 
-class Researched(Ended):
+class Researched(FinalReply):
     """What a researcher found for its focus; the whole of it is in its file."""
 
 
-class Specified(Ended):
+class Specified(FinalReply):
     """The feature as criteria that somebody else can check."""
 
     criteria: tuple[Acceptance, ...] = Field(
@@ -42,11 +42,11 @@ class Specified(Ended):
     )
 
 
-class Designed(Ended):
+class Designed(FinalReply):
     """How it is to be built; the whole of it is in design.md."""
 
 
-class Critique(Told):
+class Critique(PipelineReply):
     """What a critic holds against the design."""
 
     severity: Literal["", "Low", "Medium", "High", "Critical"] = Field(
@@ -61,14 +61,14 @@ class Failure(Value):
     what: str
 
 
-class Planned(Ended):
+class Planned(FinalReply):
     """The tasks; in a replan those that are new or changed, and which task each failure belongs to."""
 
     tasks: tuple[Work, ...] = Field(description="with their dependencies; in a replan only what is new or changed")
     failures: tuple[Failure, ...] = Field(default=(), description="in a replan: every failure, mapped to a task")
 
 
-class Implemented(Ended):
+class Implemented(FinalReply):
     """What an implementer or a writer did for its one task. All of it is checked."""
 
     files: tuple[str, ...] = Field(default=(), description="every file that you changed")
@@ -77,7 +77,7 @@ class Implemented(Ended):
     )
 
 
-class BuildChecked(Ended):
+class BuildChecked(FinalReply):
     """Whether it builds. The engine builds it itself, and the worse of both counts."""
 
     severity: Literal["", "pass", "fail"] = ""
@@ -89,7 +89,7 @@ class TaskState(Value):
     what: str = Field(default="", description="what is missing")
 
 
-class Verified(Told):
+class Verified(PipelineReply):
     """What a verifier found. A finding with a requirement and a case is run by the engine."""
 
     severity: Literal["", "pass", "fail"] = ""
@@ -97,7 +97,7 @@ class Verified(Told):
     repeats: tuple[str, ...] = Field(default=(), description="ids of open critiques of the design that still hold")
 
 
-class Reviewed(Told):
+class Reviewed(PipelineReply):
     """What a reviewer found."""
 
     severity: Literal["", "Minor", "Major", "Blocker", "Critical"] = Field(

@@ -1,4 +1,4 @@
-"""A plan's tasks by what they depend on: who can work at the same time, and what is wrong with such a plan."""
+"""The pipeline's plan: its tasks, which of them can be worked on at the same time, and what is wrong with a plan."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -37,8 +37,8 @@ class Work(Value):
 
 
 def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
-    """Tasks whose needs are met by earlier waves, each wave in the order of the plan. What is not among them counts
-    as done already; tasks in a circle are in no wave (`wrong_with` names them)."""
+    """The tasks in waves: each needs only tasks of earlier waves, in the order of the plan. A dependency that is not
+    among them counts as done; tasks in a circle are in no wave (`plan_problems` names them)."""
     left, found = list(works), list[tuple[Work, ...]]()
     while left:
         open_ids = {one.id for one in left}
@@ -50,8 +50,8 @@ def waves(works: Iterable[Work]) -> tuple[tuple[Work, ...], ...]:
     return tuple(found)
 
 
-def wrong_with(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[Finding, ...]:
-    """What keeps these tasks from being a plan; nothing where they are one."""
+def plan_problems(works: Sequence[Work], criteria: Collection[str] = ()) -> tuple[Finding, ...]:
+    """What keeps these tasks from being a usable plan."""
     return tuple(Finding(what=words, where="the plan") for words in _wrong(works, criteria))
 
 

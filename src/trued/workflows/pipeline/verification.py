@@ -1,4 +1,4 @@
-"""Checks: what verifiers and reviewers say, held against the engine's own build, tests and proof; the worse counts."""
+"""Verification: compares what verifiers and reviewers say with the engine's own build, tests and proof."""
 
 import re
 import shlex
@@ -13,11 +13,20 @@ from trued.run.clusters import Returned
 from trued.run.judgement import Built
 from trued.run.project import detect_project
 from trued.run.run import Run
-from trued.workflows.pipeline import decision_tables as decide
-from trued.workflows.pipeline.decision_tables import CRITICS, GATE, REVIEWERS, VERIFIERS, Decision
+from trued.workflows.pipeline.decision_tables import (
+    CRITICS,
+    GATE,
+    KNOWLEDGE,
+    REVIEW_TABLE,
+    REVIEWERS,
+    VERIFICATION_TABLE,
+    VERIFIERS,
+    Decision,
+)
 from trued.workflows.pipeline.events import CritiqueClosed
 from trued.workflows.pipeline.memory import Memory
-from trued.workflows.pipeline.orchestrator import Desk, outweighing, unfinished, worst
+from trued.workflows.pipeline.orchestrator import Orchestrator, graver_replies, unfinished_tasks, worst_severity
+from trued.workflows.pipeline.replies import PipelineReply, Reviewed, Verified
 from trued.workflows.pipeline.task_plan import Work
 
 TESTS, TASKS = "v-tests", "v-tasks"
@@ -32,134 +41,142 @@ RANK = (Status.DONE, Status.NEEDS_REVISION, Status.ERROR)
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What a round of verification, or a review, came to."""
+class CheckResult:
+    """How a round of verification, or a review, ended."""
 
     decision: Decision
-    said: Mapping[str, Memory | None]  # what they say themselves
+    said: Mapping[str, Memory | None]  # what the agents say themselves
     returned: Mapping[str, Returned[Any]]
-    gaps: tuple[Finding, ...] = ()  # that the engine found itself
-    beyond: tuple[Finding, ...] = ()  # those of them that no proof of the contract has
+    gaps: tuple[Finding, ...] = ()  # found by the engine itself
+    beyond: tuple[Finding, ...] = ()  # those of them that are not in a proof of the contract
 
     @property
     def settled(self) -> bool:
         return self.decision.status is Status.DONE
 
     @property
-    def revises(self) -> bool:
+    def needs_revision(self) -> bool:
         return self.decision.status is Status.NEEDS_REVISION
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """All that stands in the way, whoever found it; who names nothing is taken by its key findings."""
-        said = (one for name, back in self.returned.items() for each in _heard_of(back) for one in _said(name, each))
+        """Everything that stands in the way, found by the engine or by agents."""
+        said = (
+            one
+            for name, back in self.returned.items()
+            for each in _replies_of(back)
+            for one in _findings_of(name, each)
+        )
         return (*self.gaps, *said)
 
-    def repeated(self, known: Mapping[str, Finding]) -> set[str]:
-        """Critiques of the design that somebody found again in the work; by whatever name nobody knows, all of them."""
-        words = {word for back in self.returned.values() for word in getattr(back.reply, "repeats", ()) if word.strip()}
-        return {name for word in words for name in _named(word, known)}
+    def repeated_critiques(self, known: Mapping[str, Finding]) -> set[str]:
+        """Ids of critiques of the design that somebody found again in the work. An unknown name stands for all."""
+        replies = [one.reply for one in self.returned.values() if isinstance(one.reply, Verified | Reviewed)]
+        words = {word for reply in replies for word in reply.repeats if word.strip()}
+        return {name for word in words for name in _critiques_named(word, known)}
 
 
-def _heard_of(back: Returned[Any]) -> tuple[Any, ...]:
-    return (*outweighing(back), back.reply)
+def _replies_of(back: Returned[Any]) -> tuple[PipelineReply, ...]:
+    """An agent's last reply, after earlier ones that are worse; none if it gave no reply."""
+    return (*graver_replies(back), back.reply) if back.reply is not None else ()
 
 
-def _named(word: str, known: Mapping[str, Finding]) -> Collection[str]:
+def _critiques_named(word: str, known: Mapping[str, Finding]) -> Collection[str]:
     number = re.match(r"\W*c?(\d{1,4})\b", word, re.IGNORECASE)
     if number and f"C{int(number[1])}" in known:
         return (f"C{int(number[1])}",)
     return [name for name, one in known.items() if one.what.casefold() in word.casefold()] or known
 
 
-def _said(name: str, reply: Any) -> tuple[Finding, ...]:
-    if reply is None or name == decide.KNOWLEDGE:
+def _findings_of(name: str, reply: PipelineReply) -> tuple[Finding, ...]:
+    """What an agent found: findings, unfinished tasks or, if it names none and is not done, its key findings."""
+    if name == KNOWLEDGE:
         return ()
-    found = [one.model_copy(update={"by": name}) for one in reply.findings]
-    found += [Finding(what=f"{one.task}: {one.state}: {one.what}", by=name) for one in unfinished(reply)]
+    found: list[Finding] = [one.model_copy(update={"by": name}) for one in reply.findings]
+    found += [Finding(what=f"{one.task}: {one.state}: {one.what}", by=name) for one in unfinished_tasks(reply)]
     if not found and reply.status is not Status.DONE:
         found = [Finding(what=what, by=name) for what in reply.key_findings or (reply.summary,) if what]
     return tuple(found)
 
 
-# -- the engine's own look ---------------------------------------------------------------------------------------------
+# -- the engine's own checks -------------------------------------------------------------------------------------------
 
 
-async def built(desk: Desk) -> Built | None:
-    """The project's build, run by the engine; None where nobody knows how it is built. How the base is built is the
-    user's: what the head makes of it does not take its place."""
-    run = desk.run
+async def build_project(lead: Orchestrator) -> Built | None:
+    """Build the project; None if nothing says how. The base's build command stays, whatever the head makes of it."""
+    run = lead.run
     if own := run.settings.commands.build:
         return await run.judgement.build(own)
     base, head = await detect_project(run.branch, run.branch.base), await detect_project(run.branch)
-    return await run.judgement.build(*to_build(base.build, head.build))
+    return await run.judgement.build(*build_commands(base.build, head.build))
 
 
-def to_build(base: str, head: str) -> list[str]:
-    """The base's command, so that what was taken away is missed; and the head's, where it builds more than that."""
+def build_commands(base: str, head: str) -> list[str]:
+    """The base's command, so that a removed build fails, and the head's if it builds something else or more."""
     more = head.startswith(f"{base} && ") or _compiles(base) <= _compiles(head)
     return [one for one in dict.fromkeys(("" if base and more else base, head)) if one]
 
 
 def _compiles(command: str) -> set[str]:
-    """What a command compiles that does nothing else; of any other, itself."""
+    """The paths that a pure compile command compiles; for any other command, the command itself."""
     words = shlex.split(command)
     return {*words[len(COMPILING) :]} if words[: len(COMPILING)] == COMPILING and "&&" not in words else {command}
 
 
-def shown(found: Built | None) -> str:
+def build_in_words(found: Built | None) -> str:
+    """The result of the engine's own build, for v-build's brief."""
     if found is None:
         return "the engine knows no build of it"
     return f"the engine built it by `{found.command}`: {found.outcome}\n{found.said}"
 
 
-async def counted(desk: Desk) -> tuple[Finding, ...]:
-    """The tests that the plan names, run by the engine: they can only add gaps. What nobody could count is said."""
+async def planned_test_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
+    """Run the tests that the plan names. They can only add gaps; commands that cannot be counted are warnings."""
     named: dict[str, list[Work]] = {}
-    for work in desk.works:
+    for work in lead.tasks:
         if work.tests.strip():
             named.setdefault(work.tests.strip(), []).append(work)
     found, unsure = list[Finding](), [NOT_RUN.format(command=one[:LINE]) for one in list(named)[COMMANDS:]]
     for command, works in list(named.items())[:COMMANDS]:
-        if not await _is_counted(desk.run, command):  # no implementer could mend that
+        if not await _is_counted(lead.run, command):  # no implementer could fix that
             unsure.append(NOT_COUNTED.format(command=command[:LINE]))
             continue
         check = TestsCheck(command=command)
-        tests = await desk.run.judgement.count_named_tests(check)
+        tests = await lead.run.judgement.count_named_tests(check)
         figures = tests.figures
         if figures.good or (
-            figures.skipped and figures.good_beside(await desk.run.judgement.count_tests(check, desk.run.branch.base))
+            figures.skipped and figures.good_beside(await lead.run.judgement.count_tests(check, lead.run.branch.base))
         ):
             continue
         found += [Finding(what=f"{one.id}: {tests.problem}", where="run by the engine") for one in works]
-    desk.run.judgement.set_unverified("tests", unsure)
+    lead.run.judgement.set_unverified("tests", unsure)
     return tuple(found)
 
 
 async def _is_counted(run: Run, command: str) -> bool:
-    """Does it come to a runner whose tests the engine can count?"""
+    """Whether the command starts a runner whose tests the engine can count."""
     manifest = await run.branch.read("package.json", at=run.branch.base) or ""
     return recognise_runner(command, package_scripts(manifest.encode())) is not None
 
 
-async def proven(desk: Desk, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
-    """What the engine's own proof lacks. What agents give a case for is run with it; the rest is in their own words."""
-    own = objections(returned)
-    desk.objected = own if GATE in returned else (*desk.objected, *own)
-    verdict = await desk.run.prove(plan, desk.objected, disputes=desk.disputes)
-    desk.disputes = []
-    shown = (one for one in verdict.objections if one.case is not None)  # it was run, and it fails
+async def proof_gaps(lead: Orchestrator, plan: Plan, returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
+    """Prove the work, with every objection that the engine can run. Returns what does not hold."""
+    own = runnable_objections(returned)
+    lead.objected = own if GATE in returned else (*lead.objected, *own)
+    verdict = await lead.run.prove(plan, lead.objected, disputes=lead.disputes)
+    lead.disputes = []
+    shown = (one for one in verdict.objections if one.case is not None)  # the case was run, and it fails
     return (*verdict.remarks, *(gap for one in (*verdict.suites, *verdict.requirements) for gap in one.gaps), *shown)
 
 
 # -- what agents object to ---------------------------------------------------------------------------------------------
 
 
-def objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
-    """Findings that the engine can run, and those on a requirement by somebody who asks for a revision."""
+def runnable_objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
+    """Findings with a case, and grave findings about a requirement."""
     found = list[Finding]()
     for name, back in returned.items():
-        for reply in _heard_of(back) if back.reply is not None and name != decide.KNOWLEDGE else ():
+        for reply in _replies_of(back) if name != KNOWLEDGE else ():
             for one in reply.findings:
                 grave = reply.status is not Status.DONE or one.severity >= Severity.MAJOR
                 if one.case is not None or (one.requirement and grave):
@@ -170,14 +187,14 @@ def objections(returned: Mapping[str, Returned[Any]]) -> tuple[Finding, ...]:
 # -- decisions ---------------------------------------------------------------------------------------------------------
 
 
-async def verified(
-    desk: Desk, returned: Mapping[str, Returned[Any]], build: Built | None, gaps: tuple[Finding, ...]
-) -> Checked:
-    """The table's word on what they say, or on what the engine saw where that is worse."""
-    counted_gaps, unfinished_ones = await counted(desk) if len(returned) > 1 else (), open_tasks(desk)
+async def decide_verification(
+    lead: Orchestrator, returned: Mapping[str, Returned[Any]], build: Built | None, gaps: tuple[Finding, ...]
+) -> CheckResult:
+    """Decide by the table, once on what the agents say and once with what the engine saw; the worse decision counts."""
+    counted_gaps, unfinished_ones = await planned_test_gaps(lead) if len(returned) > 1 else (), open_task_gaps(lead)
     gaps, beyond = (*gaps, *counted_gaps), counted_gaps
-    said = {name: None for name in VERIFIERS} | desk.memories(returned)
-    _heard(desk, said)
+    said = {name: None for name in VERIFIERS} | lead.memories(returned)
+    _keep_objections(lead, said)
     seen = dict(said)
     if build is not None and not build.ok:
         why = f"the engine's own build (`{build.command}`) ends with {build.outcome}"
@@ -192,14 +209,14 @@ async def verified(
         seen[TASKS] = overruled(said[TASKS], TASKS, Status.NEEDS_REVISION, lines)
         gaps, beyond = (*gaps, *unfinished_ones), (*beyond, *unfinished_ones)
     asked = {name: seen[name] for name in VERIFIERS if name in returned or seen[name] is not None}
-    await desk.filed("verification", returned, asked)
-    decision = max(map(decide.verification, (seen, said)), key=lambda one: RANK.index(one.status))
-    decision = await desk.ends("verification", _by_engine(decision, said, seen), VERIFIERS)
-    return Checked(decision, said, returned, gaps, beyond)
+    await lead.write_files("verification", returned, asked)
+    decision = max(map(VERIFICATION_TABLE.decide, (seen, said)), key=lambda one: RANK.index(one.status))
+    decision = await lead.end_step("verification", _by_engine(decision, said, seen), VERIFIERS)
+    return CheckResult(decision, said, returned, gaps, beyond)
 
 
 def _by_engine(decision: Decision, said: Mapping[str, Memory | None], seen: Mapping[str, Memory | None]) -> Decision:
-    """Whose word was better than what the engine saw is not named as if it had said that."""
+    """Mark the reasons that are the engine's and contradict what the agent itself said."""
 
     def told(line: str) -> str:
         name = line.partition(":")[0]
@@ -210,54 +227,58 @@ def _by_engine(decision: Decision, said: Mapping[str, Memory | None], seen: Mapp
     return decision.model_copy(update={"why": tuple(map(told, decision.why))})
 
 
-async def reviewed(desk: Desk, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]) -> Checked:
-    memories = await desk.filed("review", returned)
-    _heard(desk, memories)
-    decision = decide.review(memories)
-    if gaps and decision.status is Status.DONE:  # a reviewer's case was run, and it fails
+async def decide_review(
+    lead: Orchestrator, returned: Mapping[str, Returned[Any]], gaps: tuple[Finding, ...]
+) -> CheckResult:
+    """Decide by the table; a reviewer's case that fails asks for a revision even if all are content."""
+    memories = await lead.write_files("review", returned)
+    _keep_objections(lead, memories)
+    decision = REVIEW_TABLE.decide(memories)
+    if gaps and decision.status is Status.DONE:  # a reviewer's case fails
         why = tuple(f"the engine found: {one.what}"[:LINE] for one in gaps[:SHOWN])
         decision = Decision(status=Status.NEEDS_REVISION, why=why)
-    decision = await desk.ends("review", decision, REVIEWERS)
-    return Checked(decision, memories, returned, gaps)
+    decision = await lead.end_step("review", decision, REVIEWERS)
+    return CheckResult(decision, memories, returned, gaps)
 
 
 def overruled(memory: Memory | None, agent: str, status: Status, why: Sequence[str]) -> Memory:
-    """What the engine saw goes before what was said; what was said stays below it."""
+    """An agent's memory with what the engine saw before it, and at least this status."""
     if memory is None:
         return Memory(agent=agent, role=agent, status=status, severity="fail", findings=why)
     worse = status if RANK.index(status) > RANK.index(memory.status) else memory.status
     if status is Status.NEEDS_REVISION and memory.status is Status.ERROR:
-        worse = status  # who gave up may not hide what is known to fail
+        worse = status  # an agent that gave up does not hide what is known to fail
     findings = (*why[:3], *memory.findings)
     return memory.model_copy(update={"status": worse, "severity": "fail", "findings": findings[:5]})
 
 
-# -- what is left at the end -------------------------------------------------------------------------------------------
+# -- what is open at the end -------------------------------------------------------------------------------------------
 
 
-async def on_record(desk: Desk, verification: Checked, review: Checked) -> None:
-    """What nobody settled stands when the run is finished, by whose word it is; what was settled stands no more."""
-    desk.run.judgement.object("the engine", verification.beyond)
+async def record_open_objections(lead: Orchestrator, verification: CheckResult, review: CheckResult) -> None:
+    """Record, for the final proof, every objection that is still open, under the name of who raised it."""
+    lead.run.judgement.object("the engine", verification.beyond)
     for name in VERIFIERS:
-        stands = _standing(name, verification) if not verification.settled else ()
-        desk.run.judgement.object(name, stands or _said_before(desk, name, verification))
+        stands = _open_findings(name, verification) if not verification.settled else ()
+        lead.run.judgement.object(name, stands or _unretracted(lead, name, verification))
     named = {line.partition(":")[0] for line in review.decision.why}
     for name in REVIEWERS:
-        heavy = name != decide.KNOWLEDGE and (memory := review.said.get(name)) and memory.severity in GRAVE
-        stands = _standing(name, review) if not review.settled and (name in named or heavy) else ()
-        desk.run.judgement.object(name, stands or _said_before(desk, name, review))
-    again = verification.repeated(desk.critiques) | review.repeated(desk.critiques)
+        heavy = name != KNOWLEDGE and (memory := review.said.get(name)) and memory.severity in GRAVE
+        stands = _open_findings(name, review) if not review.settled and (name in named or heavy) else ()
+        lead.run.judgement.object(name, stands or _unretracted(lead, name, review))
+    again = verification.repeated_critiques(lead.critiques) | review.repeated_critiques(lead.critiques)
     feature = verification.returned.get("v-feature")
     looked = (feature and feature.good) or review.decision.status is not Status.ERROR
-    left = {name: one for name, one in desk.critiques.items() if name in again or not looked}
+    left = {name: one for name, one in lead.critiques.items() if name in again or not looked}
     for critic in CRITICS:
-        desk.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
-    closed = sorted(desk.critiques.keys() - left.keys())
-    if desk.critiques:
-        await desk.run.record(CritiqueClosed(stands=tuple(sorted(left)), closed=tuple(closed)))
+        lead.run.judgement.object(critic, [one for one in left.values() if one.by == critic])
+    closed = sorted(lead.critiques.keys() - left.keys())
+    if lead.critiques:
+        await lead.run.record(CritiqueClosed(stands=tuple(sorted(left)), closed=tuple(closed)))
 
 
-def _standing(name: str, checked: Checked) -> tuple[Finding, ...]:
+def _open_findings(name: str, checked: CheckResult) -> tuple[Finding, ...]:
+    """What an agent holds against the work, or that it gave no answer."""
     memory = checked.said.get(name)
     if memory is None:
         silent = Finding(what=f"{name} gave no answer", where=checked.decision.status)
@@ -267,71 +288,73 @@ def _standing(name: str, checked: Checked) -> tuple[Finding, ...]:
     return tuple(Finding(what=line) for line in memory.findings) or (Finding(what=f"{name}: {memory.status}"),)
 
 
-def _heard(desk: Desk, said: Mapping[str, Memory | None]) -> None:
-    """Whoever objected takes it back itself: falling silent, or failing, is no yes."""
+def _keep_objections(lead: Orchestrator, said: Mapping[str, Memory | None]) -> None:
+    """Remember who objects. Only the agent itself can take an objection back; silence or failure does not."""
     for name, memory in said.items():
-        if memory is None or memory.status is Status.ERROR or name == decide.KNOWLEDGE:
+        if memory is None or memory.status is Status.ERROR or name == KNOWLEDGE:
             continue
-        desk.objecting.pop(name, None)
+        lead.objecting.pop(name, None)
         if memory.status is Status.NEEDS_REVISION or memory.severity in GRAVE:
-            desk.objecting[name] = memory
+            lead.objecting[name] = memory
 
 
-def _said_before(desk: Desk, name: str, checked: Checked) -> tuple[Finding, ...]:
-    now, before = checked.said.get(name), desk.objecting.get(name)
+def _unretracted(lead: Orchestrator, name: str, checked: CheckResult) -> tuple[Finding, ...]:
+    """What an agent objected to earlier and has not taken back, if it gave no answer since."""
+    now, before = checked.said.get(name), lead.objecting.get(name)
     if before is None or (now is not None and now.status is not Status.ERROR):
         return ()
     words = before.findings or (f"{name}: {before.status}",)
     return tuple(Finding(what=f"{line} (said before the last change; {name} gave no answer since)") for line in words)
 
 
-def critiques(
+def grave_critiques(
     returned: Mapping[str, Returned[Any]], before: Mapping[str, Returned[Any]] | None = None
 ) -> dict[str, Finding]:
-    """What is still High or worse after the revision, by an id that others can name. Of a critic that did not look
-    again, what it said `before` stands."""
+    """Critiques that are High or worse after the revision, by id. If a critic did not look again, what it said `before`
+    stands."""
     found = list[Finding]()
     for name, now in returned.items():
         back = now if now.good or not before else before[name]
-        for reply in _heard_of(back):
-            if reply is not None and _is_grave(worst(name, reply), reply.status):
-                found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in _held_against(reply)]
+        for reply in _replies_of(back):
+            if _is_grave(worst_severity(name, reply), reply.status):
+                found += [Finding(what=what[:LINE], severity=Severity.HIGH, by=name) for what in _grave_lines(reply)]
     return {f"C{number}": one for number, one in enumerate(found, 1)}
 
 
-def _held_against(reply: Any) -> list[str]:
-    """Its grave findings; else all of them, or whatever words there are."""
+def _grave_lines(reply: PipelineReply) -> list[str]:
+    """Its grave findings; if there are none, all of them, or its key findings or summary."""
     grave = [one for one in reply.findings if one.severity >= Severity.HIGH] or [*reply.findings]
     return [one.what for one in grave] or list(reply.key_findings) or [reply.summary or reply.severity]
 
 
 def _is_grave(severity: str, status: Status) -> bool:
-    """Who asks for a revision and does not say how badly, means it."""
+    """High or worse; a revision asked for without a severity counts as grave."""
     return severity in ("High", "Critical") or (not severity and status is Status.NEEDS_REVISION)
 
 
-# -- which tasks are to be mended --------------------------------------------------------------------------------------
+# -- which tasks are to be fixed ---------------------------------------------------------------------------------------
 
 
-def to_mend(
-    desk: Desk,
+def gaps_by_task(
+    lead: Orchestrator,
     findings: Iterable[Finding],
-    mapped: Iterable[tuple[str, str]] = (),
+    assigned: Iterable[tuple[str, str]] = (),
     before: Sequence[Work] = (),
 ) -> dict[str, list[Finding]]:
-    """Failures by task: as the planner maps them, and as the engine knows by requirement, file and open task; what is
-    new in the plan. What belongs to no task goes to all of them."""
+    """The gaps that each task has to fix. `assigned`: task and failure, by the planner; `before`: the plan before a
+    replan, whose new tasks are included. The engine assigns findings by requirement, file and task id; findings that
+    belong to no task go to all of them."""
     found: dict[str, list[Finding]] = {}
-    known = {one.id for one in desk.works}
-    for task, what in mapped:
+    known = {one.id for one in lead.tasks}
+    for task, what in assigned:
         if task in known:
             found.setdefault(task, []).append(Finding(what=what, where="the planner"))
-    for one in desk.works if before else ():
+    for one in lead.tasks if before else ():
         if one not in before:
             found.setdefault(one.id, [])
     findings, left = tuple(findings), list[Finding]()
-    for finding in (*(one for one in open_tasks(desk) if one not in findings), *findings):
-        served = [work.id for work in desk.works if _concerns(work, finding)]
+    for finding in (*(one for one in open_task_gaps(lead) if one not in findings), *findings):
+        served = [work.id for work in lead.tasks if _concerns(work, finding)]
         left += [finding] if not served else []
         for task in served:
             found.setdefault(task, []).append(finding)
@@ -340,9 +363,9 @@ def to_mend(
     return {task: gaps[:SHOWN] for task, gaps in found.items()}
 
 
-def open_tasks(desk: Desk) -> tuple[Finding, ...]:
-    """Tasks that nobody has finished: the engine knows that itself, whatever those who verify say."""
-    ids = (one.id for one in desk.works if one.id in desk.failed)
+def open_task_gaps(lead: Orchestrator) -> tuple[Finding, ...]:
+    """A gap for each task that no agent has finished, whatever the verifiers say."""
+    ids = (one.id for one in lead.tasks if one.id in lead.unfinished)
     return tuple(Finding(what=f"{one} is open: nobody has finished it") for one in ids)
 
 

@@ -189,7 +189,7 @@ def describe_step(event: StepReported) -> str:
     return f"{normal_name(event.step)} {event.result or 'begins'}{who}{why}"
 
 
-# -- events -----------------------------------------------------------------------------------------------------------
+# -- events ------------------------------------------------------------------------------------------------------------
 
 
 def add_event(stages: Stages, tree: Tree, key: str, event: JournalEvent) -> None:

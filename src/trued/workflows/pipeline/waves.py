@@ -1,21 +1,22 @@
-"""Turns: a wave's tasks side by side, each in a part of its own; merged in the order of the plan, nothing lost."""
+"""Waves: tasks that do not depend on each other are implemented side by side and merged in the order of the plan."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
-from trued.model import Finding, Reply, Status
+from trued.model import Finding, Status
 from trued.model.events.proof import ClaimRefuted
 from trued.run.agent_call import Answered
 from trued.run.clusters import TRIES, Returned
 from trued.run.run import Run
-from trued.run.session import Context, R, Session
+from trued.run.session import Context, Session
 from trued.support.redaction import inert
 from trued.workflows.pipeline.events import StepReported, WaveStarted
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.memory import Memory
-from trued.workflows.pipeline.orchestrator import Desk
+from trued.workflows.pipeline.orchestrator import Orchestrator
+from trued.workflows.pipeline.replies import Implemented
 from trued.workflows.pipeline.task_plan import Work, waves
 
 ATTEMPTS = 3  # of one task in one wave: its work, and what a failure or a conflict asks for on top
@@ -25,19 +26,19 @@ NO_GAPS: Gaps = {}
 
 
 @dataclass(frozen=True)
-class Turn:
-    """One task in one wave: who works on it, and where it stands."""
+class TaskTurn:
+    """One task in one wave: who works on it, and how far it is."""
 
     work: Work
     part: Run
     context: Mapping[str, Context]  # what its agents are told
-    session: Session[Any] | None = None  # None: nobody has finished it
-    reply: Reply | None = None
+    session: Session[Implemented] | None = None  # None: nobody has finished it
+    reply: Implemented | None = None
     lefts: tuple[Answered, ...] = ()
     attempts: int = 0
 
     @property
-    def returned(self) -> Returned[Reply]:
+    def returned(self) -> Returned[Implemented]:
         return Returned(agent_of(self.work), role_of(self.work), self.reply, self.lefts, self.attempts)
 
 
@@ -49,47 +50,56 @@ def agent_of(work: Work) -> str:
     return f"{role_of(work)}-{work.id}"
 
 
-async def implemented(desk: Desk, works: Iterable[Work], reply: type[R], gaps: Gaps = NO_GAPS) -> None:
-    """Wave by wave. There is no threshold: a task that nobody finished stays open, and verification finds it."""
-    for wave in waves(works):
-        desk.wave += 1
+async def implement(lead: Orchestrator, tasks: Iterable[Work], gaps: Gaps = NO_GAPS) -> None:
+    """Implement tasks, wave by wave. A task that nobody finishes stays open; verification finds it.
+
+    `gaps`: what each task has to fix.
+    """
+    for wave in waves(tasks):
+        lead.wave += 1
         agents = tuple(map(agent_of, wave))
-        await desk.run.record(WaveStarted(number=desk.wave, tasks=tuple(one.id for one in wave)))
-        await desk.begins("implementation", agents)
-        jobs = {one.id: _worked(desk, one, reply, gaps.get(one.id, ())) for one in wave}
-        turns = await desk.run.parallel.gather(jobs)
+        await lead.run.record(WaveStarted(number=lead.wave, tasks=tuple(one.id for one in wave)))
+        await lead.begin_step("implementation", agents)
+        jobs = {one.id: _work_on(lead, one, gaps.get(one.id, ())) for one in wave}
+        turns = await lead.run.parallel.gather(jobs)
         for one in wave:
-            turns[one.id] = await _merged(desk, turns[one.id])
-            desk.failed = desk.failed - {one.id} | (set() if turns[one.id].session else {one.id})
+            turns[one.id] = await _merge(lead, turns[one.id])
+            lead.unfinished = lead.unfinished - {one.id} | (set() if turns[one.id].session else {one.id})
         returned = {agent_of(one): turns[one.id].returned for one in wave}
-        await desk.filed(f"wave {desk.wave}", returned, await _claimed(desk, returned))
-        lost = tuple(f"{one.id} is open" for one in wave if one.id in desk.failed)
+        await lead.write_files(f"wave {lead.wave}", returned, await _checked_memories(lead, returned))
+        lost = tuple(f"{one.id} is open" for one in wave if one.id in lead.unfinished)
         ended = StepReported(step="implementation", agents=agents, result="ERROR" if lost else "DONE", why=lost)
-        await desk.run.record(ended)
+        await lead.run.record(ended)
 
 
-async def _claimed(desk: Desk, returned: Mapping[str, Returned[Reply]]) -> dict[str, Memory | None]:
-    """Their memories, with what git does not bear out: a file that they say they changed, and that is as it was."""
-    memories, changed = desk.memories(returned), {*await desk.run.branch.changes()}
+async def _checked_memories(
+    lead: Orchestrator, returned: Mapping[str, Returned[Implemented]]
+) -> dict[str, Memory | None]:
+    """The implementers' memories. A false claim to have changed a file is its first finding."""
+    memories, changed = lead.memories(returned), {*await lead.run.branch.changes()}
     for name, memory in memories.items():
-        said = [str(PurePosixPath(path)) for path in getattr(returned[name].reply, "files", ())]
-        wrong = [path for path in dict.fromkeys(said) if path not in changed]
+        reply = returned[name].reply
+        named = [str(PurePosixPath(path)) for path in reply.files] if reply else []
+        wrong = [path for path in dict.fromkeys(named) if path not in changed]
         if memory is not None and wrong:
             what = f"says that it changed {', '.join(wrong[:NAMED])}: that is as it was on the base, or is not there"
-            await desk.run.record(ClaimRefuted(what=f"{name} {what}"))
+            await lead.run.record(ClaimRefuted(what=f"{name} {what}"))
             memories[name] = Memory.model_validate(
                 {**memory.model_dump(), "findings": (f"it {what}", *memory.findings)}
             )
     return memories
 
 
-async def _worked(desk: Desk, work: Work, reply: type[R], gaps: Sequence[Finding]) -> Turn:
-    """The task in a clone of its own; who fails is followed by somebody with fresh eyes, who begins where it began."""
-    part, open_ones = desk.run.part(f"wave {desk.wave} {work.id}"), ", ".join(sorted({*work.depends_on} & desk.failed))
-    told = desk.told(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
-    turn, before = Turn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
+async def _work_on(lead: Orchestrator, work: Work, gaps: Sequence[Finding]) -> TaskTurn:
+    """Implement a task in a part of its own. An agent that fails is followed by a fresh one, from the same start."""
+    part, open_ones = (
+        lead.run.part(f"wave {lead.wave} {work.id}"),
+        ", ".join(sorted({*work.depends_on} & lead.unfinished)),
+    )
+    told = lead.context_for(agent_of(work), (f"tasks/{work.id}.md", DESIGN))
+    turn, before = TaskTurn(work, part, {**told, "gaps": gaps, "still_open": open_ones}), part.branch.head
     while turn.session is None and turn.attempts < TRIES:
-        session = turn.part.session(role_of(work), reply, publishes=False, name=agent_of(work))
+        session = turn.part.session(role_of(work), Implemented, publishes=False, name=agent_of(work))
         said = await session.attempt(work.task, **turn.context)
         turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
         if said is not None and said.status is Status.DONE:
@@ -99,25 +109,25 @@ async def _worked(desk: Desk, work: Work, reply: type[R], gaps: Sequence[Finding
     return turn
 
 
-async def _merged(desk: Desk, turn: Turn) -> Turn:
-    """The earlier task stands; where both cannot, the later one's agent makes one of them."""
+async def _merge(lead: Orchestrator, turn: TaskTurn) -> TaskTurn:
+    """Merge a task. On a conflict with an earlier task, its agent is asked for one version of both."""
     session, work = turn.session, turn.work
     if session is None:
-        return await _aside(turn)
+        return await _set_aside(turn)
     message = f"merge: {work.id} {inert(' '.join(work.title.split())[:TITLE])}"
-    conflict = await desk.run.parallel.merge(turn.part.branch, message)
+    conflict = await lead.run.parallel.merge(turn.part.branch, message)
     while conflict is not None and turn.attempts < ATTEMPTS:
         said = await session.attempt(work.task, **{**turn.context, "conflict": conflict.files})
         turn = replace(turn, reply=said or turn.reply, lefts=(*turn.lefts, session.left), attempts=turn.attempts + 1)
-        if said is not None and said.status is Status.DONE:  # nobody else says that both sides are in it
-            conflict = await desk.run.parallel.merge(turn.part.branch, message)
-    desk.disputes += getattr(turn.reply, "disputes", ())
+        if said is not None and said.status is Status.DONE:  # without that, no one claims that both sides are in it
+            conflict = await lead.run.parallel.merge(turn.part.branch, message)
+    lead.disputes += turn.reply.disputes if turn.reply else ()
     await session.close()
-    return turn if conflict is None else await _aside(replace(turn, session=None))
+    return turn if conflict is None else await _set_aside(replace(turn, session=None))
 
 
-async def _aside(turn: Turn) -> Turn:
-    """What was begun and is no part of the work stays on a branch of its own."""
+async def _set_aside(turn: TaskTurn) -> TaskTurn:
+    """Keep unfinished work on a branch of its own."""
     begun = next((left.head for left in reversed(turn.lefts) if left.changed), "")
     if begun:
         await turn.part.branch.set_aside(turn.work.id, back_to=turn.part.branch.base, work=begun)

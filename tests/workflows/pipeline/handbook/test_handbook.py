@@ -15,7 +15,7 @@ from trued.run import clusters as patterns
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline import flow as pipeline
 from trued.workflows.pipeline import memory
-from trued.workflows.pipeline.decision_tables import CRITICIZED, TABLES, VERIFIED, Concern, Table
+from trued.workflows.pipeline.decision_tables import CRITIQUE_TABLE, TABLES, VERIFICATION_TABLE, Concern, Table
 from trued.workflows.pipeline.feature_folder import DESIGN
 from trued.workflows.pipeline.handbook import ORCHESTRATOR, handbook, texts
 from trued.workflows.pipeline.handbook.facts import READS, STEPS, TASKS
@@ -52,9 +52,12 @@ def test_every_table_stands_there_as_the_engine_has_it() -> None:
 
 
 def test_another_table_is_another_text_and_a_wrong_one_is_found(tmp_path: Path) -> None:
-    rules = (CRITICIZED.rules[0], CRITICIZED.rules[1].model_copy(update={"are": Concern.CRITICAL, "note": "to nobody"}))
-    lenient = CRITICIZED.model_copy(update={"rules": rules})
-    others = tuple(lenient if table is CRITICIZED else table for table in TABLES)
+    rules = (
+        CRITIQUE_TABLE.rules[0],
+        CRITIQUE_TABLE.rules[1].model_copy(update={"are": Concern.CRITICAL, "note": "to nobody"}),
+    )
+    lenient = CRITIQUE_TABLE.model_copy(update={"rules": rules})
+    others = tuple(lenient if table is CRITIQUE_TABLE else table for table in TABLES)
     before, after = parts(), parts(others)
     assert "at High or worse" in before[LEAD]
     assert "at High or worse" not in after[LEAD]
@@ -65,8 +68,8 @@ def test_another_table_is_another_text_and_a_wrong_one_is_found(tmp_path: Path) 
 
 
 def test_a_verification_that_lets_a_broken_build_pass_is_found(tmp_path: Path) -> None:
-    opened = VERIFIED.model_copy(update={"rules": VERIFIED.rules[1:]})
-    text = parts(tuple(opened if table is VERIFIED else table for table in TABLES))[LEAD]
+    opened = VERIFICATION_TABLE.model_copy(update={"rules": VERIFICATION_TABLE.rules[1:]})
+    text = parts(tuple(opened if table is VERIFICATION_TABLE else table for table in TABLES))[LEAD]
     (tmp_path / "orchestrator.agent.md").write_text(text)
     assert {one.rule for one in looked(named([tmp_path])).found} == {"TS-7.1"}
 
@@ -96,14 +99,14 @@ def test_the_first_four_rules_are_those_of_the_packaged_roles() -> None:
 
 def test_what_each_step_reads_is_what_the_workflow_gives() -> None:
     given = dict(errands())
-    steps = {"researched": "research", "criticized": "critique", "verified": "verification", "reviewed": "review"}
+    steps = {"research": "research", "criticize": "critique", "verify": "verification", "review": "review"}
     assert {steps[where]: read for (where, _), read in given.items() if where in steps} == {
         step: set(READS[step]) for step in steps.values()
     }
     assert given["pipeline", "'spec'"] == set(READS["spec"])
     assert given["pipeline", "'planner'"] == set(READS["plan"])
-    assert given["replanned", "'planner'"] >= {TASKS, *VERIFICATION}
-    assert given["designed", "'designer'"] == {*READS["design"], DESIGN, *CRITIQUES}  # the last one: a revision
+    assert given["replan", "'planner'"] >= {TASKS, *VERIFICATION}
+    assert given["design", "'designer'"] == {*READS["design"], DESIGN, *CRITIQUES}  # the last one: a revision
     assert {step.name for step in STEPS} == {"set-up", *READS}
 
 
@@ -137,7 +140,7 @@ def _read(node: ast.expr, known: Mapping[str, ast.expr]) -> Iterator[str]:
             yield from _read(one, known)
     elif isinstance(node, ast.Starred):
         yield from _read(node.value, known)
-    elif (name := ast.unparse(node)) == "desk.tasks":
+    elif (name := ast.unparse(node)) == "lead.task_files":
         yield TASKS
     elif name in known:
         yield from _read(known[name], known)

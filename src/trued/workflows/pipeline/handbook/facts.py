@@ -21,8 +21,7 @@ from trued.workflows.pipeline.decision_tables import (
 )
 from trued.workflows.pipeline.feature_folder import DESIGN, FEATURE, PLACE, PLAN, REQUEST, artifact_of
 from trued.workflows.pipeline.lint.pages import pieces_of
-from trued.workflows.pipeline.orchestrator import CRITIQUES, VERIFICATION
-from trued.workflows.pipeline.orchestrator import RESEARCH as RESEARCH_FILES
+from trued.workflows.pipeline.orchestrator import CRITIQUES, RESEARCH_FILES, VERIFICATION
 from trued.workflows.pipeline.waves import ATTEMPTS
 
 TASKS, ORCHESTRATOR = "tasks/*.md", "orchestrator"
@@ -158,4 +157,4 @@ def memories(agents: Iterable[str]) -> str:
 
 
 def memory_of(agent: str) -> str:
-    return f"{memory.FOLDER}/{agent}.mem.md"  # of a placeholder, too: `file_of` is for names
+    return f"{memory.FOLDER}/{agent}.mem.md"  # of a placeholder, too: `memory_file` is for names
