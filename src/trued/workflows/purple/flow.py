@@ -1,57 +1,9 @@
-"""Purple team: A builds a chunk of the plan, B checks it with fresh eyes, both until nothing is missing."""
+"""Purple team: A builds a chunk of the plan, B checks it with fresh eyes, until nothing is missing."""
 
-from typing import Literal
-
-from pydantic import Field
-
-from trued import Answer, Finding, Goal, Outcome, Reply, Run, Task, Value, Verdict
+from trued import Answer, Goal, Outcome, Run, Task, Verdict
 from trued.workflows.purple.memory import Memory
 from trued.workflows.purple.memory_log import Iteration, Section
-
-
-class Changed(Value):
-    path: str
-    what: str = ""
-
-
-class Built(Reply):
-    """What Team A did, and what it wants Team B to look at."""
-
-    implemented: tuple[str, ...]
-    files: tuple[Changed, ...]
-    notes: tuple[str, ...] = ()
-    disputes: tuple[Finding, ...] = Field(
-        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
-    )
-
-
-class Assessed(Value):
-    """One requirement of the chunk, held against the code."""
-
-    requirement: str
-    judgement: Literal["verified", "missing", "wrong"]
-    where: str = Field(default="", description="file:line")
-
-
-class Review(Reply):
-    """What works, what is missing, and what Team B mended itself."""
-
-    result: Literal["PASS", "GAPS_REMAIN"]
-    requirements: tuple[Assessed, ...] = ()
-    steel_man: tuple[str, ...]
-    gaps: tuple[Finding, ...]
-    fixed: tuple[str, ...] = ()
-
-    @property
-    def objections(self) -> tuple[Finding, ...]:
-        """Whatever B holds against the chunk; a refusal without a reason is an objection, too."""
-        unmet = tuple(
-            Finding(what=f"{one.judgement}: {one.requirement}", where=one.where)
-            for one in self.requirements
-            if one.judgement != "verified"
-        )
-        silent = self.result == "GAPS_REMAIN" and not self.gaps and not unmet
-        return (*self.gaps, *unmet, *([Finding(what="Team B says GAPS_REMAIN and names none")] if silent else []))
+from trued.workflows.purple.replies import Built, Review
 
 
 async def purple(run: Run, goal: Goal) -> Outcome:
@@ -65,7 +17,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
         if answer is Answer.STOP:
             return run.stop(verdict)
     outcome = await run.finish(plan)
-    while (chunks := await run.people.rejected_tasks(plan)) is not None:  # by people who looked: their words are gaps
+    while (chunks := await run.people.rejected_tasks(plan)) is not None:  # people's reasons are gaps
         for chunk in chunks:
             await build(run.scope(f"chunk {chunk.id}"), memory, chunk, plan.context)
         outcome = await run.finish(plan)
@@ -73,7 +25,7 @@ async def purple(run: Run, goal: Goal) -> Outcome:
 
 
 async def build(run: Run, memory: Memory, chunk: Task, context: str) -> Verdict:
-    """One chunk: the same pair works on it until no gap is left, or the rounds are."""
+    """The same pair works on one chunk until no gap is left, nothing changes any more, or the rounds are used up."""
     team_a = run.session("purple-team-a", Built)
     team_b = run.session("purple-team-b", Review)
     verdict, log = run.open(chunk), Section(chunk=chunk.id, scope=chunk.title)
@@ -89,6 +41,7 @@ async def build(run: Run, memory: Memory, chunk: Task, context: str) -> Verdict:
 
 
 def iteration(built: Built, review: Review) -> Iteration:
+    """One round of the pair, for MEMORY.md."""
     return Iteration(
         implemented=built.implemented,
         files=tuple((one.path, one.what) for one in built.files),

@@ -1,8 +1,8 @@
-"""Solo: one agent implements the whole goal, validates itself, and mends once. The baseline to compare with."""
+"""Solo: one agent implements the whole goal, validates itself, and fixes gaps once. The baseline for comparisons."""
 
 from trued import Goal, Outcome, Run
-from trued.workflows.purple.flow import Built
 from trued.workflows.purple.memory_log import memory_files
+from trued.workflows.purple.replies import Built
 
 
 async def solo(run: Run, goal: Goal) -> Outcome:
@@ -14,7 +14,7 @@ async def solo(run: Run, goal: Goal) -> Outcome:
     if not verdict.holds:
         await alone.ask(plan, gaps=verdict.gaps)
     outcome = await run.finish(plan)
-    while await run.people.rejected_tasks(plan) is not None:  # by people who looked
+    while await run.people.rejected_tasks(plan) is not None:  # a person rejected it
         await alone.ask(plan, gaps=run.open(plan.tasks[0]).gaps)
         outcome = await run.finish(plan)
     return outcome

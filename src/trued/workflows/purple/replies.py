@@ -1,0 +1,52 @@
+"""What the agents of purple and solo reply. Every field is a claim, and is checked."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from trued import Finding, Reply, Value
+
+
+class Changed(Value):
+    path: str
+    what: str = ""
+
+
+class Built(Reply):
+    """What Team A did, and what it wants Team B to look at."""
+
+    implemented: tuple[str, ...]
+    files: tuple[Changed, ...]
+    notes: tuple[str, ...] = ()
+    disputes: tuple[Finding, ...] = Field(
+        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+    )
+
+
+class Assessed(Value):
+    """One requirement of the chunk, held against the code."""
+
+    requirement: str
+    judgement: Literal["verified", "missing", "wrong"]
+    where: str = Field(default="", description="file:line")
+
+
+class Review(Reply):
+    """What works, what is missing, and what Team B mended itself."""
+
+    result: Literal["PASS", "GAPS_REMAIN"]
+    requirements: tuple[Assessed, ...] = ()
+    steel_man: tuple[str, ...]
+    gaps: tuple[Finding, ...]
+    fixed: tuple[str, ...] = ()
+
+    @property
+    def objections(self) -> tuple[Finding, ...]:
+        """Whatever B holds against the chunk; a refusal without a reason is an objection, too."""
+        unmet = tuple(
+            Finding(what=f"{one.judgement}: {one.requirement}", where=one.where)
+            for one in self.requirements
+            if one.judgement != "verified"
+        )
+        silent = self.result == "GAPS_REMAIN" and not self.gaps and not unmet
+        return (*self.gaps, *unmet, *([Finding(what="Team B says GAPS_REMAIN and names none")] if silent else []))
