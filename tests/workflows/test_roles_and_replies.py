@@ -8,9 +8,9 @@ from pydantic import ValidationError
 from trued import Reply
 from trued.agents.roles import load_roles
 from trued.run.run import ProposedPlan as Chunks
-from trued.workflows.handoff import flow as handoff
+from trued.workflows.handoff import replies as handoff_replies
 from trued.workflows.pipeline import replies as pipeline_replies
-from trued.workflows.purple import flow as purple
+from trued.workflows.purple import replies as purple_replies
 from trued.workflows.team import replies as team_replies
 from trued.workflows.ticket import replies as ticket_replies
 
@@ -27,14 +27,14 @@ PIPELINE: dict[str, type[Reply]] = {
 }
 OTHERS: dict[str, tuple[type[Reply], ...]] = {
     "planner": (Chunks,),
-    "purple-team-a": (purple.Built,),
-    "purple-team-b": (purple.Review,),
+    "purple-team-a": (purple_replies.Built,),
+    "purple-team-b": (purple_replies.Review,),
     "impl-agent": (ticket_replies.Implemented,),
     "verify-agent": (ticket_replies.Verified,),
     "fix-agent": (ticket_replies.Fixed,),
     "pr-agent": (ticket_replies.PullRequest,),
-    "initializer": (handoff.Initialized,),
-    "coder": (handoff.Coded,),
+    "initializer": (handoff_replies.Initialized,),
+    "coder": (handoff_replies.Coded,),
     "pm": (team_replies.Breakdown, team_replies.Fixes, team_replies.Clarified),
     "techlead": (team_replies.Specified, team_replies.Clarified),
     "dev": (team_replies.Developed,),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from trued.inputs.project.shell import simple_commands
 from trued.workflows.handoff.failure_modes import (
     EVIDENCE_LIMIT,
-    Claimed,
-    Counted,
+    CoderClaims,
+    EngineCounts,
     guesswork,
     meddling,
     one_shot,
@@ -94,7 +94,7 @@ def test_whatever_an_agent_leaves_is_named_and_bounded(value: object) -> None:
         assert all(len(one.evidence) <= EVIDENCE_LIMIT + 10 for one in found)
 
 
-COUNTED = Counted(passes=False, tests_passing=15, tests_total=20, files=frozenset({"tests/test_a.py", "app/x.py"}))
+COUNTED = EngineCounts(passes=False, tests_passing=15, tests_total=20, files=frozenset({"tests/test_a.py", "app/x.py"}))
 
 
 def files(path: str) -> str | None:
@@ -105,30 +105,33 @@ def files(path: str) -> str | None:
 @pytest.mark.parametrize(
     ("claimed", "expected"),
     [
-        (Claimed(), []),
-        (Claimed(tests_passing=15, tests_total=20, tests=("tests/test_a.py::TestIt::test_two[x-1]",)), []),
-        (Claimed(tests=("test_one", "all of them pass")), []),
+        (CoderClaims(), []),
+        (CoderClaims(tests_passing=15, tests_total=20, tests=("tests/test_a.py::TestIt::test_two[x-1]",)), []),
+        (CoderClaims(tests=("test_one", "all of them pass")), []),
         (
-            Claimed(passes=True),
+            CoderClaims(passes=True),
             ["says that the feature passes; it does not hold, and the engine counted 15 of 20 tests"],
         ),
         (
-            Claimed(tests_passing=20, tests_total=20),
+            CoderClaims(tests_passing=20, tests_total=20),
             ["says that 20 of 20 tests pass; the engine counted 15 of 20 tests"],
         ),
         (
-            Claimed(tests=("tests/test_b.py::test_x",)),
+            CoderClaims(tests=("tests/test_b.py::test_x",)),
             ["names the test tests/test_b.py::test_x, and tests/test_b.py is not in the commit"],
         ),
         (
-            Claimed(tests=("tests/test_a.py::test_three",)),
+            CoderClaims(tests=("tests/test_a.py::test_three",)),
             ["names the test tests/test_a.py::test_three, and tests/test_a.py holds no test_three"],
         ),
-        (Claimed(files=("app/x.py", "app", "app/y.py")), ["says that it changed app/y.py, which is not in the commit"]),
+        (
+            CoderClaims(files=("app/x.py", "app", "app/y.py")),
+            ["says that it changed app/y.py, which is not in the commit"],
+        ),
     ],
     ids=range(8),
 )
-def test_a_claim_over_red_is_a_premature_victory(claimed: Claimed, expected: list[str]) -> None:
+def test_a_claim_over_red_is_a_premature_victory(claimed: CoderClaims, expected: list[str]) -> None:
     found = premature_victory("a", claimed, COUNTED, files)
     assert [one.evidence for one in found] == expected
     assert all((one.name, one.feature) == ("premature victory", "a") for one in found)
@@ -136,8 +139,8 @@ def test_a_claim_over_red_is_a_premature_victory(claimed: Claimed, expected: lis
 
 @pytest.mark.spec("HAND-11")
 def test_a_true_claim_is_no_victory_too_early() -> None:
-    green = Counted(passes=True, tests_passing=20, tests_total=20, files=COUNTED.files)
-    assert premature_victory("a", Claimed(passes=True, tests_passing=20, tests_total=20), green, files) == ()
+    green = EngineCounts(passes=True, tests_passing=20, tests_total=20, files=COUNTED.files)
+    assert premature_victory("a", CoderClaims(passes=True, tests_passing=20, tests_total=20), green, files) == ()
 
 
 @pytest.mark.spec("HAND-7", "HAND-11")

@@ -195,7 +195,7 @@ def breaks_double(folder: Path) -> dict[str, Any]:
 
 
 class Menders(Coders):
-    """Whoever is asked to mend init.sh does what `ways` say, one after the other; then nothing."""
+    """Whoever is asked to fix init.sh does what `ways` say, one after the other; then nothing."""
 
     def __init__(self, *ways: Any, **acts: Any) -> None:
         super().__init__(**acts)
@@ -218,7 +218,7 @@ async def test_a_broken_set_up_is_mended_before_any_feature_and_one_that_stays_b
     engine = ground.played(Menders())
     record = await ground.handed(engine, rounds=2)
     assert (record.state, record.code) == ("stopped", 1)
-    assert record.why == "init.sh still fails after 2 attempts to mend it: the tools are missing"
+    assert record.why == "init.sh still fails after 2 attempts to fix it: the tools are missing"
     coders = Menders(mends, double=[finds_it_set_up])
     engine = ground.played(coders)
     record = await ground.handed(engine, branch="HEAD")

@@ -1,4 +1,4 @@
-"""The ways in which a coder fails, named from facts: one-shot attempt, premature victory, guesswork, meddling."""
+"""Failure modes of a coder, recognised by facts: one-shot attempt, premature victory, guesswork, meddling."""
 
 import json
 import re
@@ -17,15 +17,15 @@ _CONTROLS = {code: " " for code in (*range(32), *range(127, 160), 0x2028, 0x2029
 
 
 class Mode(Value):
-    """One failure mode that occurred, with what shows it."""
+    """A failure mode that occurred, and the evidence."""
 
     name: ModeName
     feature: str
     evidence: str
 
 
-class Claimed(Value):
-    """What the coder says of its feature."""
+class CoderClaims(Value):
+    """What the coder claims about its feature."""
 
     passes: bool = False
     tests_passing: int = 0
@@ -34,7 +34,7 @@ class Claimed(Value):
     files: tuple[str, ...] = ()  # that it says it changed
 
 
-class Counted(Value):
+class EngineCounts(Value):
     """What the engine found on the commit."""
 
     passes: bool
@@ -53,7 +53,7 @@ def _mode(name: ModeName, feature: str, evidence: str) -> Mode:
 
 
 def meddling(before: str, theirs: str | None, file: str, feature: str = "") -> tuple[Mode, ...]:
-    """What an agent tried with the feature list: each try by its name. `feature` is the one that it worked on."""
+    """Edits that an agent tried to make to the feature list. `feature`: the one that it worked on."""
     if theirs == before:
         return ()
     found = [(name or feature, words) for name, words in _tries(before, theirs)]
@@ -126,9 +126,9 @@ def _short(value: Any) -> str:
 
 
 def premature_victory(
-    feature: str, claimed: Claimed, counted: Counted, read: Callable[[str], str | None] = lambda _: None
+    feature: str, claimed: CoderClaims, counted: EngineCounts, read: Callable[[str], str | None] = lambda _: None
 ) -> tuple[Mode, ...]:
-    """Claims that the commit does not bear out. `read` gives a file of the commit; nothing of hidden cases is told."""
+    """Claims that the commit refutes. `read` reads a file of the commit. Held-out cases are not mentioned."""
     found = list(_overclaims(claimed, counted))
     for path in claimed.files:
         if not _there(path, counted.files):
@@ -138,7 +138,7 @@ def premature_victory(
     return tuple(_mode("premature victory", feature, words) for words in dict.fromkeys(found))[:MODE_LIMIT]
 
 
-def _overclaims(claimed: Claimed, counted: Counted) -> Iterator[str]:
+def _overclaims(claimed: CoderClaims, counted: EngineCounts) -> Iterator[str]:
     ours = f"the engine counted {counted.tests_passing} of {counted.tests_total} tests"
     if claimed.passes and not counted.passes:
         yield f"says that the feature passes; it does not hold, and {ours}"
@@ -230,7 +230,7 @@ _SAYING = ("say", "echo", "printf")
 
 
 def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[Mode, ...]:
-    """Installers and servers that an agent started on its own, though init.sh holds nothing of the kind."""
+    """Installers and servers that an agent started on its own, and that init.sh does not contain."""
     held = [words for text in (script, *_said(script)) for words, _ in simple_commands(text)]
     found: dict[str, None] = {}
     for line in commands:
@@ -244,7 +244,7 @@ def guesswork(commands: Sequence[str], script: str, feature: str = "") -> tuple[
 
 
 def _said(script: str) -> Iterator[str]:
-    """What the script says without doing it: how to start the app."""
+    """Commands that the script only prints: how to start the app."""
     for words, _ in simple_commands(script):
         if words[0] in _SAYING:
             for said in words[1:]:

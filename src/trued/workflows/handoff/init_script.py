@@ -1,4 +1,4 @@
-"""init.sh: sets a project up as it was found, as often as one likes, and says how to test and start it."""
+"""init.sh: a script that sets a project up, any number of times, and prints how to test and start it."""
 
 import hashlib
 import shlex
@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from trued.inputs.project.manifests import Project, Read, projects
 
-NAME = "init.sh"
+SCRIPT = "init.sh"
 COMMAND_LIMIT = 8000  # of one command line; a longer one is a program, and belongs into a file
 MADE = "# Made by trued for this project as it was found. Edit it as you need; then it is not made anew."
 MARK = "# sha256 of what follows: "
@@ -106,14 +106,14 @@ END
 def init_script(
     paths: Collection[str], read: Read, *, start: str = "", test: str = "", more: Sequence[str] = ()
 ) -> str:
-    """The script. Words from outside are quoted; only the commands in `more` are run, each in a shell of its own."""
+    """The script. Text from outside is quoted; only the commands in `more` are run, each in a shell of its own."""
     found = projects(paths, read)
     body = "\n".join(_body(found, _line(start), _line(test), [one for one in map(_command, more) if one]))
     return f"#!/usr/bin/env bash\n{MADE}\n{MARK}{_digest(body)}\n{body}"
 
 
 def untouched(script: str) -> bool:
-    """Is it still as it was made? Then it may be made anew for a project that has grown."""
+    """Whether nobody changed the script since it was made; then it may be replaced when the project has grown."""
     _, _, rest = script.partition(f"\n{MARK}")
     digest, _, body = rest.partition("\n")
     return bool(digest) and digest == _digest(body)
@@ -175,7 +175,7 @@ def _python(one: Project, test: str) -> Iterator[str]:
 
 
 def _called(tool: str) -> str:
-    """How a tool is called so that all it installs is in .venv."""
+    """How a tool is called so that it installs into .venv."""
     return {
         "pip": ".venv/bin/python -m pip --quiet",
         "uv": "UV_PROJECT_ENVIRONMENT=.venv uv",
@@ -239,7 +239,7 @@ def _line(words: str) -> str:
 
 
 def _command(text: str) -> str:
-    """A command line as it is run: nothing invisible in it, and not half of it."""
+    """A command line without invisible characters; "" if it is too long to be run whole."""
     plain = text.replace("\r\n", "\n").translate(
         {code: word for code, word in _CONTROLS.items() if code not in (9, 10)}
     )

@@ -1,4 +1,4 @@
-"""A project that is built feature by feature: where it stands, and the files that say so."""
+"""HandoffProject: a project that is built feature by feature, its state, and the files that show it."""
 
 from collections.abc import Collection, Iterable, Iterator
 
@@ -18,25 +18,25 @@ from trued.workflows.handoff.feature_list import (
     trimmed,
     upcoming,
 )
+from trued.workflows.handoff.init_script import SCRIPT
 from trued.workflows.handoff.progress_file import HandoffNote, standing
 
-SCRIPT = "init.sh"
 MET = (Grade.PROVEN, Grade.ATTESTED)  # `passes` means one of these; held already is graded as proven
 SHOWN = Grade.SELF_TESTED  # from here on something went from red to green
 HOLDS = "holds; a person's word is missing"
 TITLE_LIMIT = 80
 
 
-class Project(Value):
-    """All that the next agent needs to know. Made anew from the journal with every replay."""
+class HandoffProject(Value):
+    """What the next agent needs to know. Every replay rebuilds it from the journal."""
 
     features: FeatureList
-    author: str = ""  # the role that wrote the list; "" where it is the user's own
+    author: str = ""  # the role that wrote the list; "": the user
     file: str = feature_list.NAME
     note: str = progress.PROGRESS[0]  # the progress file's name
     state: AgentState = AgentState()
-    holding: tuple[str, ...] = ()  # features that hold, and wait for a person's word
-    green: tuple[str, ...] = ()  # features that something showed to be there
+    holding: tuple[str, ...] = ()  # features that hold and wait for a person's approval
+    green: tuple[str, ...] = ()  # features whose checks turned green, whoever worked on them
     did: tuple[str, ...] = ()
     left_at: str = ""  # path:line, where to continue
     below: str = ""  # what agents wrote under the note
@@ -48,7 +48,7 @@ class Project(Value):
     # -- what is to be done --------------------------------------------------------------------------------------------
 
     def plan(self, goal: Goal) -> Plan:
-        """Each feature is a task and a requirement; the specification's own sentences stand beside them."""
+        """The plan to seal: each feature as a task and a requirement, and the sentences of the specification."""
         prose = () if is_feature_list(goal.text) else sentence_criteria(goal)
         features = self.features.features
         return Plan(
@@ -62,7 +62,7 @@ class Project(Value):
         )
 
     @property
-    def next(self) -> Feature | None:
+    def next_feature(self) -> Feature | None:
         return upcoming(self.features, self.holding)
 
     @property
@@ -71,18 +71,18 @@ class Project(Value):
 
     @property
     def claimed(self) -> frozenset[str]:
-        """What the file calls passed."""
+        """Features that the file calls passed."""
         return frozenset(one.id for one in self.features.features if one.passes)
 
     @property
     def awaited(self) -> frozenset[str]:
-        """What the file calls built, and a person is to judge."""
+        """Features that the file calls built, and that a person is to judge."""
         by_hand = [one for one in self.features.features if one.verification_method == "manual"]
         return frozenset(one.id for one in by_hand if one.passes or one.agent_notes.startswith(HOLDS))
 
     @property
-    def unproven(self) -> "Project":
-        """The same, nothing believed of how far it is."""
+    def unproven(self) -> "HandoffProject":
+        """The same project, with every feature open: the file's status is not trusted."""
         fresh = {"passes": False, "status": None, "tests_passing": 0, "tests_total": 0, "coverage": None}
         features = tuple(one.model_copy(update=fresh) for one in self.features.features)
         return self.model_copy(update={"features": self.features.model_copy(update={"features": features})})
@@ -91,18 +91,18 @@ class Project(Value):
     def finished(self) -> tuple[str, ...]:
         return tuple(one.id for one in self.features.features if one.passes or one.id in self.holding)
 
-    def standing_of(self, name: str) -> str:
-        """A feature's state, in words."""
+    def status_of(self, name: str) -> str:
+        """A feature's state, for a commit message."""
         if name in self.holding:
             return "holds, and waits for a person"
         return {"completed": "passes", "failed": "failed"}.get(self.features[name].state, "is open")
 
-    def others(self, feature: Feature) -> tuple[Task, ...]:
+    def other_tasks(self, feature: Feature) -> tuple[Task, ...]:
         return tuple(task_of(one) for one in self.features.features if one.id != feature.id)
 
     # -- what happened -------------------------------------------------------------------------------------------------
 
-    def begun(self, feature: Feature, when: float) -> "Project":
+    def with_feature_begun(self, feature: Feature, when: float) -> "HandoffProject":
         now = feature.model_copy(
             update={
                 "status": "in_progress",
@@ -115,8 +115,10 @@ class Project(Value):
         )
         return self._with(now, state=state)
 
-    def tested(self, feature: Feature, figures: Figures | None, gaps: Iterable[Finding], when: float) -> "Project":
-        """With what the engine counted, and with what stands in the way."""
+    def with_test_results(
+        self, feature: Feature, figures: Figures | None, gaps: Iterable[Finding], when: float
+    ) -> "HandoffProject":
+        """With the test counts, and with the gaps as notes for the next coder."""
         counted = (
             {"tests_passing": figures.passing, "tests_total": figures.total, "coverage": figures.coverage}
             if figures
@@ -131,8 +133,8 @@ class Project(Value):
             )
         )
 
-    def judged(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "Project":
-        """Holding is enough to go on; only what is proven, attested or held already passes."""
+    def with_verdict(self, feature: Feature, verdict: Verdict, *, attested: Collection[str] = ()) -> "HandoffProject":
+        """With a verdict that holds. The feature passes if it is proven or attested; else it waits for a person."""
         judged = verdict.requirements
         met = bool(judged) and all(one.grade in MET or one.id in attested for one in judged)
         lacking = "" if met else "; ".join(dict.fromkeys(one.why[0] for one in verdict.requirements if one.lacks))
@@ -146,31 +148,31 @@ class Project(Value):
         waiting = {*self.holding} - {feature.id} | (set() if met else {feature.id})
         return self._with(now, holding=tuple(sorted(waiting)), green=tuple(sorted({*self.green, feature.id})))
 
-    def given_up(self, feature: Feature) -> "Project":
-        """What depends on it will not be begun, and says why."""
+    def with_feature_failed(self, feature: Feature) -> "HandoffProject":
+        """With the feature failed; features that depend on it are blocked, and say why."""
         found = self._with(self.features[feature.id].model_copy(update={"status": "failed", "passes": False}))
         for one in blocked(found.features):
             found = found._with(found.features[one.feature].model_copy(update={"agent_notes": f"blocked: {one.why}"}))
         return found
 
-    def reopened(self, names: Iterable[str]) -> "Project":
-        """What was finished and is not any more."""
+    def with_features_reopened(self, names: Iterable[str]) -> "HandoffProject":
+        """With these features open again."""
         found, gone = self, set(names)
         for name in gone:
             found = found._with(self.features[name].model_copy(update={"passes": False, "status": "not_started"}))
-        left = {"holding": self.holding, "green": self.green}  # what its checks show is not enough any more
+        left = {"holding": self.holding, "green": self.green}  # green checks are not enough any more
         return found.model_copy(
             update={key: tuple(name for name in names if name not in gone) for key, names in left.items()}
         )
 
-    def _with(self, feature: Feature, **more: object) -> "Project":
+    def _with(self, feature: Feature, **more: object) -> "HandoffProject":
         return self.model_copy(update={"features": self.features.with_feature(feature), **more})
 
     # -- the files -----------------------------------------------------------------------------------------------------
 
     @property
     def owned(self) -> tuple[str, ...]:
-        """The files that nobody but the engine writes."""
+        """The files that only the engine writes."""
         return feature_list.NAME, self.note, agent_state.NAME
 
     @property
@@ -182,7 +184,7 @@ class Project(Value):
         }
 
     def list_event(self, attempt: int = 0, of: int = 0) -> FeatureListWritten:
-        """The list for the journal's readers; while somebody works on a feature, which attempt it is."""
+        """The feature list as an event; while a coder works on a feature, with the number of the attempt."""
         rows = [{**_row(one), "holds": one.passes or one.id in self.holding} for one in self.features.features]
         if not attempt:
             return FeatureListWritten(features=tuple(rows))
@@ -191,7 +193,7 @@ class Project(Value):
     @property
     def handoff_note(self) -> HandoffNote:
         current = next((one for one in self.features.features if one.id == self.state.feature), None)
-        upcoming_one = self.next
+        upcoming_one = self.next_feature
         totals = self.features.totals
         return HandoffNote(
             feature=current.id if current else "",
@@ -216,7 +218,7 @@ def _row(feature: Feature) -> dict[str, object]:
 
 
 def _measured(features: FeatureList) -> float | None:
-    """Coverage as it was found last."""
+    """The coverage that was measured last."""
     found = [one for one in features.features if one.coverage is not None]
     return max(found, key=lambda one: one.last_tested).coverage if found else None
 

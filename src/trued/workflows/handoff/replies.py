@@ -1,0 +1,45 @@
+"""What the agents of a handoff reply. Every field is a claim, and is checked."""
+
+from pydantic import Field
+
+from trued import Finding, Reply, Value
+
+
+class Planned(Value):
+    """One feature, as it will stand in the list."""
+
+    id: str = Field(default="", description="short, like feat_001_login; made from its place where you give none")
+    category: str = "functional"
+    description: str = Field(description="what must hold, in the words of the specification")
+    priority: str = Field(default="medium", description="critical, high, medium or low")
+    steps: tuple[str, ...] = Field(description="how to see that it holds, step by step")
+    test_command: str = Field(default="", description="the command whose tests will show it")
+    verification_method: str = Field(default="automated", description="automated, e2e (a browser) or manual (a person)")
+    verification_tool: str = ""
+    depends_on: tuple[str, ...] = ()
+
+
+class Initialized(Reply):
+    """A specification as features, in the order of work, and how the project is run."""
+
+    features: tuple[Planned, ...] = Field(min_length=1)
+    start: str = Field(default="", description="the command that starts the app")
+    test: str = Field(default="", description="the command that runs all tests")
+    set_up: tuple[str, ...] = Field(default=(), description="commands beyond installing what the manifests name")
+
+
+class Coded(Reply):
+    """What a coder says of its one feature. All of it is checked."""
+
+    passes: bool = Field(description="whether the feature is complete, as far as you saw it yourself")
+    implemented: tuple[str, ...]
+    files: tuple[str, ...] = Field(default=(), description="every file that you changed")
+    tests: tuple[str, ...] = Field(default=(), description="files or ids of the tests that show it")
+    tests_passing: int = 0
+    tests_total: int = 0
+    notes: tuple[str, ...] = ()
+    continue_from: str = Field(default="", description="path:line, where the next agent should begin")
+    proposed: tuple[Planned, ...] = Field(default=(), description="features that the list lacks; a person decides")
+    disputes: tuple[Finding, ...] = Field(
+        default=(), description="requirements whose held-out examples must be wrong by the user's words, and why"
+    )
