@@ -8,12 +8,12 @@ from trued.model import Evidence, Finding, Grade, Judged, Outcomes, Shot, Tried,
 from trued.workflows.ticket.issues import (
     ENGINE,
     Beyond,
-    Claimed,
+    ImplementerClaims,
     Issue,
-    compared,
+    claim_mismatches,
+    compare_issues,
     failed_checks,
     files_beyond,
-    mismatches,
 )
 
 POINTS = Issue(
@@ -35,30 +35,30 @@ ISSUES = st.builds(
 def test_an_issue_in_other_words_is_still_there() -> None:
     again = POINTS.model_copy(update={"description": "Still no points on the cards", "actual": '"+ points"'})
     reworded = POINTS.model_copy(update={"description": "Points are not shown on the product cards", "expected": ""})
-    assert compared([POINTS], [again]).still == (again,)
-    assert compared([POINTS.model_copy(update={"expected": ""})], [reworded]).still == (reworded,)
+    assert compare_issues([POINTS], [again]).still == (again,)
+    assert compare_issues([POINTS.model_copy(update={"expected": ""})], [reworded]).still == (reworded,)
 
 
 @pytest.mark.spec("TIC-8")
 def test_what_nobody_repeats_is_fixed_and_what_nobody_said_is_new() -> None:
     cart = Issue(description="The cart shows no total", location="/cart", expected="Total: 12")
-    found = compared([POINTS], [cart])
+    found = compare_issues([POINTS], [cart])
     assert (found.fixed, found.still, found.new) == ((POINTS,), (), (cart,))
     assert found.sentence == "1 fixed, 0 still there, 1 new"
     assert not found.same
-    assert compared([POINTS, cart], [cart, POINTS]).same
+    assert compare_issues([POINTS, cart], [cart, POINTS]).same
 
 
 @given(st.lists(ISSUES, max_size=6), st.lists(ISSUES, max_size=6))
 def test_every_issue_has_one_fate(before: list[Issue], now: list[Issue]) -> None:
-    found = compared(before, now)
+    found = compare_issues(before, now)
     assert len(found.still) + len(found.new) == len(now)
     assert len(found.still) + len(found.fixed) == len(before)
 
 
 @given(st.lists(ISSUES, max_size=6))
 def test_a_round_like_the_last_is_the_same(issues: list[Issue]) -> None:
-    found = compared(issues, issues)
+    found = compare_issues(issues, issues)
     assert (found.fixed, found.new) == ((), ())
     assert found.same is bool(issues)
 
@@ -107,10 +107,10 @@ def test_of_a_held_out_case_an_issue_tells_no_more_than_an_implementer_may_know(
 
 @pytest.mark.spec("TIC-2")
 def test_each_claim_that_git_does_not_bear_out_is_a_gap_of_its_own() -> None:
-    honest = Claimed(branch="fix/X-1", commit="abc", files=("./a.py",))
-    assert mismatches(honest, "fix/X-1", ["a.py"], known=True) == ()
-    lying = Claimed(branch="main", commit="f00", files=("a.py", "b.py"))
-    said = [one.what for one in mismatches(lying, "fix/X-1", ["a.py", "c.py"], known=False)]
+    honest = ImplementerClaims(branch="fix/X-1", commit="abc", files=("./a.py",))
+    assert claim_mismatches(honest, "fix/X-1", ["a.py"], known=True) == ()
+    lying = ImplementerClaims(branch="main", commit="f00", files=("a.py", "b.py"))
+    said = [one.what for one in claim_mismatches(lying, "fix/X-1", ["a.py", "c.py"], known=False)]
     assert said == [
         "it names the branch main, and the work is on fix/X-1",
         "it names the commit f00, and no such commit is on fix/X-1",

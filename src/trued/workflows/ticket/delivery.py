@@ -21,7 +21,7 @@ from trued.run.run import Run
 from trued.run.session import Session
 from trued.support.hashing import digest
 from trued.workflows.ticket.events import PicturesClaimed, PreviewShown
-from trued.workflows.ticket.issues import Claimed, mismatches
+from trued.workflows.ticket.issues import ImplementerClaims, claim_mismatches
 from trued.workflows.ticket.preview import HOST, Preview, Show, Showing, free_port
 
 MOST_PICTURES, PICTURE_BYTES = 20, 5 * 2**20  # that an agent may hand in
@@ -36,7 +36,7 @@ class Findings(Value):
 
 
 class Offering(Value):
-    """A pull request, as it is recorded; or what keeps it from being one."""
+    """A pull request, as it is recorded; or the files that need a person's consent first."""
 
     number: int = 0
     url: str = ""
@@ -49,7 +49,7 @@ class Offering(Value):
 
 
 class Viewing:
-    """A preview as a workflow sees it: where it is, and that it is up while somebody looks."""
+    """A preview as a workflow sees it: where it is, and how to bring it up for an agent."""
 
     def __init__(self, preview: Preview, up: Callable[[], Awaitable[None]] | None = None) -> None:
         self.preview, self.up = preview, up
@@ -60,7 +60,7 @@ class Viewing:
 
     @property
     def broken(self) -> str:
-        """Why it does not come up though it should, or ""."""
+        """Why a preview that should be up is not; "" if all is well."""
         return self.preview.why if self.preview.port else ""
 
 
@@ -77,13 +77,13 @@ def ticket_task(run: Run, text: str = "") -> Task:
     return Task(id=ticket.key, title=ticket.summary, brief=text, source=ticket.source)
 
 
-async def check_claims(run: Run, claimed: Claimed, since: str) -> tuple[Finding, ...]:
+async def check_claims(run: Run, claimed: ImplementerClaims, since: str) -> tuple[Finding, ...]:
     """Compare what an implementer says with git. Each mismatch is a gap that later agents are told of."""
     files = await run.branch.changes(since)
 
     async def step() -> str:
         known = await run.context.workspace.knows(claimed.commit)
-        wrong = mismatches(claimed, run.branch.name, files, known=known)
+        wrong = claim_mismatches(claimed, run.branch.name, files, known=known)
         for one in wrong:
             run.steps.emit("claims", ClaimRefuted(what=run.context.redact(one.what)))
         return Findings(found=wrong).model_dump_json()
@@ -167,7 +167,7 @@ async def _bring_up(run: Run, showing: Showing) -> None:
 
 
 async def _external(run: Run, url: str, why: str) -> Preview:
-    """Somebody else's preview is only handed on; that it cannot be reached is said."""
+    """A preview that somebody else serves. Only its address is passed on, with the reason if it cannot be reached."""
 
     async def step() -> str:
         found = why or await asyncio.to_thread(_unreached, url)
@@ -187,9 +187,10 @@ def succeeded(run: Run, outcome: Outcome) -> bool:
 
 
 async def offer(run: Run, *, draft: bool = False) -> Offering:
-    """Push the head and open its pull request, or bring the open one up to date: once, whoever is killed when.
+    """Push the head and open its pull request, or update the open one. It happens once, even if the engine is killed.
 
-    What would run by itself once it is pushed is nobody's to push but a person's: then it waits to be landed.
+    Files that tools execute automatically need a person's consent: then nothing is pushed, and the work waits to be
+    landed.
     """
     open_request, name = run.context.offer, run.id
     if open_request is None:
@@ -215,7 +216,7 @@ async def offer(run: Run, *, draft: bool = False) -> Offering:
 
 
 def _unreached(url: str) -> str:
-    """ "" when somebody answers there, whatever they say."""
+    """Why an address cannot be reached; "" if a server answers, with any status."""
     if not re.match(r"https?://", url):
         return "it is no address that a browser opens"
     try:
@@ -231,7 +232,7 @@ def _unreached(url: str) -> str:
 
 
 class _Stay(urllib.request.HTTPRedirectHandler):
-    """Where it leads to is the visitor's business."""
+    """Follows no redirect."""
 
     def redirect_request(self, *_: Any, **__: Any) -> None:
         return None

@@ -1,4 +1,4 @@
-"""Ticket: a fresh agent implements, one verifies, one mends, one tells; whoever leads them holds summaries only."""
+"""Ticket: one fresh agent implements, one verifies, one fixes, one writes the pull request; they know summaries only."""
 
 from trued import Finding, Goal, Outcome, Plan, Run, Verdict
 from trued.workflows.ticket.delivery import (
@@ -12,13 +12,13 @@ from trued.workflows.ticket.delivery import (
 )
 from trued.workflows.ticket.events import IssuesFixed, RoundVerified, RoundWithoutProgress
 from trued.workflows.ticket.issues import (
-    Claimed,
+    ImplementerClaims,
     Issue,
     Summary,
-    compared,
+    compare_issues,
     files_beyond,
     open_issues,
-    rejections,
+    rejection_issues,
 )
 from trued.workflows.ticket.replies import Fixed, Implemented, PullRequest, Verified
 
@@ -27,16 +27,16 @@ async def ticket(run: Run, goal: Goal) -> Outcome:
     plan = await run.seal(await run.plan(goal))
     verdict = await run.prove(plan) if run.branch.is_continued else run.open(plan)
     story = [] if verdict.holds else [await implement(run, verdict)]
-    rounds = await looked_at(run, plan, story)
+    rounds = await verify_in_rounds(run, plan, story)
     outcome, ends = await run.finish(plan), 1
-    while rejected := rejections(await run.people.decisions()):  # by people who looked: the next round's issues
-        rounds = await looked_at(run, plan, story, rejected, rounds)
+    while rejected := rejection_issues(await run.people.decisions()):  # people's reasons are the next round's issues
+        rounds = await verify_in_rounds(run, plan, story, rejected, rounds)
         outcome, ends = await run.finish(plan), ends + 1
-    return await delivered(run.scope(f"pull request {ends}"), outcome, story)
+    return await deliver(run.scope(f"pull request {ends}"), outcome, story)
 
 
 async def implement(run: Run, verdict: Verdict) -> Summary:
-    """One fresh agent with the ticket's own words. What it says of its work is held against git."""
+    """One fresh agent implements the ticket. What it claims about its work is compared with git."""
     told, before = ticket_of(run), run.branch.head
     built = await run.ask(
         "impl-agent",
@@ -48,20 +48,25 @@ async def implement(run: Run, verdict: Verdict) -> Summary:
         branch=run.branch.name,
         gaps=verdict.gaps,
     )
-    claimed = Claimed(branch=built.branch_name, commit=built.commit_sha, files=built.files_changed)
+    claimed = ImplementerClaims(branch=built.branch_name, commit=built.commit_sha, files=built.files_changed)
     wrong = await check_claims(run, claimed, since=before)
     said = built.summary if built.success else f"It says that it is not done: {built.summary}"
     return Summary(who="impl-agent", says=" ".join((said, *(f"But {one.what}." for one in wrong))))
 
 
-async def looked_at(run: Run, plan: Plan, story: list[Summary], issues: tuple[Issue, ...] = (), rounds: int = 0) -> int:
-    """Verify, mend, verify again: until nothing is found, nothing moves, or the rounds are used up."""
+async def verify_in_rounds(
+    run: Run, plan: Plan, story: list[Summary], issues: tuple[Issue, ...] = (), rounds: int = 0
+) -> int:
+    """Verify, fix, verify again, until there is no issue, nothing changes, or the rounds are used up.
+
+    `issues`: to fix before the first round. `rounds`: how many there were before. Returns how many there are now.
+    """
     for number in range(rounds + 1, rounds + run.settings.rounds + 1):
         scope = run.scope(f"round {number}")
-        mended = await mend(scope, number - 1, issues) if issues else None
+        mended = await fix_issues(scope, number - 1, issues) if issues else None
         story += [Summary(who="fix-agent", says=mended.summary)] if mended else []
         last, issues = issues, await verify(scope, plan, story)
-        fate = compared(last, issues)
+        fate = compare_issues(last, issues)
         await scope.record(RoundVerified.of(number, issues, fate.sentence))
         if stuck := bool(mended and not mended.files and fate.same):
             await scope.record(RoundWithoutProgress.of(number, issues, fate.sentence))
@@ -71,28 +76,28 @@ async def looked_at(run: Run, plan: Plan, story: list[Summary], issues: tuple[Is
 
 
 async def verify(run: Run, plan: Plan, story: list[Summary]) -> tuple[Issue, ...]:
-    """A fresh pair of eyes on the work as its users would see it; then evidence of our own. Both have a say."""
+    """A fresh agent looks at the work as its users would; then the engine proves it. Returns the issues of both."""
     told = ticket_of(run)
     async with preview(run) as shown:
         if shown.broken:
             down = Issue(severity="critical", description=f"the preview does not come up: {shown.broken}")
             return open_issues(await run.prove(plan), (), down)
-        eyes = run.session("verify-agent", Verified, before=shown.up)
-        verified = await eyes.ask(
+        verifier = run.session("verify-agent", Verified, before=shown.up)
+        verified = await verifier.ask(
             ticket_task(run, "\n".join(one.text for one in told.acceptance or told.requirements)),
             files_changed="\n".join(await run.branch.changes()),
             preview=shown.words,
             expected_pictures="\n".join(told.pictures),
             last_work=story[-1:],
         )
-        await keep_pictures(run, eyes, (*verified.screenshots, *(one.screenshot for one in verified.issues)))
-        verdict = await run.prove(plan, objections=verified.objections, by=eyes)
-        await eyes.close()
+        await keep_pictures(run, verifier, (*verified.screenshots, *(one.screenshot for one in verified.issues)))
+        verdict = await run.prove(plan, objections=verified.objections, by=verifier)
+        await verifier.close()
     return open_issues(verdict, verified.issues)
 
 
-async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> IssuesFixed:
-    """One fresh agent with these issues and these files, and nothing else."""
+async def fix_issues(run: Run, number: int, issues: tuple[Issue, ...]) -> IssuesFixed:
+    """One fresh agent fixes these issues. It knows the issues and the files concerned, nothing else."""
     before = run.branch.head
     named = dict.fromkeys((*await run.branch.paths_in(one.sentence for one in issues), *await run.branch.changes()))
     files = await run.branch.contents(tuple(named))
@@ -104,8 +109,9 @@ async def mend(run: Run, number: int, issues: tuple[Issue, ...]) -> IssuesFixed:
     return mended
 
 
-async def delivered(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
-    """What is proven is offered; what waits for a person is written up for then; of the rest a draft, if wanted."""
+async def deliver(run: Run, outcome: Outcome, story: list[Summary]) -> Outcome:
+    """Open a pull request for proven work, or a draft if the user wants one. For work that waits for a person only the
+    text is written."""
     judged = outcome.verdict.requirements if outcome.verdict else ()
     success, draft = succeeded(run, outcome), run.settings.draft
     if success or draft or outcome.state == "waiting":

@@ -1,4 +1,4 @@
-"""Issues of a ticket: what is not as its words say, and what became of it from one round to the next."""
+"""Issues of a ticket: where the work differs from what the ticket asks, and how they change from round to round."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -47,13 +47,13 @@ class Issue(Value):
 
     @property
     def sentence(self) -> str:
-        """For a list that people read."""
+        """The issue in one line, for people."""
         where = f" ({self.location})" if self.location else ""
         return f"{self.severity}: {self.finding.what}{where}"
 
 
-class Compared(Value):
-    """Two rounds, issue by issue."""
+class IssueComparison(Value):
+    """How the issues of two rounds compare."""
 
     fixed: tuple[Issue, ...] = ()
     still: tuple[Issue, ...] = ()
@@ -61,7 +61,7 @@ class Compared(Value):
 
     @property
     def same(self) -> bool:
-        """Nothing went, nothing came."""
+        """Whether the issues did not change at all."""
         return bool(self.still) and not self.fixed and not self.new
 
     @property
@@ -69,8 +69,8 @@ class Compared(Value):
         return f"{len(self.fixed)} fixed, {len(self.still)} still there, {len(self.new)} new"
 
 
-def compared(before: Sequence[Issue], now: Sequence[Issue]) -> Compared:
-    """Each issue of today is one of yesterday's, or new; what nobody repeats is fixed."""
+def compare_issues(before: Sequence[Issue], now: Sequence[Issue]) -> IssueComparison:
+    """Match the issues of this round with those before: each is still there or new; those not repeated are fixed."""
     left, still, new = list(before), list[Issue](), list[Issue]()
     for issue in now:
         known = next((one for one in left if _key(one) == _key(issue)), None) or _nearest(issue, left)
@@ -79,11 +79,11 @@ def compared(before: Sequence[Issue], now: Sequence[Issue]) -> Compared:
         else:
             left.remove(known)
             still.append(issue)
-    return Compared(fixed=tuple(left), still=tuple(still), new=tuple(new))
+    return IssueComparison(fixed=tuple(left), still=tuple(still), new=tuple(new))
 
 
 def _nearest(issue: Issue, among: Sequence[Issue]) -> Issue | None:
-    """The one that says nearly the same, about the same requirement and of the same observer."""
+    """The most similar issue of the same observer about the same requirement, if it is similar enough."""
     whose = [one for one in among if one.by == issue.by and one.requirement == issue.requirement]
     rated = [(SequenceMatcher(None, _words(one), _words(issue), autojunk=False).ratio(), one) for one in whose]
     best = max(rated, key=lambda pair: pair[0], default=(0.0, None))
@@ -91,7 +91,7 @@ def _nearest(issue: Issue, among: Sequence[Issue]) -> Issue | None:
 
 
 def _key(issue: Issue) -> tuple[object, ...]:
-    """What it is known by: what is demanded, and where. What was seen may change without anything being mended."""
+    """What identifies an issue: what is demanded, and where. What was seen may change without anything being fixed."""
     demanded = _plain(issue.expected) or _plain(issue.description)
     return issue.by, issue.requirement, _plain(issue.location), demanded
 
@@ -108,8 +108,8 @@ def _plain(text: str) -> str:
 
 
 def failed_checks(verdict: Verdict) -> tuple[Issue, ...]:
-    """What the engine's own evidence shows: of visible pages with expected, actual and picture; of held-out cases only
-    what an implementer may know."""
+    """Failed checks as issues: for visible pages with expected, actual and picture; for held-out cases only what an
+    implementer may know."""
     found = [issue for one in (*verdict.suites, *verdict.requirements) for issue in _of(one, verdict.evidence)]
     found += [Issue(severity="high", description=one.what, location=one.where, by=ENGINE) for one in verdict.remarks]
     return tuple(dict.fromkeys(found))
@@ -134,7 +134,7 @@ def _is_told(tried: Tried, gap: Finding) -> bool:
 
 
 def _seen(gap: Finding, fact: Evidence, tried: Tried) -> Issue:
-    """What differs from round to round is what was there; by what was expected an issue is known again."""
+    """A failed page check as an issue. What was expected identifies it in later rounds; what was seen may differ."""
     sentence = tried.detail.strip().partition("\n")[0][:500]
     expected, found, actual = sentence.partition("; ")
     page = next((shot.page for shot in fact.pictures), "")
@@ -157,16 +157,18 @@ def _told(gap: Finding) -> Issue:
 # -- what an agent says, held against git ------------------------------------------------------------------------------
 
 
-class Claimed(Value):
-    """What an implementer says that it left."""
+class ImplementerClaims(Value):
+    """What an implementer claims to have left."""
 
     branch: str = ""
     commit: str = ""
     files: tuple[str, ...] = ()
 
 
-def mismatches(claimed: Claimed, branch: str, files: Sequence[str], *, known: bool) -> tuple[Finding, ...]:
-    """Each claim that git does not bear out: a gap, and no more than that. `known`: its commit is on the branch."""
+def claim_mismatches(
+    claimed: ImplementerClaims, branch: str, files: Sequence[str], *, known: bool
+) -> tuple[Finding, ...]:
+    """A minor gap for each claim that git refutes. `known`: whether the claimed commit is on the branch."""
     wrong: list[str] = []
     if claimed.branch != branch:
         wrong.append(f"it names the branch {claimed.branch or '(none)'}, and the work is on {branch}")
@@ -197,14 +199,14 @@ def files_beyond(changed: Sequence[str], named: Iterable[str], explained: Iterab
 
 
 class Summary(Value):
-    """All that whoever leads knows of an agent's work."""
+    """An agent's work in a sentence, for the agents that follow."""
 
     who: str
     says: str
 
 
-def rejections(words: Iterable[Approval]) -> tuple[Issue, ...]:
-    """What people who looked would not accept."""
+def rejection_issues(words: Iterable[Approval]) -> tuple[Issue, ...]:
+    """People's rejections as issues."""
     return tuple(
         Issue(severity="critical", description=one.why, requirement=one.requirement, by=one.who)
         for one in words
@@ -213,7 +215,7 @@ def rejections(words: Iterable[Approval]) -> tuple[Issue, ...]:
 
 
 def open_issues(verdict: Verdict, said: Sequence[Issue] = (), *more: Issue) -> tuple[Issue, ...]:
-    """Everything that stands against the work: what an agent saw and no check closed, and what the checks showed."""
+    """All open issues: those that an agent saw and no check settled, and failed checks."""
     known = {one.finding.what: one for one in said}
     kept = {
         one.what: known.get(one.what, Issue(description=one.what, location=one.where)).model_copy(update={"by": one.by})

@@ -25,7 +25,7 @@ LAST_WORDS = 300  # characters of what a server said that never answered
 
 
 class Preview(Value):
-    """Where the work can be looked at, or why it cannot."""
+    """The address of the work, or why there is none."""
 
     url: str = ""
     port: int = 0  # of this machine; 0 where the preview is somebody else's
@@ -33,14 +33,14 @@ class Preview(Value):
 
     @property
     def words(self) -> str:
-        """For an agent."""
+        """The preview in words, for an agent's brief."""
         if not self.url:
             return f"there is no preview: {self.why}"
         return f"{self.url} ({self.why})" if self.why else self.url
 
 
 def free_port() -> int:
-    """One on which nobody listens now."""
+    """A port on which nothing listens now."""
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
@@ -49,7 +49,7 @@ def free_port() -> int:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """What is served: a commit, by the contract's command, under a port that stays the same after a restart."""
+    """What to serve: a commit, by the contract's command, on a port that stays the same after a restart."""
 
     workspace: Workspace
     contract: Contract
@@ -60,7 +60,7 @@ class Show:
 
 
 class Showing:
-    """A preview that is started when it is first needed, and gone with all that it started when it is left."""
+    """A preview that starts when it is first needed. Leaving the context ends the server and all its processes."""
 
     def __init__(self, show: Show) -> None:
         self.show = show
@@ -76,7 +76,7 @@ class Showing:
         await self._open.aclose()
 
     async def up(self) -> str:
-        """Start it, unless it is up already: "" when it answers, else why it does not, in one sentence."""
+        """Start it, unless it is up already. Returns "" when it answers, else why it does not."""
         if self._why is None:
             show = self.show
             scan = Scanner(show.workspace, show.contract, show.commit, show.tell)
@@ -119,7 +119,7 @@ def _never_up(why: str, within_s: float, ran: Ran) -> str:
 
 @asynccontextmanager
 async def _bridged(serving: Serving, port: int) -> AsyncIterator[None]:
-    """The server has no address outside its sandbox: connections to a port of this machine are led in to it."""
+    """Forward connections from a port of this machine to the server, which has no address outside its sandbox."""
     places, visits = asyncio.Semaphore(MOST_AT_ONCE), set[asyncio.Task[None]]()
 
     async def visit(caller: asyncio.StreamReader, answer: asyncio.StreamWriter) -> None:
@@ -145,7 +145,7 @@ async def _bridged(serving: Serving, port: int) -> AsyncIterator[None]:
 
 
 async def _led(caller: asyncio.StreamReader, answer: asyncio.StreamWriter, serving: Serving) -> None:
-    """Both ways, until the server has said all."""
+    """Copy both ways until the server closes its side."""
     link = serving.connect()
     try:
         said, ask = await asyncio.open_connection(sock=link)
