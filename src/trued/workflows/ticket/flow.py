@@ -1,4 +1,4 @@
-"""Ticket: one fresh agent implements, one verifies, one fixes, one writes the pull request; they know summaries only."""
+"""Ticket: one fresh agent implements, one verifies, one fixes, one writes the pull request, each by summaries only."""
 
 from trued import Finding, Goal, Outcome, Plan, Run, Verdict
 from trued.workflows.ticket.delivery import (
