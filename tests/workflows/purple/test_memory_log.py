@@ -6,10 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.workflows.purple.log_reader import parse
 from trued.model import Finding, Verdict
 from trued.support.markdown import Heading
 from trued.support.markdown import parse as parse_markdown
-from trued.workflows.purple.memory_log import Iteration, Section, parse, render
+from trued.workflows.purple.memory_log import Iteration, Section, render
 
 ROUND = Iteration(
     implemented=("`total` adds up",),

@@ -169,7 +169,7 @@ def test_an_old_configuration_is_mapped_and_what_means_nothing_is_said() -> None
             '{"autoHeal": {"maxAttempts": 0}}',
             "c.json:1: autoHeal.maxAttempts is no number of attempts (write 1 or more)",
         ),
-        ('{"autoHeal": {"enabled": 1}}', "c.json:1: autoHeal.enabled is neither true nor false (mend the value)"),
+        ('{"autoHeal": {"enabled": 1}}', "c.json:1: autoHeal.enabled is neither true nor false (fix the value)"),
     ],
 )
 def test_a_broken_configuration_is_said_in_one_sentence(text: str, sentence: str) -> None:

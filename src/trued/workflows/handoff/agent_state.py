@@ -1,4 +1,4 @@
-"""agent_state.json: where a run stood when it was written; a hint for whoever goes on, never a fact."""
+"""agent_state.json: how far a run was when it was written. A hint for a run that continues, never trusted."""
 
 import json
 import math
@@ -20,7 +20,7 @@ _UNPRINTED = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class AgentState(Value):
-    """Whose run it is, how far it came, and from what it began."""
+    """Which run it is, how far it is, and what it started from."""
 
     run: str = ""
     iteration: int = 0
@@ -34,7 +34,7 @@ class AgentState(Value):
 
 
 def parse_agent_state(text: str) -> AgentState:
-    """Whatever of it can be used; a file that makes no sense says nothing."""
+    """Read what can be used of the file; an unreadable one gives an empty state."""
     try:
         value = json.loads(text.removeprefix("\ufeff"), parse_constant=_number, parse_float=_number)
     except (ValueError, RecursionError):
@@ -50,7 +50,7 @@ def parse_agent_state(text: str) -> AgentState:
 
 
 def render(state: AgentState) -> str:
-    """The file: the same state is always the same bytes."""
+    """The file's text. The same state always gives the same bytes."""
     names = [name for name in AgentState.model_fields if name != "more"]
     known = {KEYS.get(name, name): getattr(state, name) for name in ("version", *names)}
     others = {key: part for key, part in state.more.items() if key not in known}

@@ -1,4 +1,4 @@
-"""The example of a browser test that `handoff` puts into a project."""
+"""The example of a browser test that a handoff adds to a project."""
 
 import re
 from importlib.resources import files
@@ -7,7 +7,7 @@ PATH = "tests/e2e/test_example.py"
 
 
 def e2e_example(start: str = "python app.py", port_env: str = "PORT", sees: str = "") -> tuple[str, str]:
-    """Where it goes and what it says; `start` starts the app, `sees` is on its first page (anything at all if "")."""
+    """Its path and text. `start` starts the app; `sees` is a text on its first page ("": any text)."""
     port = port_env if port_env.isidentifier() else "PORT"
     text = files(__package__).joinpath("e2e_example.txt").read_text(encoding="utf-8")
     shown = _literal(sees) if sees else 're.compile(r"\\S")'
@@ -16,6 +16,6 @@ def e2e_example(start: str = "python app.py", port_env: str = "PORT", sees: str 
 
 
 def _literal(text: str) -> str:
-    """As a person would write it in Python."""
+    """The text as a Python string literal."""
     plain = re.sub(r"[\x00-\x1f\x7f]+", " ", text)
     return '"' + plain.replace("\\", "\\\\").replace('"', '\\"') + '"'

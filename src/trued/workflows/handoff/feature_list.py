@@ -1,4 +1,4 @@
-"""feature_list.json: what is to be built, one feature at a time, and how far the engine found each of them to be."""
+"""feature_list.json: the features to build, one at a time, each with the status that the engine found."""
 
 import json
 import re
@@ -42,7 +42,7 @@ _COLOURS = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)
 
 
 def _name(value: Any) -> Any:
-    """Numbers serve as names, too; a truth value does not."""
+    """A number is accepted as a name; a boolean is not."""
     return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
@@ -82,7 +82,7 @@ class Feature(Value):
 
     @property
     def state(self) -> State:
-        """Only `passes` makes it completed; a word beside it cannot."""
+        """The state that counts: only `passes` makes a feature completed, whatever `status` says."""
         if self.passes:
             return "completed"
         if self.status is None:
@@ -91,7 +91,7 @@ class Feature(Value):
 
     @property
     def rank(self) -> float:
-        """Lower comes first."""
+        """The priority as a number; the lowest comes first."""
         if not isinstance(self.priority, str):
             return self.priority - 1
         word = self.priority.strip().casefold()
@@ -101,7 +101,7 @@ class Feature(Value):
 
 
 class FeatureList(Value):
-    """Features in their order. Totals are counted, never read."""
+    """Features in their order. Totals are counted, never read from the file."""
 
     features: tuple[Feature, ...]
     more: dict[str, Any] = Field(default_factory=dict)
@@ -115,14 +115,14 @@ class FeatureList(Value):
         return next(one for one in self.features if one.id == name)
 
     def with_feature(self, feature: Feature) -> "FeatureList":
-        """The same list, in which this feature stands in the place of the one of its id."""
+        """The list with this feature in place of the one with its id."""
         return self.model_copy(
             update={"features": tuple(feature if one.id == feature.id else one for one in self.features)}
         )
 
 
 class Blocked(Value):
-    """A feature that nobody will begin, because something that it needs failed."""
+    """A feature that will not be begun, because one that it depends on failed."""
 
     feature: str
     by: str  # the failed feature
@@ -133,7 +133,7 @@ class Blocked(Value):
 
 
 def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
-    """The full form, the plain one, or a bare list of either; what is missing is completed."""
+    """Read the full form, the plain one, or a bare list. Missing ids are made up; raises `BadInput` with the line."""
     located = read_json(text, file)
     value, spot = located.value, tuple[str | int, ...]()
     if isinstance(value, dict):
@@ -154,7 +154,7 @@ def parse_feature_list(text: str, file: str = NAME) -> FeatureList:
 
 
 def is_feature_list(text: str) -> bool:
-    """Does the text mean to be one? Then its mistakes are mistakes of a feature list."""
+    """Whether a text is meant to be a feature list, even if it has mistakes."""
     try:
         value = json.loads(text.removeprefix("\ufeff"))
     except (ValueError, RecursionError):
@@ -184,7 +184,7 @@ def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Featu
             where = located.where(*spot, "description")
             raise BadInput("a feature has no description", where, "say what must hold") from error
         what = problem["msg"].replace("Input should be", "it should be")
-        raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *place), "mend the value") from error
+        raise BadInput(f"{key} of a feature: {what}", located.where(*spot, *place), "fix the value") from error
     if "\0" in made.test_command:
         where = located.where(*spot, "test_command")
         raise BadInput("test_command has a NUL character in it", where, "leave it out")
@@ -192,7 +192,7 @@ def _feature(located: Located, spot: tuple[str | int, ...], entry: Any) -> Featu
 
 
 def is_id(name: str) -> bool:
-    """A name that can be part of a branch's name, a trailer and a file's name."""
+    """Whether a name can be part of a branch name, a commit trailer and a file name."""
     sound = _ID.fullmatch(name) is not None and ".." not in name and not name.endswith(".lock")
     return sound and len(name) <= ID_LIMIT
 
@@ -244,7 +244,7 @@ def _connected(features: list[Feature], located: Located, spot: tuple[str | int,
 
 
 def render(features: FeatureList) -> str:
-    """The file: the same list is always the same bytes."""
+    """The file's text. The same list always gives the same bytes."""
     whole = {**_others(features.more, ("features", *TOTALS)), **features.totals}
     whole["features"] = [_written(one) for one in features.features]
     text = json.dumps(whole, ensure_ascii=False, indent=2, allow_nan=False)
@@ -265,7 +265,7 @@ def _others(more: dict[str, Any], known: Sequence[str]) -> dict[str, Any]:
 
 
 def trimmed(output: str) -> str:
-    """What a check printed, as `agent_notes`: plain text, its end rather than its beginning where it is long."""
+    """A check's output for `agent_notes`: plain text; of a long one mostly the end."""
     plain = _COLOURS.sub("", output.replace("\r\n", "\n").replace("\r", "\n")).translate(_CONTROLS)
     plain = plain.encode("utf-8", "replace").decode().strip()
     if len(plain) <= NOTE_LIMIT:
@@ -315,7 +315,7 @@ def schema() -> dict[str, Any]:
 
 
 def upcoming(features: FeatureList, holding: Collection[str] = ()) -> Feature | None:
-    """The next unfinished feature by priority, then by its place; what it depends on passes or holds."""
+    """The next feature to build, by priority and then by place, among those whose dependencies pass or hold."""
     done = {one.id for one in features.features if one.passes} | set(holding)
     open_ = [one for one in features.features if one.id not in done and one.state != "failed"]
     ready = [one for one in open_ if all(name in done for name in one.depends_on)]
@@ -323,7 +323,7 @@ def upcoming(features: FeatureList, holding: Collection[str] = ()) -> Feature | 
 
 
 def blocked(features: FeatureList) -> tuple[Blocked, ...]:
-    """Features that wait for a failed one, at whatever distance."""
+    """Features that depend on a failed one, directly or not."""
     by_name = {one.id: one for one in features.features}
     order = TopologicalSorter({one.id: one.depends_on for one in features.features}).static_order()
     found: dict[str, Blocked] = {}
@@ -344,7 +344,7 @@ def blocked(features: FeatureList) -> tuple[Blocked, ...]:
 
 
 def requirement_of(feature: Feature, file: str = NAME) -> Requirement:
-    """What must hold: its description and steps, verbatim, shown by the command that it names or by a person."""
+    """The feature as a requirement: description and steps, verbatim, checked by its test command or by a person."""
     return Requirement(
         id=feature.id,
         text="\n".join((feature.description, *feature.steps)),

@@ -1,4 +1,4 @@
-"""progress.txt: the note with which one agent's work is handed to the next, and what agents wrote below it."""
+"""progress.txt: the note that one coder's work leaves for the next, and agents' own notes below it."""
 
 import re
 import unicodedata
@@ -61,7 +61,7 @@ Percent: TypeAlias = Annotated[float, Field(ge=0, le=100, allow_inf_nan=False)]
 
 
 class HandoffNote(Value):
-    """Where things stand. Every field is one line, or a list of such: no words in it can pose as another part."""
+    """The note for the next coder. Every field is one line or a list of lines, so no text can pass for another part."""
 
     feature: Line = ""  # id of the current one
     status: Line = ""  # "In progress (15/20 tests)"; see `standing`
@@ -78,13 +78,13 @@ class HandoffNote(Value):
 
 
 def standing(state: str, passing: int = 0, total: int = 0) -> str:
-    """`in_progress` with its counts, in words."""
+    """A state with its test counts, in words: `In progress (15/20 tests)`."""
     words = state.replace("_", " ").strip().capitalize()
     return f"{words} ({passing}/{total} tests)" if total else words
 
 
 def render(note: HandoffNote, below: str = "") -> str:
-    """The whole file: the note, the line that nobody edits above, and what agents wrote below."""
+    """The whole file: the note, the line above which nobody edits, and agents' notes below it."""
     kept = tidied(below)
     return "\n".join((*_note(note), "", LINE, BELOW, *(["", kept] if kept else []))) + "\n"
 
@@ -122,9 +122,9 @@ def _coverage(note: HandoffNote) -> Iterator[str]:
 
 
 def notes_below(text: str) -> str:
-    """What agents wrote below the line: the first one counts, so that no second one can hide anything.
+    """Agents' notes below the dividing line. The first such line counts, so that a second one hides nothing.
 
-    Where it is gone, they wrote what follows the note's last heading; where that is gone, too, they wrote it all.
+    Without the line, the notes are what follows the note's last heading; without that, the whole file.
     """
     lines = _plain(text).split("\n")
     ends = (lambda line: line.strip() == LINE, _is_altered, lambda line: line.startswith(f"{HEADINGS[-1]}:"))
@@ -138,7 +138,7 @@ def notes_below(text: str) -> str:
 
 
 def tidied(below: str) -> str:
-    """Agents' words, as they may stand below the line: bounded, plain, and nothing in them looks like the note."""
+    """Agents' notes, made safe: cut to size, plain, and marked where they look like a part of the engine's note."""
     text = "\n".join(_harmless(line) for line in _plain(below).split("\n")).strip("\n")
     if len(text) <= BELOW_LIMIT:
         return text
@@ -153,7 +153,7 @@ def _harmless(line: str) -> str:
 
 
 def _poses(line: str) -> bool:
-    """Does it look like the line, the note's title or one of its headings?"""
+    """Whether a line looks like the dividing line, the note's title or one of its headings."""
     bare = unicodedata.normalize("NFKC", line).strip().strip("#*>_`=-–— ").casefold()
     heading = ":" in bare and bare.startswith(tuple(one.casefold() for one in HEADINGS))
     return heading or _is_altered(line) or line.strip() == BELOW or line.lstrip().startswith("===")

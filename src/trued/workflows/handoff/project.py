@@ -237,7 +237,7 @@ def task_of(feature: Feature) -> Task:
 
 
 def message_of(feature: Feature, run: str) -> str:
-    """Conventional, with the feature's id in a trailer."""
+    """The commit message of a feature, with its id and the run in trailers."""
     kind = "fix" if feature.category.strip().lower() in ("bug", "bugfix", "fix") else "feat"
     words = " ".join("".join(char if char.isprintable() else " " for char in feature.description).split())
     title = words if len(words) <= TITLE_LIMIT else words[:TITLE_LIMIT].rpartition(" ")[0]

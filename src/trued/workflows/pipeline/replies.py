@@ -1,4 +1,4 @@
-"""What the agents of a pipeline answer with. The engine makes their memories of it, and believes none of it."""
+"""What the agents of a pipeline reply. Every field is a claim; the engine makes their memories of it."""
 
 from typing import Literal
 
@@ -16,7 +16,7 @@ class Noted(Finding):
 
 
 class PipelineReply(Reply):
-    """What every agent says of its work: all that its memory is made of."""
+    """What every agent says about its work. Its memory is made of this."""
 
     key_findings: tuple[str, ...] = Field(default=(), description="the five that matter most, one line each")
     severity: str = Field(default="", description="the highest of your findings, in your own scale")
@@ -25,7 +25,7 @@ class PipelineReply(Reply):
 
 
 class FinalReply(PipelineReply):
-    """Of everybody who may not ask for a revision."""
+    """The reply of an agent that may not ask for a revision."""
 
     status: Literal[Status.DONE, Status.ERROR] = Status.DONE
 

@@ -1,4 +1,4 @@
-"""MEMORY.md: the implementation log, chunk by chunk, written so that no agent's text can pose as part of the log."""
+"""MEMORY.md: the implementation log, chunk by chunk. Agents' texts are escaped and cannot pass for parts of it."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,7 +34,7 @@ AT_LINE_START = (
 
 
 def _tidy(text: str) -> str:
-    """As it will be read back: no control characters, no space around it, not endless."""
+    """Remove control characters and surrounding space, and cut to size."""
     text = text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4).translate(CONTROLS)
     text = text.encode("utf-8", "replace").decode()
     return (text if len(text) <= TEXT_LIMIT else f"{text[:TEXT_LIMIT]} […]").strip()
@@ -59,7 +59,7 @@ Files: TypeAlias = Annotated[tuple[tuple[str, Text], ...], BeforeValidator(_file
 
 
 class Iteration(Value):
-    """One round of the pair: what A says it did, and what B says to that."""
+    """One round of the pair: what Team A says it did, and what Team B found."""
 
     implemented: Texts = ()
     files: Files = ()  # path and what changed in it
@@ -71,7 +71,7 @@ class Iteration(Value):
 
 
 class Section(Value):
-    """A chunk's part of the log."""
+    """The section of one chunk."""
 
     chunk: Line
     scope: Line
@@ -80,7 +80,7 @@ class Section(Value):
     gaps: Texts = ()  # that are left
 
     def with_round(self, iteration: Iteration, verdict: Verdict) -> "Section":
-        """One more round; the chunk's status is the engine's verdict, not Team B's."""
+        """With one more round. The chunk's status is the engine's verdict, not Team B's."""
         return Section(
             chunk=self.chunk,
             scope=self.scope,
@@ -91,12 +91,12 @@ class Section(Value):
 
     @cached_property
     def text(self) -> str:
-        """Rendered once: a log of a thousand chunks is joined, not written anew."""
+        """The section in Markdown; kept, because a log of a thousand chunks is written after every round."""
         return "\n".join(_section(self))
 
 
 def render(existing: str, sections: Iterable[Section]) -> str:
-    """`existing` with these chunks in its Implementation Log; whatever else it holds stays byte for byte."""
+    """The existing file with these sections in its Implementation Log; everything else stays byte for byte."""
     before, log, after = _split(existing)
     new = {section.chunk: section.text for section in sections}
     parts = [new.pop(chunk) if chunk in new else text for chunk, text in log]
@@ -112,15 +112,9 @@ def render(existing: str, sections: Iterable[Section]) -> str:
     return "".join((before, *parts, after))
 
 
-def parse(text: str) -> tuple[Section, ...]:
-    """The chunks of a log that was rendered here."""
-    _, log, _ = _split(text)
-    return tuple(_Lines(part).section() for chunk, part in log if chunk)
-
-
 @lru_cache(maxsize=4)  # the same file is rendered after every round
 def _split(existing: str) -> tuple[str, tuple[tuple[str, str], ...], str]:
-    """What stands before the log, its parts by chunk ("" for its title), and what stands after it."""
+    """The text before the log, the log's parts by chunk ("": its title), and the text after it."""
     lines = split_lines(existing)
     inside, end = False, len(lines)
     cuts: list[tuple[str, int]] = []
@@ -168,7 +162,7 @@ def _list(name: str, entries: Iterable[str]) -> Iterator[str]:
 
 
 def _escaped(text: str) -> str:
-    """Text for a list item: one paragraph whatever it says, and no HTML."""
+    """The text as one list item, whatever it contains, without HTML."""
     return "\\\n  ".join(_escaped_line(line) for line in text.split("\n"))
 
 
@@ -192,89 +186,10 @@ def _unescaped(text: str) -> str:
 
 
 def _chunk_of(line: str) -> str:
-    """The chunk that a heading of the log is about."""
+    """The chunk that a heading of the log names; "" if it names none."""
     _, found, rest = line.strip().partition("Chunk ")
     chunk = re.split(r"(?<!\\):", rest, maxsplit=1)[0]
     return _unescaped(chunk).strip() if found else ""
-
-
-# -- reading
-
-
-class _Lines:
-    """Reads what `_section` wrote."""
-
-    def __init__(self, text: str) -> None:
-        self.lines = text.split("\n")
-        self.at = 0
-
-    def section(self) -> Section:
-        heading = self._next()
-        scope = re.split(r"(?<!\\): ?", heading, maxsplit=1)[1]
-        iterations: list[Iteration] = []
-        while self._peek().startswith("#### Team A"):
-            iterations.append(self._iteration())
-        mark = self._field("Chunk status")
-        gaps = tuple(self._entries("Remaining gaps")) if self._peek() else ()
-        status = next(name for name, text in MARKS.items() if text == mark)
-        return Section(
-            chunk=_chunk_of(heading),
-            scope=_unescaped(scope),
-            iterations=tuple(iterations),
-            status=status,
-            gaps=gaps,
-        )
-
-    def _iteration(self) -> Iteration:
-        self._next()
-        implemented = tuple(self._entries("Implemented"))
-        files = tuple(_file(entry) for entry in self._raw("Files"))
-        notes = tuple(self._entries("Notes"))
-        self._next()
-        steel_man, gaps, fixed = (tuple(self._entries(name)) for name in ("Steel-man", "Gaps", "Fixed"))
-        status = self._field("Status")
-        return Iteration.model_validate(
-            {
-                "implemented": implemented,
-                "files": files,
-                "notes": notes,
-                "steel_man": steel_man,
-                "gaps": gaps,
-                "fixed": fixed,
-                "status": status,
-            }
-        )
-
-    def _peek(self) -> str:
-        while self.at < len(self.lines) and not self.lines[self.at]:
-            self.at += 1
-        return self.lines[self.at] if self.at < len(self.lines) else ""
-
-    def _next(self) -> str:
-        line = self._peek()
-        self.at += 1
-        return line
-
-    def _field(self, name: str) -> str:
-        return self._next().removeprefix(f"**{name}:**").strip()
-
-    def _entries(self, name: str) -> Iterator[str]:
-        return map(_unescaped, self._raw(name))
-
-    def _raw(self, name: str) -> Iterator[str]:
-        if self._field(name) == NONE:
-            return
-        while self._peek().startswith("- "):
-            entry = self._next()[2:]
-            while (len(entry) - len(entry.rstrip("\\"))) % 2:
-                entry = f"{entry[:-1]}\n{self.lines[self.at][2:]}"
-                self.at += 1
-            yield entry
-
-
-def _file(entry: str) -> tuple[str, str]:
-    path, _, rest = entry[1:].partition("`")
-    return path, _unescaped(rest.removeprefix(" – "))
 
 
 def memory_files(plan: str) -> tuple[str, ...]:

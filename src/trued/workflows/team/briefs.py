@@ -1,4 +1,4 @@
-"""What each member of a team is told beside its subject: bounded, however long goal and backlog have become."""
+"""What each role of a team is told beside its subject, cut to size however long goal and backlog are."""
 
 from collections.abc import Iterable, Sequence
 
@@ -14,7 +14,7 @@ LAST = 6  # decisions that are still fresh
 
 
 def shortened(text: str, path: str, limit: int = WORDS) -> str:
-    """The text, or its beginning and where the rest is."""
+    """The text; if it is too long, its beginning and the file with the rest."""
     if len(text) <= limit:
         return text
     return f"{text[:limit].rsplit(chr(10), 1)[0]}\n(… {len(text) - limit} characters more: see {FOLDER}{path})"
@@ -31,7 +31,7 @@ def for_pm(crew: Crew) -> dict[str, str]:
 
 
 def for_fixes(crew: Crew, name: str) -> dict[str, str]:
-    """After a validation that failed: the features, and of the one that was looked at the tasks."""
+    """For the PM after a failed validation: all features, and the tasks of the one that was validated."""
     known = {"goal": _goal(crew), "features": _features(crew)}
     return {**known, "backlog": brief_of(crew.backlog, name, FOLDER)} if name else known
 
@@ -42,7 +42,7 @@ def for_techlead(crew: Crew, name: str) -> dict[str, str]:
 
 
 def for_dev(crew: Crew, task: str) -> dict[str, str]:
-    """Everything but the task itself: where it belongs, how it is to be built, and which attempt it is."""
+    """For a developer, beside the task: its feature, the specification, the project, and the number of the attempt."""
     one, name = crew.backlog.task(task), crew.backlog.feature(task).id
     spec = shortened(crew.specs.get(name, ""), "techlead/specs.md")
     known = {"feature": _feature(crew, name), "specification": spec, "project": _project(crew)}
@@ -55,7 +55,7 @@ def for_qa(crew: Crew, task: str, said: Sequence[str]) -> dict[str, str]:
 
 
 def for_uat(crew: Crew, subject: Task | Plan) -> dict[str, str]:
-    """One feature with the goal behind it; or all of them, where the goal is the subject."""
+    """For UAT: the goal behind one feature, or the list of features if the whole goal is validated."""
     looked = {"goal": _goal(crew)} if isinstance(subject, Task) else {"features": _features(crew)}
     log = crew.records.logs.get("accepted" if isinstance(subject, Task) else "integration")
     last = [one for one in (log.entries if log else ())[-1:] if isinstance(subject, Plan) or f"{subject.id}:" in one]

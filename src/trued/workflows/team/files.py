@@ -8,7 +8,7 @@ from trued.model import TeamSettings, Value
 from trued.support.plurals import counted
 from trued.support.timestamps import utc_timestamp
 from trued.workflows.team.backlog import ARCHIVE, NAME, Backlog, BacklogFeature, Priority, archive, put_away, render
-from trued.workflows.team.inbox import Inbox, Kind
+from trued.workflows.team.inbox import Inbox, MessageKind
 from trued.workflows.team.log import Log
 from trued.workflows.team.quoting import line, listed, quoted
 from trued.workflows.team.reply_parts import Failure
@@ -30,7 +30,7 @@ LOGS = {
 
 
 class Records(Value):
-    """What happened in a team, as its files tell it. Each method is one thing that happened; time is the journal's."""
+    """What happened in a team, as its files show it. Each method adds one thing; times come from the journal."""
 
     inboxes: dict[str, Inbox] = {}  # noqa: RUF012
     logs: dict[str, Log] = {}  # noqa: RUF012
@@ -41,7 +41,7 @@ class Records(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_project(self, kind: str, commands: Mapping[str, str], notes: Sequence[str] = ()) -> "Records":
-        """What the project is: shown, and corrected in `[commands]` of trued.toml."""
+        """The kind of project and its commands, which people correct in `[commands]` of trued.toml."""
         rows = [f"- **{name}**: `{command.replace('`', chr(39))}`" for name, command in commands.items() if command]
         body = "\n".join((f"- **Kind**: {line(kind or 'unknown')}", *rows))
         text = f"# Context\n\n{body}\n\n{listed('To be known', tuple(notes))}".rstrip() + "\n"
@@ -55,7 +55,7 @@ class Records(Value):
         )
 
     def with_decisions(self, role: str, about: str, decisions: Sequence[str], when: float) -> "Records":
-        """Of the PM a decision; of the tech lead a numbered record."""
+        """Decisions of the PM, or numbered decision records of the tech lead."""
         found = self
         for one in decisions if role in ("pm", "techlead") else ():
             number = found.logs.get(_HOME[role], Log()).count + 1
@@ -66,7 +66,7 @@ class Records(Value):
         return found
 
     def with_fix_tasks(self, about: str, tasks: Sequence[str], decisions: Sequence[str], when: float) -> "Records":
-        """Tasks that the PM made of what a validation found."""
+        """Fix tasks that the PM made after a validation."""
         rows = "\n".join(f"- {line(task)}" for task in tasks)
         found = self._with_entry("breakdown", f"## {utc_timestamp(when)}: fix tasks for {line(about)}\n\n{rows}\n")
         return found.with_decisions("pm", about, decisions, when)._with_step(
@@ -98,8 +98,8 @@ class Records(Value):
         asked: str = "",
         ended: bool = False,
     ) -> "Records":
-        """What QA and the engine's own checks found: nothing, or each failure with how to see it. `ended`: no attempt
-        follows. `asked`: what stays unclear."""
+        """What QA and the engine's own checks found in one attempt. `ended`: no attempt follows. `asked`: a question
+        that is open."""
         passed = "passed" if not failures else "failed for good" if ended else "failed"
         head = f"## {task}, attempt {attempt[0]} of {attempt[1]}: {passed}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, failures), listed("Unclear", (asked,)))
@@ -131,7 +131,7 @@ class Records(Value):
         issues: Sequence[Failure | str] = (),
         not_met: Sequence[str] = (),
     ) -> "Records":
-        """UAT of one feature; "" is all of them together."""
+        """UAT of one feature; "": of all of them together."""
         head = f"## {line(feature or 'All features')}: {line(decision)}\n\n- **Time**: {utc_timestamp(when)}\n"
         parts = (head, listed("Tried", tuple(tried)), *map(_failure, issues), listed("Not met", tuple(not_met)))
         text = "\n".join(part for part in parts if part)
@@ -139,7 +139,14 @@ class Records(Value):
         return found._with_step("uat", when, feature=feature, result=decision, issues=len(issues) + len(not_met))
 
     def with_message(
-        self, role: str, sender: str, text: str, when: float, *, kind: Kind = "question", priority: Priority = "medium"
+        self,
+        role: str,
+        sender: str,
+        text: str,
+        when: float,
+        *,
+        kind: MessageKind = "question",
+        priority: Priority = "medium",
     ) -> "Records":
         """A message for a role. A question waits until it is answered."""
         inbox = self.inbox(role).with_message(sender, text, when, kind=kind, priority=priority)
@@ -153,7 +160,7 @@ class Records(Value):
         )
 
     def _with_step(self, step: str, when: float, **data: Any) -> "Records":
-        """One line of the history: the same bytes for the same things."""
+        """One line of the history; its keys are sorted, so that a replay writes the same bytes."""
         number = self.logs.get("history", Log()).count + 1
         row = {"n": number, "time": utc_timestamp(when), "step": step, **{key: data[key] for key in sorted(data)}}
         return self._with_entry("history", json.dumps(row, ensure_ascii=True))
@@ -168,7 +175,7 @@ class Records(Value):
     # -- the files -----------------------------------------------------------------------------------------------------
 
     def files(self, goal: str, backlog: Backlog, settings: TeamSettings) -> dict[str, str]:
-        """The whole set, by path. Full pages of what only grows are not in it once another page is full."""
+        """All files, by path. Of a log only the last full page and the current one are included."""
         backlog = put_away(backlog)
         files = {
             "goal.md": goal if goal.endswith("\n") else f"{goal}\n",
@@ -191,12 +198,12 @@ _HOME = {"pm": "decisions", "techlead": "architecture"}
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> dict[str, str]:
-    """What has to be written."""
+    """The files that are new or differ from before."""
     return {path: text for path, text in now.items() if before.get(path) != text}
 
 
 def feature_status(backlog: Backlog, working: Iterable[str] = ()) -> str:
-    """Completed, in progress with its stories and what is current, pending, failed."""
+    """`feature-status.md`: features by status; those in progress with their stories and current tasks."""
     at_work = [*working]
     groups: dict[str, list[str]] = {"completed": [], "in_progress": [], "pending": [], "failed": []}
     for feature in backlog.features:
@@ -231,7 +238,7 @@ def _said(failure: Failure | str) -> str:
 
 
 def _failure(failure: Failure | str) -> str:
-    """The failure, how to see it, what should be and what is."""
+    """A failure: how to reproduce it, what is expected, and what happens."""
     rows = [f"- **Failure**: {line(_said(failure))}"]
     if isinstance(failure, Failure):
         rows += [f"  - where: {line(failure.where)}"] if failure.where else []
@@ -252,7 +259,7 @@ def _results(results: Mapping[str, str], tests: int) -> str:
 
 
 def config_view(settings: TeamSettings) -> str:
-    """As it would stand in trued.toml; a view, nobody reads it back."""
+    """The settings as they would be written in trued.toml. Only for people to read."""
     rows = [
         "# What this team works by. To change it, edit [team] in trued.toml.",
         "[team]",

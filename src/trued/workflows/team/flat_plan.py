@@ -1,4 +1,4 @@
-"""An old flat list of tasks, `plan.md`, as a backlog: read once, every line of it accounted for."""
+"""Reads a flat list of tasks, as an older tool wrote it, into a backlog. Every line is accounted for."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ _MARKS: dict[str, State] = {" ": "open", "x": "done", "X": "done", "!": "failed"
 
 
 class Migration(Value):
-    """What the list came to. `lines`: of each line that is not empty, what became of it."""
+    """The backlog that was made of a list. `lines`: what became of each line that is not empty."""
 
     backlog: Backlog
     criteria: tuple[Criterion, ...] = ()  # under headings such as "Success criteria", with their lines
@@ -31,7 +31,7 @@ class Migration(Value):
 
 
 def is_flat_plan(text: str) -> bool:
-    """A list of things to tick, and no plan of chunks or backlog of features."""
+    """Whether a text is a list of tasks to tick, and neither a plan of chunks nor a backlog of features."""
     items = [item for block in parse(text) if isinstance(block, List) for item in block.walk()]
     boxes = [item for item in items if _state(item)[0] is not None]
     named = any(re.match(r"\*\*F\d+-T\d+\*\*", item.words.raw) for item in items)
@@ -96,7 +96,7 @@ class _Reading:
                 self.places.setdefault(number, what)
 
     def _left_over(self) -> None:
-        """A heading that nothing has taken up is told."""
+        """Keep a heading that became no feature or story as context."""
         if self.headings and self.headings[-1].line not in self.shown:
             self._tell(self.headings[-1])
 
@@ -116,7 +116,7 @@ class _Reading:
         return self._kind() in ("ship", "constraint") and not (self._kind() == "constraint" and _boxed(block))
 
     def _lists_work(self) -> bool:
-        """A list without boxes is one of tasks where no list has any, or where its heading says so."""
+        """Whether a list without boxes lists tasks: if no list has boxes, or if its heading says so."""
         if self._kind() in ("nongoal", "problem", "aside"):
             return False
         return not self.boxes or bool(self.headings and is_work(self.headings[-1].words.plain))
@@ -131,7 +131,7 @@ class _Reading:
     # -- tasks ---------------------------------------------------------------------------------------------------------
 
     def _item(self, item: Item, group: Item | None) -> list[str]:
-        """The item as a task after those that stand below it; one that only groups others is a story."""
+        """Add an item as a task, after the tasks nested below it; an item that only groups others is a story."""
         state, words = _state(item)
         inner = [one for one in item.items if _boxed_item(one) or (state is None and not self.boxes)]
         if state is None and inner and group is None:
@@ -154,7 +154,7 @@ class _Reading:
                 self.places[number] = what
 
     def _story(self, group: Item | None) -> str:
-        """Where a task belongs: below a heading that is a feature, a deeper heading or item is its story."""
+        """The story of a task: a top heading is a feature; a deeper heading or a grouping item is its story."""
         above = [one for one in self.headings if one is not self.title]
         top = above[0] if above else None
         name = clean(top.words.plain) if top else clean(self.title.words.plain) if self.title else UNNAMED
@@ -170,7 +170,7 @@ class _Reading:
         return self.stories[place]
 
     def settled(self) -> Backlog:
-        """With each feature as its tasks are. Nothing is accepted: no UAT has looked at it here."""
+        """The backlog, with features in progress if some tasks are done. None is completed: no UAT has seen them."""
         backlog = self.backlog
         for feature in backlog.features:
             done, _, every = feature.counts
@@ -197,7 +197,7 @@ def _boxed_item(item: Item) -> bool:
 
 
 def _state(item: Item) -> tuple[State | None, str]:
-    """What its box says, and its words; None without a box."""
+    """An item's state by its box or mark, and its text; None if it has neither."""
     raw = item.words.raw
     if item.checked is not None:
         return "done" if item.checked else "open", raw

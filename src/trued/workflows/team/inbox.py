@@ -1,30 +1,24 @@
-"""A role's `inbox.md`: what others ask of it and what it answers; old messages go to an archive."""
+"""A role's `inbox.md`: questions and requests to it, with its answers. Old messages move to an archive."""
 
-import re
-from collections.abc import Iterator
 from typing import Literal, TypeAlias
 
-from trued.errors import BadInput
 from trued.model import Value
-from trued.support.markdown import split_lines
 from trued.support.timestamps import utc_timestamp
-from trued.workflows.team.backlog.items import Line, Priority, escaped, unescaped
-from trued.workflows.team.quoting import Text, quoted, unquoted
+from trued.workflows.team.backlog.items import Line, Priority, escaped
+from trued.workflows.team.quoting import Text, quoted
 
 KEPT = 20  # messages that stay in the inbox; those that wait for an answer always do
 PAGE = 100  # messages of one file of the archive
 TITLES = {"pm": "PM", "techlead": "Tech lead", "dev": "Developer", "qa": "QA", "uat": "UAT"}
 FIELDS = ("Time", "From", "Type", "Priority", "Status")
-_HEADING = re.compile(r"## Message (\d{1,9})")
-_FIELD = re.compile(r"- \*\*(\w+)\*\*: ?(.*)")
-Kind: TypeAlias = Literal["question", "request", "notification"]
+MessageKind: TypeAlias = Literal["question", "request", "notification"]
 
 
 class Message(Value):
     number: int
     time: str  # UTC, as the journal has it
     sender: Line  # "dev, F1-T2"
-    kind: Kind = "question"
+    kind: MessageKind = "question"
     priority: Priority = "medium"
     status: Literal["pending", "addressed"] = "pending"
     text: Text
@@ -32,7 +26,7 @@ class Message(Value):
 
 
 class Inbox(Value):
-    """Numbered as they came. What leaves `messages` is in the archive, whose last page is kept here."""
+    """Messages, numbered as they came. Old ones move to the archive, whose last page is kept here."""
 
     role: str
     messages: tuple[Message, ...] = ()
@@ -41,7 +35,7 @@ class Inbox(Value):
     last: int = 0  # number of the newest message
 
     def with_message(
-        self, sender: str, text: str, when: float, *, kind: Kind = "question", priority: Priority = "medium"
+        self, sender: str, text: str, when: float, *, kind: MessageKind = "question", priority: Priority = "medium"
     ) -> "Inbox":
         number = self.last + 1
         status: Literal["pending", "addressed"] = "addressed" if kind == "notification" else "pending"
@@ -57,7 +51,7 @@ class Inbox(Value):
         return self._bounded((*self.messages, new), number)
 
     def addressed(self, answer: str, number: int = 0) -> "Inbox":
-        """The message with this number is answered; without one, the newest that waits."""
+        """With an answer to the message of this number, or to the newest pending one."""
         waiting = [one.number for one in self.messages if one.status == "pending"]
         which = number or (waiting[-1] if waiting else 0)
         done = tuple(
@@ -80,7 +74,7 @@ class Inbox(Value):
         return Inbox(role=self.role, messages=left, archived=archived, pages=pages, last=last)
 
     def files(self, folder: str) -> dict[str, str]:
-        """The inbox, and the page of the archive that is being filled."""
+        """The inbox, and the current page of the archive, by path."""
         files = {f"{folder}{self.role}/inbox.md": render(self)}
         if self.archived:
             title = f"# {TITLES.get(self.role, self.role)} inbox, archived\n"
@@ -105,44 +99,3 @@ def _message(one: Message) -> str:
     fields = "\n".join(f"- **{name}**: {said}" for name, said in zip(FIELDS, rows, strict=True))
     answer = f"\n**Answer:**\n\n{quoted(one.answer)}\n" if one.answer else ""
     return f"## Message {one.number}\n\n{fields}\n\n{quoted(one.text)}\n{answer}"
-
-
-def parse_messages(text: str, file: str) -> tuple[Message, ...]:
-    """The messages of an inbox or of its archive."""
-    rows = [row.rstrip("\r\n") for row in split_lines(text)]
-    starts = [at for at, row in enumerate(rows) if _HEADING.fullmatch(row)]
-    return tuple(_read(rows, at, end, file) for at, end in zip(starts, [*starts[1:], len(rows)], strict=True))
-
-
-def _read(rows: list[str], at: int, end: int, file: str) -> Message:
-    where, number = f"{file}:{at + 1}", int(rows[at].split()[-1])
-    found = [match for row in rows[at:end] if (match := _FIELD.fullmatch(row))]
-    fields = {match[1]: unescaped(match[2]) for match in found}
-    if missing := [name for name in FIELDS if name not in fields]:
-        raise BadInput(f"message {number} has no {missing[0]}", where, f"write - **{missing[0]}**: …")
-    parts = [*_quotations(rows[at:end])]
-    try:
-        return Message.model_validate(
-            {
-                "number": number,
-                "time": fields["Time"],
-                "sender": fields["From"],
-                "kind": fields["Type"],
-                "priority": fields["Priority"],
-                "status": fields["Status"],
-                "text": parts[0] if parts else "",
-                "answer": parts[1] if len(parts) > 1 else "",
-            }
-        )
-    except ValueError as error:
-        raise BadInput(f"message {number} cannot be read", where, "mend its type, priority or status") from error
-
-
-def _quotations(rows: list[str]) -> Iterator[str]:
-    part: list[str] = []
-    for row in (*rows, ""):
-        if row.startswith(">"):
-            part.append(row)
-        elif part:
-            yield unquoted("\n".join(part))
-            part = []

@@ -1,4 +1,4 @@
-"""A file that only grows, in pages: the newest is short enough to read, full ones are never written again."""
+"""A log file in pages: the current page stays short, and full pages are never written again."""
 
 from trued.model import Value
 
@@ -6,7 +6,7 @@ PAGE = 100  # entries of one page
 
 
 class Log(Value):
-    """Entries as they were written, in order. Pages before the last full one stand in their files already."""
+    """The entries of the current and the last full page. Earlier pages are in their files already."""
 
     entries: tuple[str, ...] = ()  # of the page that is being filled
     full: tuple[str, ...] = ()  # the last full page
@@ -22,7 +22,7 @@ class Log(Value):
         return self.pages * PAGE + len(self.entries)
 
     def files(self, path: str, title: str = "") -> dict[str, str]:
-        """The page that is being filled under its own name, the last full one beside it."""
+        """The current page under the log's own name, and the last full page beside it."""
         found = {path: _page(title, self.entries, _earlier(path, self.pages) if title and self.pages else "")}
         if self.pages:
             found[_numbered(path, self.pages)] = _page(f"{title}, page {self.pages}" if title else "", self.full)

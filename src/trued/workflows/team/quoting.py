@@ -1,4 +1,4 @@
-"""Somebody's words in a file that people read: quoted, bounded, and unable to pose as the file's own."""
+"""Quotes agents' texts in files that people read, so that they cannot pass for the file's own."""
 
 from typing import Annotated, TypeAlias
 
@@ -13,7 +13,7 @@ CUT = "[… cut here …]"
 
 
 def tidy(text: str) -> str:
-    """Without controls, without space around it, not endless; the same when done twice."""
+    """Remove control characters and surrounding space, and cut to size. Doing it twice changes nothing."""
     rows = [row[:WIDTH].rstrip() for row in plain(text.replace("\r\n", "\n").replace("\r", "\n")).split("\n")]
     while rows and not rows[0]:
         rows.pop(0)
@@ -26,20 +26,16 @@ Text: TypeAlias = Annotated[str, AfterValidator(tidy)]
 
 
 def quoted(text: str) -> str:
-    """Whatever stands in it, it stays inside the quotation."""
+    """The text as a Markdown quotation, whatever it contains."""
     return "\n".join(f"> {row}".rstrip() for row in tidy(text).split("\n"))
 
 
-def unquoted(text: str) -> str:
-    return "\n".join(row.removeprefix(">").removeprefix(" ") for row in text.split("\n"))
-
-
 def line(text: str) -> str:
-    """On one line, and nothing but words."""
+    """The text on one line, with Markdown escaped."""
     return escaped(one_line(text))
 
 
 def listed(title: str, entries: "tuple[str, ...] | list[str]") -> str:
-    """A named list, or nothing."""
+    """A titled list; "" if there are no entries."""
     rows = "\n".join(f"- {line(entry)}" for entry in entries if entry.strip())
     return f"{title}:\n\n{rows}\n" if rows else ""

@@ -1,4 +1,4 @@
-"""What the members of a team answer with. All of it is a claim; what can be run or counted, the engine runs itself."""
+"""What the roles of a team reply. Every field is a claim; the engine runs and counts what it can itself."""
 
 from typing import Literal
 
@@ -99,5 +99,5 @@ class Validated(Reply):
 
 
 def _idle(who: str, tried: tuple[str, ...]) -> tuple[Finding, ...]:
-    """A yes of somebody who names nothing that they did is no look at it."""
+    """An objection to an approval that names nothing that was tried."""
     return () if any(one.strip() for one in tried) else (Finding(what=f"{who} found nothing wrong, and tried nothing"),)

@@ -1,4 +1,4 @@
-"""What the members of a team put into words: plans, questions, tests that they name, failures that they found."""
+"""Parts of the team's replies: planned work, questions, named tests and failures."""
 
 from typing import Literal, TypeAlias
 
@@ -67,7 +67,7 @@ class Failure(Finding):
 
     @property
     def finding(self) -> Finding:
-        """The same in one sentence, for whoever mends it."""
+        """The failure in one sentence, for whoever fixes it."""
         parts = [self.what]
         parts += [f"to see it: {'; '.join(self.reproduction)}"] if self.reproduction else []
         parts += [f"expected: {self.expected}"] if self.expected else []

@@ -1,4 +1,4 @@
-"""A `.sheen/config.json`, read once: what it says about a team in our own words, and what of it is left out."""
+"""Reads `.sheen/config.json`, the configuration of an older tool, into team settings."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ KNOWN: dict[tuple[str, ...], tuple[str, ...]] = {
 
 
 def team_settings(text: str, file: str = NAME) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Fields of the team's settings, and sentences on what was not taken over."""
+    """Fields of `TeamSettings`, and a sentence for each setting that is not taken over."""
     located = read_json(text, file)
     said: list[str] = []
     for spot, known in KNOWN.items():
@@ -50,7 +50,7 @@ def team_settings(text: str, file: str = NAME) -> tuple[dict[str, Any], tuple[st
 
 
 def _off(located: Located) -> tuple[tuple[str, ...], list[str]]:
-    """Roles that are switched off, and what is said to it."""
+    """Roles that are switched off, and notes for people."""
     said: list[str] = []
     off: list[str] = []
     for role in ROLES:
@@ -79,7 +79,7 @@ def _at(located: Located, spot: tuple[str, ...], default: Any = ...) -> Any:
 
 def _bool(value: Any, located: Located, spot: tuple[str, ...]) -> bool:
     if not isinstance(value, bool):
-        raise BadInput(f"{'.'.join(spot)} is neither true nor false", located.where(*spot), "mend the value")
+        raise BadInput(f"{'.'.join(spot)} is neither true nor false", located.where(*spot), "fix the value")
     return value
 
 

@@ -1,4 +1,4 @@
-"""A team at work: what is to be done, how far it is, and what each of its members has to know."""
+"""Crew: the state of a team: goal, backlog, specifications, and what was accepted so far."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ TITLE_LIMIT = 80
 
 
 class Crew(Value):
-    """Made anew from the journal with every replay; the files in `.trued/team/` are what people see of it."""
+    """Every replay rebuilds it from the journal. The files in `.trued/team/` show it to people."""
 
     goal: Goal
     backlog: Backlog = Backlog()
@@ -40,7 +40,7 @@ class Crew(Value):
     def with_old_plan(
         self, backlog: Backlog, original: Mapping[str, str], criteria: Sequence[Criterion] = ()
     ) -> "Crew":
-        """With an older list of tasks. What failed there is tried again; what is ticked there is a claim, as ever."""
+        """With an older list of tasks. Failed tasks are tried again; ticked ones are claims."""
         for one in backlog.tasks:
             if one.state == "failed":
                 backlog = backlog.with_task(one.id, state="open", note=one.note or "it had failed before")
@@ -50,7 +50,7 @@ class Crew(Value):
     # -- the plan ------------------------------------------------------------------------------------------------------
 
     def with_features(self, features: Sequence[PlannedFeature]) -> "Crew":
-        """The PM's features under ids of their own; what depends on a name depends on the id that it got."""
+        """With the PM's features under ids of their own; dependencies on names become dependencies on ids."""
         backlog, names = self.backlog, dict[str, str]()
         for one in features:
             backlog, own = backlog.with_new_feature(one.name, one.criteria, priority=one.priority)
@@ -76,14 +76,14 @@ class Crew(Value):
         return backlog
 
     def _needing(self, backlog: Backlog, task: str, names: Iterable[str]) -> Backlog:
-        """What depends on itself in the end would never be begun: such a word is left out."""
+        """With dependencies of a task; one that would close a circle is left out."""
         before = {one.id: {*one.depends_on} for one in backlog.tasks}
         kept = [one for one in names if one in before and one != task and task not in _reached(before, one)]
         both = tuple(dict.fromkeys((*backlog.task(task).depends_on, *kept)))
         return backlog.with_task(task, depends_on=both) if kept else backlog
 
     def with_spec(self, name: str, spec: str, tests: Sequence[NamedTests], needs: Sequence[Needs]) -> "Crew":
-        """The tech lead's word on a feature; it may add dependencies and tests, and takes nothing away."""
+        """With the tech lead's specification of a feature. It can add dependencies and tests, and remove nothing."""
         backlog, own = self.backlog, {one.id for one in self.backlog.feature(name).tasks}
         for one in needs:
             if one.task in own:
@@ -93,10 +93,10 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_fixes(self, name: str, tasks: Sequence[FixTask], issues: Sequence[Finding]) -> "Crew":
-        """Tasks after a validation that failed; where nobody names any, the issues are the task. `name` is the feature
-        that was looked at; "" where all were."""
+        """With fix tasks after a failed validation; without any, the issues become one task. `name`: the feature that
+        was validated; "" for all of them."""
         backlog, made = self.backlog, dict[str, str]()
-        wanted = tasks or (FixTask(title=f"Mend: {issues[0].what}" if issues else "Mend what was found"),)
+        wanted = tasks or (FixTask(title=f"Fix: {issues[0].what}" if issues else "Fix what was found"),)
         for task in wanted:
             home = name or (task.feature if backlog.holds(task.feature) else self._concerned(issues))
             home = backlog.feature(home).id
@@ -116,7 +116,7 @@ class Crew(Value):
         return (backlog, there[-1]) if there else backlog.with_new_story(home, "Fixes")
 
     def _concerned(self, issues: Sequence[Finding]) -> str:
-        """The feature whose criterion an issue names; else the first."""
+        """The feature whose criterion an issue names; else the first feature."""
         named = [one.requirement.partition("-")[0] for one in issues if one.requirement]
         ids = [feature.id for feature in self.backlog.features]
         return next((name for name in named if name in ids), ids[0])
@@ -131,13 +131,13 @@ class Crew(Value):
         return self.settings.attempts if self.settings.heal else 1
 
     def validates(self, subject: Task | Plan) -> bool:
-        """Does UAT look at each feature, or at all of them together?"""
+        """Whether UAT looks at this feature, or at all of them together."""
         wanted = self.settings.uat_after_feature if isinstance(subject, Task) else self.settings.uat_after_all
         return wanted and self.plays("uat")
 
     @property
     def unchecked(self) -> tuple[str, ...]:
-        """What nobody will look at, said before work begins."""
+        """What no role will check, by the settings. Every verdict lists it."""
         said = [] if self.plays("qa") else ["qa is off: nobody tests a task but the engine's own checks"]
         said += [] if self.plays("techlead") else ["techlead is off: nobody says which tests show a task"]
         uat, looks = self.plays("uat"), self.settings
@@ -174,12 +174,12 @@ class Crew(Value):
         return self.backlog.task(task).is_open
 
     def is_last(self, task: str) -> bool:
-        """Nothing else of its feature is left to be done, and nothing of it has failed: all criteria are due."""
+        """Whether all other tasks of its feature are done, so that the feature's criteria are due."""
         return all(one.state == "done" for one in self.backlog.feature(task).tasks if one.id != task)
 
     def due_after(self, task: str) -> tuple[str, ...]:
-        """What must hold once this task is done: the criteria of its feature after the last of its tasks, and the whole
-        goal after the last of all."""
+        """What must hold once this task is done: its feature after the feature's last task, and the plan after the last
+        task of all."""
         if not self.is_last(task):
             return ()
         name = self.backlog.feature(task).id
@@ -195,12 +195,12 @@ class Crew(Value):
         return bool(self.backlog.features) and all(one.status == "completed" for one in self.backlog.features)
 
     def with_doubt(self, about: str, part: str, words: str) -> "Crew":
-        """With what a planner says that it could not do for a part of the backlog; "" where by now it could."""
+        """With a planner's doubt about a part of the backlog; "" takes an earlier doubt back."""
         left = {name: one for name, one in self.doubts.items() if name != about}
         return self.model_copy(update={"doubts": {**left, **({about: (part, words)} if words else {})}})
 
     def gaps_in_plan(self) -> Iterator[tuple[str, str]]:
-        """Feature and sentence of all that keeps the goal from being achieved."""
+        """What keeps the goal from being achieved, as pairs of feature and sentence."""
         for part, words in self.doubts.values():
             yield self.backlog.feature(part).id if self.backlog.holds(part) else "", words
         for feature in self.backlog.features:
@@ -227,14 +227,14 @@ class Crew(Value):
     # -- what happened -------------------------------------------------------------------------------------------------
 
     def with_new_attempts(self, tasks: Iterable[str]) -> "Crew":
-        """One attempt more."""
+        """With one more attempt for each task."""
         backlog = self.backlog
         for name in tasks:
             backlog = backlog.with_task(name, attempts=backlog.task(name).attempts + 1)
         return self.model_copy(update={"backlog": backlog})
 
     def with_result(self, name: str, gaps: Sequence[Finding], *, stuck: bool) -> "Crew":
-        """Done without a gap; failed when the attempts are used up or nothing moves; else open."""
+        """With the result of an attempt: done without a gap; failed if it is stuck or the last attempt; else open."""
         task = self.backlog.task(name)
         over = stuck or task.attempts >= task.limit
         state = "done" if not gaps else "failed" if over else "open"
@@ -245,14 +245,14 @@ class Crew(Value):
         return self.model_copy(update=update)
 
     def with_held(self, judged: Iterable[Judged]) -> "Crew":
-        """With what the newest accepted commit was found to meet."""
+        """With the requirements that hold on the newest accepted commit."""
         found = {one.id: one.holds for one in judged}
         held = {name for name in self.held if name not in found} | {name for name, holds in found.items() if holds}
         left = tuple(one for one in self.proven if one != "plan")  # the whole has to be looked at again
         return self.model_copy(update={"held": tuple(sorted(held)), "proven": left})
 
     def regressions(self, judged: Iterable[Judged]) -> tuple[Finding, ...]:
-        """What held before this work, and does not any more."""
+        """A gap for each requirement that held before this work and does not any more."""
         lost = [one for one in judged if not one.holds and one.id in self.held]
         told = [(one, one.gaps or (Finding(what=one.reason),)) for one in lost]
         return tuple(
@@ -262,7 +262,7 @@ class Crew(Value):
         )
 
     def with_edits(self, backlog: Backlog) -> "Crew":
-        """As a person left it: where they opened a task again, or added one, its feature goes on."""
+        """With the backlog as a person edited it; a feature with a new or reopened task is in progress again."""
         states = {one.id: one.state for one in self.backlog.tasks}
         for feature in backlog.features:
             opened = any(one.is_open and states.get(one.id) != "open" for one in feature.tasks)
@@ -274,7 +274,7 @@ class Crew(Value):
         return self.model_copy(update={"backlog": self.backlog.with_feature(name, **fields)})
 
     def with_feature_closed(self, name: str) -> "Crew":
-        """Completed where its tasks are done, its criteria held, and UAT, if anybody plays it, has passed."""
+        """With a feature completed, if its tasks are done, its criteria held and UAT passed or is off; else failed."""
         if not self.backlog.holds(name):
             return self
         accepted = self.backlog.feature(name).uat == "passed" or not self.validates(self.feature_task(name))
@@ -282,7 +282,7 @@ class Crew(Value):
         return self.with_feature(name, status="completed" if good else "failed")
 
     def with_proven(self, *names: str) -> "Crew":
-        """With what held when it was due."""
+        """With features (or "plan") whose criteria were due and held."""
         return self.model_copy(update={"proven": tuple(sorted({*self.proven, *names}))})
 
     # -- the files -----------------------------------------------------------------------------------------------------
@@ -297,7 +297,7 @@ class Crew(Value):
     # -- subjects ------------------------------------------------------------------------------------------------------
 
     def plan(self) -> Plan:
-        """Every sentence of the goal and every criterion of a feature: nothing that anybody says later changes it."""
+        """The plan to seal: every sentence of the goal, and every criterion of a feature."""
         parts = parse_goal(self.goal)
         features = self.backlog.features
         tasks = [self.feature_task(one.id) for one in features]
@@ -332,7 +332,7 @@ class Crew(Value):
         )
 
     def named_tests(self, task: str) -> tuple[str, ...]:
-        """Commands whose tests must pass after this task; after the last one all of its feature's."""
+        """Test commands that must pass after this task; after the last one, all of its feature's."""
         feature = self.backlog.feature(task)
         done = {one.id for one in feature.tasks if one.state == "done"} | {task}
         due = [
@@ -342,7 +342,7 @@ class Crew(Value):
 
 
 def _requirements(backlog: Backlog) -> Iterator[Requirement]:
-    """Each criterion, with the line of the backlog that it stands on."""
+    """Each criterion as a requirement, with its line in the backlog."""
     rows = enumerate(render(backlog).splitlines(), 1)
     lines = {found[1]: number for number, text in rows if (found := re.match(r"- \*\*(F\d+-C\d+)\*\*", text))}
     for feature in backlog.features:
@@ -357,7 +357,7 @@ def _without_circles(backlog: Backlog, own: str, names: Iterable[str]) -> tuple[
 
 
 def _reached(needs: Mapping[str, set[str]], start: str) -> set[str]:
-    """All that `start` waits for, itself among them."""
+    """Everything that `start` depends on, and `start` itself."""
     found, left = set[str](), [start]
     while left:
         one = left.pop()

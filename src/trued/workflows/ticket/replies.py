@@ -1,4 +1,4 @@
-"""What the agents of a ticket answer with. All of it is held against git and evidence."""
+"""What the agents of a ticket reply. Every field is a claim, and is checked against git and evidence."""
 
 from pydantic import Field
 
