@@ -133,7 +133,8 @@ def test_bad_input_is_one_sentence_and_changes_nothing(repo: Path, asked: Path, 
 def test_what_is_said_of_a_check_is_no_markup_on_a_terminal_either() -> None:
     script = (
         "from trued.cli.verdict import VerifyProgress\n"
-        "with VerifyProgress() as one: one.tell('checked', void='no [/b] here')"
+        "from trued.model.events.proof import CheckRan\n"
+        "with VerifyProgress() as one: one.show(CheckRan(check='', sort='tests', turn=1, void='no [/b] here'))"
     )
     above, below = pty.openpty()
     environment = {**clean_environment(), "TERM": "xterm"}
