@@ -10,6 +10,6 @@ from typing import TextIO
 def show(keep: Path | None = None, *, stream: TextIO | None = None, environ: Mapping[str, str] | None = None) -> int:
     """Play the demo in the folder `keep`, or in a new one; return 0 only if everything it shows really happened."""
     from trued.cli.demo.narration import Narrator
-    from trued.cli.demo.show import Show  # imported here: the help imports this package
+    from trued.cli.demo.show import Demo  # imported here: the help imports this package
 
-    return Show(keep, os.environ if environ is None else environ, Narrator(stream or sys.stdout)).play()
+    return Demo(keep, os.environ if environ is None else environ, Narrator(stream or sys.stdout)).play()

@@ -37,7 +37,7 @@ class Failed(Exception):
     """The demo cannot continue."""
 
 
-class Show:
+class Demo:
     def __init__(self, keep: Path | None, environ: Mapping[str, str], teller: Narrator) -> None:
         self.tell, self.place = teller, create_place(keep, environ)
         self.store = RunStore(self.place.home, self.place.environ)
