@@ -8,7 +8,7 @@ import pytest
 from tests.proof.trial import Trial
 from trued.model import CommandCheck, Evidence, Figures, Grade, Outcomes, TestsCheck, Tried
 from trued.proof.room.bench import check_hash
-from trued.proof.statistics import measure_tests, tests_in_evidence
+from trued.proof.statistics import measure_tests, results_in_evidence
 
 BASE: dict[str, str | None] = {
     "shop.py": "def price():\n    return 1\n",
@@ -58,7 +58,7 @@ async def test_counts_come_from_evidence_where_there_is_some_and_the_verdict_sta
     commit = await one.head({"shop.py": SHOP, "tests/test_shop.py": OWN})
     verdict = await one.prove(contract, commit)
     assert verdict.grade is Grade.SELF_TESTED, verdict.requirements[0].why
-    assert len(tests_in_evidence(verdict.evidence, CHECK, commit)) == 4
+    assert len(results_in_evidence(verdict.evidence, CHECK, commit)) == 4
     found = await measure_tests(one.workspace, contract, CHECK, commit, verdict.evidence)
     assert found.model_copy(update={"said": ""}) == Figures(passing=3, total=4, coverage=83.3)
     assert found.said.startswith("tests/test_shop.py::test_points[3] failed: ")  # and nothing of the canaries
@@ -97,6 +97,6 @@ def test_of_a_worthless_run_only_what_failed_is_counted() -> None:
         id="e", requirement="r", check=check_hash(check), kind="tests", side="head", commit="c", tree="t",
         isolation="none", tried=tried, why_void="a canary passed",
     )  # fmt: skip
-    assert list(tests_in_evidence([fact], check, "c")) == ["a::2"]
-    assert list(tests_in_evidence([fact.model_copy(update={"why_void": ""})], check, "c")) == ["a::1", "a::2"]
-    assert tests_in_evidence([fact], check, "other") == {}
+    assert list(results_in_evidence([fact], check, "c")) == ["a::2"]
+    assert list(results_in_evidence([fact.model_copy(update={"why_void": ""})], check, "c")) == ["a::1", "a::2"]
+    assert results_in_evidence([fact], check, "other") == {}

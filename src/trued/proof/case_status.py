@@ -75,7 +75,7 @@ def _base(times: list[tuple[Outcomes, str]]) -> Base:
     return Base.RED if always_failed else Base.UNSTABLE
 
 
-def test_count(name: str, facts: Iterable[Evidence]) -> int:
+def number_of_tests(name: str, facts: Iterable[Evidence]) -> int:
     """How many tests an id stands for: all that its file turned out to hold, where the base could not import it."""
     inside = {one.id for fact in facts for one in fact.tried if one.id.startswith(f"{name}::")}
     return len(inside) if "::" not in name and inside else 1

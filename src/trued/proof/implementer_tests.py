@@ -6,7 +6,7 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 
 from trued.model import Contract, Evidence, Requirement, TestsCheck
-from trued.proof.case_status import GREEN_TURNS, Base, Head, on_base, on_head, test_count
+from trued.proof.case_status import GREEN_TURNS, Base, Head, number_of_tests, on_base, on_head
 from trued.proof.checks.tests import files_of_check, package_scripts
 from trued.proof.room.bench import Bench, CaseSelection, check_hash
 from trued.proof.room.clean_room import Graft, clean_room
@@ -37,7 +37,7 @@ async def try_own_tests(
             here = [one for one in facts if one.side == "head"]
             proving = [name for name, state in stood.items() if state is Base.RED]
             green = [name for name in proving if on_head(name, here)[0] is Head.PASSED]
-            found[requirement.id] = found.get(requirement.id, 0) + sum(test_count(name, here) for name in green)
+            found[requirement.id] = found.get(requirement.id, 0) + sum(number_of_tests(name, here) for name in green)
             evidence += facts
     return found, evidence
 

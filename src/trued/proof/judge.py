@@ -25,7 +25,7 @@ from trued.model import (
     Tried,
 )
 from trued.proof import reasons
-from trued.proof.case_status import Base, Head, full_name, lacking, on_base, on_head, test_count
+from trued.proof.case_status import Base, Head, full_name, lacking, number_of_tests, on_base, on_head
 from trued.proof.gaps import DATA, NO_WORK, gap, how_it_failed, is_hidden_data, reason
 from trued.proof.room.bench import WHOLE, check_hash
 from trued.proof.room.frozen_files import is_below
@@ -350,7 +350,7 @@ def _already_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
         held = [(check, count.held) for check, count in counts]
         return _shown_green(held, reasons.already_satisfied(guards), facts)
     words = [reasons.ALL_GREEN_BEFORE]
-    words += [reasons.tests_not_used(facts.left_out)] if facts.left_out else []
+    words += [reasons.unused_tests(facts.left_out)] if facts.left_out else []
     return Grade.UNPROVEN, tuple(words), "attest"
 
 
@@ -376,7 +376,9 @@ def _red_to_green(counts: _Counts, guards: int, facts: Facts) -> _Graded:
     data = sum(len(count.proving) for _, count in shown)
     rest = [(check, count.proving) for check, count in proving if not is_hidden_data(check)]
     pages = sum(len(cases) for check, cases in rest if isinstance(check, DATA))
-    tests = sum(test_count(case, facts.head) for check, cases in rest if not isinstance(check, DATA) for case in cases)
+    tests = sum(
+        number_of_tests(case, facts.head) for check, cases in rest if not isinstance(check, DATA) for case in cases
+    )
     words = reasons.turned(data, held_out=facts.held_out, pages=pages, tests=tests)
     words = f"{words}; {_still_pass(counts)}" if guards else words
     if not data:

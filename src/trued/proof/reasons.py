@@ -76,7 +76,7 @@ def already_satisfied(cases: int) -> str:
     return f"{ALREADY_SATISFIED}: {every if cases == 1 else f'all {cases} cases passed before and still pass'}"
 
 
-def tests_not_used(paths: Sequence[str]) -> str:
+def unused_tests(paths: Sequence[str]) -> str:
     """Test files that the change brings and the contract did not take."""
     return f"the change's own tests were not used: {listed(paths)} (a requirements file takes tests with `from:`)"
 

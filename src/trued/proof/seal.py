@@ -28,7 +28,7 @@ from trued.proof.room.frozen_files import (
     files_to_freeze,
     has_tests,
     is_named_like_a_test,
-    pytest_plugins,
+    plugin_modules,
 )
 from trued.proof.room.interpreter import Interpreter
 from trued.proof.run_check import EvidenceRecorder, distinct_checks, run_check, shared_runs
@@ -185,7 +185,7 @@ async def _plugins(
         return {}
     paths = [path for path in blobs if path in CONFIGURED or path.endswith("conftest.py")]
     found = await workspace.read_all(workspace.base, paths)
-    return pytest_plugins({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
+    return plugin_modules({path: content.decode("utf-8", "replace") for path, content in found.items()}, blobs)
 
 
 async def _take_red(

@@ -50,7 +50,7 @@ async def measure_tests(
     asked = TestsCheck(command=check) if isinstance(check, str) else check
     if not isinstance(asked, TestsCheck):
         return Figures(why=f"a {asked.kind} check has no tests to count")
-    tried = tests_in_evidence(evidence, asked, commit)
+    tried = results_in_evidence(evidence, asked, commit)
     bounded = asked.model_copy(update={"within_s": min(asked.within_s, WITHIN_S)})
     try:
         fact, share, why = await _measured(workspace, contract, bounded, commit, measure=not asked.e2e or not tried)
@@ -86,7 +86,7 @@ def _failing(tried: Iterable[Tried]) -> str:
     return "\n".join(f"{one.id} {one.outcome}: {one.detail[-each:]}".rstrip(": ") for one in bad[:MOST_TOLD])
 
 
-def tests_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
+def results_in_evidence(evidence: Iterable[Evidence], check: TestsCheck, commit: str) -> dict[str, Tried]:
     """Each test of the check on this commit, the worst of all times. Of a worthless run only what failed is known.
 
     Figures are told to agents: nothing of them is taken where something held out had run before.

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable, Mapping, Sequence
 
 from trued.model import Check, Contract, Evidence, Finding, Grade, Judged, Requirement, TestsCheck, Tried, Verdict
-from trued.proof.case_status import Base, Head, on_base, on_head, test_count
+from trued.proof.case_status import Base, Head, number_of_tests, on_base, on_head
 from trued.proof.implementer_tests import BothSides, run_on_both_sides
 from trued.proof.judge import apply_suites
 from trued.proof.prove import interpreter_of
@@ -91,7 +91,7 @@ def _judged(facts: Sequence[Evidence], *, changed: bool) -> Judged:
         gaps = (Finding(what=why[0], requirement=OWN_TESTS),)
     elif green:
         grade = Grade.SELF_TESTED
-        number = sum(test_count(name, here) for name in green)
+        number = sum(number_of_tests(name, here) for name in green)
         why = [own_tests_turned(number), "no requirements were given"]
     elif not changed:
         why, lacks = [EMPTY_DIFF], ""

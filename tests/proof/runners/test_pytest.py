@@ -9,7 +9,7 @@ import pytest
 from tests.proof.trial import Change, Sealed, Trial, only
 from trued.model import Contract, Grade, Requirement, TestsCheck
 from trued.proof.case_status import Base, on_base
-from trued.proof.room.frozen_files import files_to_freeze, has_tests, is_among_tests, is_configuration, pytest_plugins
+from trued.proof.room.frozen_files import files_to_freeze, has_tests, is_among_tests, is_configuration, plugin_modules
 from trued.proof.room.import_shadows import shadowing_files
 
 NOTHING = "def double(x):\n    return None\n\n\ndef half(x):\n    return x // 2\n"
@@ -206,7 +206,7 @@ def test_plugins_are_read_from_the_bases_configuration() -> None:
         "pytest.ini": "[pytest]\naddopts = -q -p kit.helping -p no:cov\n",
         "conftest.py": 'pytest_plugins = ("more",)\n',
     }
-    assert set(pytest_plugins(texts, blobs)) == {"src/kit/helping.py", "more.py"}
+    assert set(plugin_modules(texts, blobs)) == {"src/kit/helping.py", "more.py"}
 
 
 @pytest.mark.spec("LAW-4")

@@ -153,7 +153,7 @@ def collected_files(ids: Iterable[str], blobs: Mapping[str, str]) -> dict[str, s
     return {path: blobs[path] for path in sorted(files | beside)}
 
 
-def pytest_plugins(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
+def plugin_modules(configuration: Mapping[str, str], blobs: Mapping[str, str]) -> dict[str, str]:
     """The project's own modules that the base's configuration loads as pytest plugins: they judge, like a conftest."""
     names = {name for path, text in configuration.items() for name in _plugged(path, text)}
     found: dict[str, str] = {}

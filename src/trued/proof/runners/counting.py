@@ -26,7 +26,7 @@ _OUTCOMES = {
 
 
 @dataclass(frozen=True, slots=True)
-class TestOutcome:
+class CountedTest:
     """How one test ended."""
 
     outcome: str
@@ -39,7 +39,7 @@ class TestOutcome:
 class CountedRun:
     """The results of one run, by test id."""
 
-    outcomes: Mapping[str, TestOutcome]  # by id
+    outcomes: Mapping[str, CountedTest]  # by id
     collected: Mapping[str, tuple[str, str]] = field(default_factory=dict)  # file → how its collection failed, words
     canaries: Mapping[str, str] = field(default_factory=dict)  # tests of random names that must fail → how they ended
     copies: Mapping[str, str] = field(default_factory=dict)  # ids whose copy must fail → how the copy ended
@@ -112,18 +112,18 @@ def _one(name: str | None) -> tuple[str, ...]:
     return () if name is None else (name,)
 
 
-def _seen(record: dict[str, Any]) -> TestOutcome:
+def _seen(record: dict[str, Any]) -> CountedTest:
     outcome, phase = str(record["outcome"]), str(record.get("when", "call"))
     if outcome not in _RANK:
         outcome = "failed"  # "rerun": it failed, whatever comes of it the next time
     if outcome == "failed" and phase != "call":
         outcome = "error"
-    return TestOutcome(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
+    return CountedTest(outcome, phase, strip_controls(str(record.get("text", ""))), float(record.get("seconds", 0.0)))
 
 
-def worst_outcomes(seen: Iterable[tuple[str, TestOutcome]]) -> dict[str, TestOutcome]:
+def worst_outcomes(seen: Iterable[tuple[str, CountedTest]]) -> dict[str, CountedTest]:
     """The worst outcome of each test. A test is reported in several phases: it passed if its body did and all agree."""
-    found: dict[str, TestOutcome] = {}
+    found: dict[str, CountedTest] = {}
     for name, one in seen:
         if one.outcome == "passed" and one.phase != "call":
             continue
@@ -221,7 +221,7 @@ def _salvaged(ran: Ran, counted: CountedRun, words: RunnerFacts, tried: list[Tri
     return [*failed, Tried(id=WHOLE, outcome=Outcomes.FAILED, kind="worthless", detail=why)]
 
 
-def _tried(name: str, one: TestOutcome, words: RunnerFacts) -> Tried:
+def _tried(name: str, one: CountedTest, words: RunnerFacts) -> Tried:
     kind = "" if one.outcome == "passed" else one.outcome if one.phase == "call" else f"{one.outcome} in {one.phase}"
     outcome = _OUTCOMES.get(one.outcome, Outcomes.FAILED)
     if outcome is not Outcomes.PASSED and (lack := missing_plugin(one.text)):

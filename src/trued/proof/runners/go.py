@@ -17,8 +17,8 @@ from trued.proof.room.frozen_files import is_below
 from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import (
     CountedRun,
+    CountedTest,
     RunnerFacts,
-    TestOutcome,
     counted_fact,
     nothing_collected,
     worst_outcomes,
@@ -337,8 +337,8 @@ class _Ended:
     seconds: float
 
     @property
-    def seen(self) -> TestOutcome:
-        return TestOutcome(self.outcome, "call", self.text, self.seconds)
+    def seen(self) -> CountedTest:
+        return CountedTest(self.outcome, "call", self.text, self.seconds)
 
 
 def _ended(data: bytes) -> Iterator[_Ended]:

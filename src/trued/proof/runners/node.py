@@ -27,8 +27,8 @@ from trued.proof.room.frozen_files import is_below
 from trued.proof.runners.command_parser import RunnerCall, node_options
 from trued.proof.runners.counting import (
     CountedRun,
+    CountedTest,
     RunnerFacts,
-    TestOutcome,
     counted_fact,
     nothing_collected,
     worst_outcomes,
@@ -318,13 +318,13 @@ def _of_the_file(record: dict[str, Any]) -> bool:
     return not record["way"] or bool(record["group"])
 
 
-def _seen(record: dict[str, Any], texts: dict[str, str]) -> TestOutcome:
+def _seen(record: dict[str, Any], texts: dict[str, str]) -> CountedTest:
     outcome, way = str(record["outcome"]), record["way"]
     content = texts.get(str(record["test"]), "")
     if outcome in ("skipped", "todo"):
         aside = any(is_set_aside(content, str(one)) for one in way)
         outcome = "marked" if aside else "skipped"
-    return TestOutcome(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
+    return CountedTest(outcome, text=keepable_text(str(record["text"])), seconds=float(record["seconds"]))
 
 
 def _caught(records: list[dict[str, Any]], canary: _Canary) -> str:
@@ -335,10 +335,10 @@ def _caught(records: list[dict[str, Any]], canary: _Canary) -> str:
     return "failed" if len(ours) == CANARIES and set(ours.values()) == {"failed"} else "passed"
 
 
-def _copies(records: list[dict[str, Any]], outcomes: dict[str, TestOutcome], wanting: _Wanting) -> dict[str, str]:
+def _copies(records: list[dict[str, Any]], outcomes: dict[str, CountedTest], wanting: _Wanting) -> dict[str, str]:
     """How the copies of the tests ended that were made to fail and are said to have passed."""
     broken = {str(one["copied"]) for one in records if _of_the_file(one) and not one["way"]}
-    ended = worst_outcomes((_id(one, "copied"), TestOutcome(str(one["outcome"]))) for one in records if _counts(one))
+    ended = worst_outcomes((_id(one, "copied"), CountedTest(str(one["outcome"]))) for one in records if _counts(one))
     passed = [name for name, one in outcomes.items() if one.outcome == "passed" and wanting.copied(name)]
 
     def how(name: str) -> str:
@@ -351,7 +351,7 @@ def _copies(records: list[dict[str, Any]], outcomes: dict[str, TestOutcome], wan
     return {name: how(name) for name in passed}
 
 
-def _around(name: str, ended: Mapping[str, TestOutcome]) -> list[str]:
+def _around(name: str, ended: Mapping[str, CountedTest]) -> list[str]:
     """The tests inside of which this one is begun: where one of them failed, it was not reached."""
     steps = name.split(" > ")
     outer = [" > ".join(steps[:many]) for many in range(1, len(steps))]

@@ -20,8 +20,8 @@ from trued.proof.room.frozen_files import is_below, is_named_like_a_script_test,
 from trued.proof.runners.command_parser import RunnerCall
 from trued.proof.runners.counting import (
     CountedRun,
+    CountedTest,
     RunnerFacts,
-    TestOutcome,
     counted_fact,
     nothing_collected,
     worst_outcomes,
@@ -297,7 +297,7 @@ def _counted(room: _Room, report: Path, canaries: Mapping[str, str]) -> CountedR
     rest = [(file, one) for file, one in placed if not any(_is_of(name, file, one) for name in canaries.values())]
     whole = {file: ("failed", one.text) for file, one in rest if file and _of_the_file(file, one)}
     outcomes = worst_outcomes(
-        (_id(file, one), TestOutcome(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
+        (_id(file, one), CountedTest(one.outcome, text=one.text, seconds=one.seconds)) for file, one in rest
     )
     kept = {name: one for name, one in outcomes.items() if name not in whole and _keeps(room, name)}
     return CountedRun(
