@@ -11,7 +11,7 @@ from tests.proof.trial import Trial
 from trued.model import Outcomes
 from trued.wire import Confinement
 from trued.workspace.sandbox import cgroup as quota
-from trued.workspace.sandbox import state
+from trued.workspace.sandbox.levels import state
 
 # Twice forked, in a session of its own, out of every folder: what a daemon does to be forgotten.
 HEAD = """

@@ -16,7 +16,7 @@ from trued.proof.room.bench import check_hash
 from trued.proof.seal import SealTerms, seal
 from trued.wire import Confinement
 from trued.workspace.git.workspace import GitWorkspace
-from trued.workspace.sandbox import best
+from trued.workspace.sandbox.levels import best
 
 Change = Callable[[Path], None] | Mapping[str, str | None]
 

@@ -9,8 +9,9 @@ from typing import TypeAlias
 import pytest
 
 from trued.wire import Confinement
-from trued.workspace.git.workspace import GitWorkspace, open_repository
-from trued.workspace.sandbox import state
+from trued.workspace.git.repository import open_repository
+from trued.workspace.git.workspace import GitWorkspace
+from trued.workspace.sandbox.levels import state
 
 Git: TypeAlias = Callable[..., str]
 Begin: TypeAlias = Callable[..., GitWorkspace]

@@ -8,7 +8,7 @@ import pytest
 
 from tests.workspace.conftest import git_in, snapshot
 from trued.errors import BadInput
-from trued.workspace.git.workspace import open_repository
+from trued.workspace.git.repository import open_repository
 
 
 def test_a_repository_is_found_from_a_folder_inside_it(repo: Path) -> None:

@@ -213,7 +213,7 @@ def spoken_by_a_person(engine: "Engine", record: RunRecord) -> None:
 def could_speak(engine: "Engine", record: RunRecord) -> str:
     """What an agent of the run that is at work can reach of the person's own session, in words; "" where nothing is
     open or nobody is at work. The sandbox is tried out as the agent has it, and its name is not believed."""
-    from trued.workspace.sandbox import reach
+    from trued.workspace.sandbox.levels import reach
 
     return ", ".join(dict.fromkeys(one for sight in _at_work(engine, record) for one in reach(sight)))
 

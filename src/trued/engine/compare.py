@@ -18,7 +18,7 @@ from trued.model import Goal, RunRecord, Value
 from trued.support import atomic_files as durable
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
-from trued.workspace.git.workspace import Repository, open_repository
+from trued.workspace.git.repository import Repository, open_repository
 
 if TYPE_CHECKING:
     from trued.engine.engine import Engine

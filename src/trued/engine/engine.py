@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from trued.engine.resume_from_branch import Known
     from trued.protocols import Capabilities, Runtime
     from trued.run.context import Person, RunContext
-    from trued.workspace.git.workspace import GitWorkspace, Repository
-    from trued.workspace.sandbox import LevelState
+    from trued.workspace.git.repository import Repository
+    from trued.workspace.git.workspace import GitWorkspace
+    from trued.workspace.sandbox.levels import LevelState
 
 __all__ = ["FINISHED", "Engine", "Inputs", "Request", "lent_left", "nobody", "sandboxes", "within_reach"]
 
@@ -43,7 +44,7 @@ async def nobody(_: Question) -> tuple[str, str, str] | None:
 
 def sandboxes() -> "list[LevelState]":
     """Which sandbox levels work here, tried and not believed."""
-    from trued.workspace.sandbox import probe
+    from trued.workspace.sandbox.levels import probe
 
     return probe()
 
@@ -51,7 +52,7 @@ def sandboxes() -> "list[LevelState]":
 def within_reach(settings: Settings) -> tuple[str, tuple[str, ...]]:
     """The sandbox that agents would have with these settings, and what of the person's session they could reach."""
     from trued.wire import Confinement
-    from trued.workspace.sandbox import best, reach
+    from trued.workspace.sandbox.levels import best, reach
 
     level = best(settings.sandbox, allow_unsandboxed=True)
     return level, reach(Confinement(level=level, network=settings.network, readable=settings.readable))
@@ -96,7 +97,7 @@ class Engine:
         """Everything that a run begins with, checked; nothing is written."""
         from trued.engine.start import prepared
         from trued.engine.ticket_branch import placed
-        from trued.workspace.git.workspace import open_repository
+        from trued.workspace.git.repository import open_repository
 
         repository = open_repository(request.repository, empty=True)
         known = self.remembered(repository.root)

@@ -24,9 +24,8 @@ from trued.support.located import read_text
 from trued.workflows.descriptor import Input, WorkflowDescriptor
 from trued.workflows.handoff.feature_list import is_feature_list
 from trued.workflows.registry import default_workflow, descriptor, descriptors
-from trued.workspace.git.repository import in_the_way
-from trued.workspace.git.workspace import Repository, open_repository
-from trued.workspace.sandbox import best
+from trued.workspace.git.repository import Repository, in_the_way, open_repository
+from trued.workspace.sandbox.levels import best
 
 INSTRUCTIONS = ("AGENTS.md", "CLAUDE.md")
 SPECIFICATION = re.compile(r"(?:app[-_])?spec(?:ification)?(?:[-_.].*)?|feature_list\.json", re.IGNORECASE)

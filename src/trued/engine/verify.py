@@ -25,7 +25,7 @@ from trued.workspace.git import commit_lookup as sides
 from trued.workspace.git.commit_lookup import Side
 from trued.workspace.git.removal import remove
 from trued.workspace.git.workspace import GitWorkspace
-from trued.workspace.sandbox import best
+from trued.workspace.sandbox.levels import best
 
 SUBJECT = "verify"
 PLACES = "verifications"  # below the state folder; each verification has one folder there, while it lasts

@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
+from trued.workspace.git.repository import open_repository
 from trued.workspace.git.snapshot import Snapshot, Worktree, snapshot
-from trued.workspace.git.workspace import open_repository
 
 ASK_S = 60.0
 _KEPT = ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM")  # the user's; all others are a hook's

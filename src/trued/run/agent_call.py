@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from trued.agents.roles import size_of
+from trued.agents.roles.tools import size_of
 from trued.errors import AgentFailed, LimitReached
 from trued.model import Role, Value
 from trued.model.events.call import (

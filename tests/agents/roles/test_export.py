@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.agents.roles import TOOLS, load_roles, shelf
+from trued.agents.roles import load_roles, shelf
 from trued.agents.roles.export import exported, is_unchanged, planned, write
 from trued.agents.roles.lint import linted
 from trued.agents.roles.other_tools import FORMS, answer, read_other
-from trued.agents.roles.tools import ordered
+from trued.agents.roles.tools import TOOLS, ordered
 from trued.errors import BadInput
 from trued.model import Role
 

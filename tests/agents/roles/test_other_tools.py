@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trued.agents.roles import Shelf, played, shelf, size_of
+from trued.agents.roles import Shelf, played, shelf
 from trued.agents.roles.other_tools import FORMS, Reading, read_other
-from trued.agents.roles.tools import TOOLS, UNNAMED
+from trued.agents.roles.tools import TOOLS, UNNAMED, size_of
 from trued.errors import BadInput
 from trued.model import Role
 

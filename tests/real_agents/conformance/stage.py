@@ -16,7 +16,8 @@ from trued.agents.adapters import capabilities_of
 from trued.agents.spool import Spool
 from trued.protocols import Capabilities, Taken
 from trued.wire import Confinement, Limits, Order, Report
-from trued.workspace.git.workspace import GitWorkspace, open_repository
+from trued.workspace.git.repository import open_repository
+from trued.workspace.git.workspace import GitWorkspace
 
 SECRET = "a-secret-of-the-user-that-no-agent-needs"
 DONE = Answer({"summary": "done"})

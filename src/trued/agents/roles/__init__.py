@@ -8,14 +8,11 @@ from trued.agents.roles.export import is_unchanged
 from trued.agents.roles.other_tools import read_other, role_name
 from trued.agents.roles.own_format import parse_role
 from trued.agents.roles.places import File, others_in, others_of, packaged_files
-from trued.agents.roles.tools import TOOLS, size_of
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import read_text
 
 LEADING = "orchestrator"  # exported for people who follow a workflow by hand; here the engine leads
-
-__all__ = ["TOOLS", "Shelf", "load_roles", "parse_role", "played", "shelf", "size_of"]
 
 
 @dataclass

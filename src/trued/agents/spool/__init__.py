@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from trued.agents.spool.call_folder import Call, events, held, reap, stop, supervisor
+from trued.agents.spool.call_folder import Call, held, reap, stop, supervisor
 from trued.agents.spool.slots import Slots
 from trued.agents.spool.supervisor_process import Supervisor
 from trued.errors import StateFailed
@@ -20,8 +20,6 @@ from trued.support import atomic_files as durable
 from trued.support import processes
 from trued.support.redaction import Redactor, secrets_in
 from trued.wire import Order, Report, load
-
-__all__ = ["SUPERVISOR", "Spool", "events"]
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
 SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk

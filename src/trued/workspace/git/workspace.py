@@ -20,18 +20,17 @@ from trued.workspace.git.merge import joined
 from trued.workspace.git.publish import publish
 from trued.workspace.git.push import push
 from trued.workspace.git.removal import remove
-from trued.workspace.git.repository import Repository, open_repository
 from trued.workspace.git.store import Author, Store
-from trued.workspace.sandbox import BUBBLEWRAP, confine, describe, interpreter_folders
 from trued.workspace.sandbox import cgroup as quota
+from trued.workspace.sandbox.command_line import confine
 from trued.workspace.sandbox.execution import Ended, Launch, run
+from trued.workspace.sandbox.levels import BUBBLEWRAP, describe
 from trued.workspace.sandbox.scope import can_scope
 from trued.workspace.sandbox.server import Served, forwarded
 from trued.workspace.sandbox.surroundings import Setting, differences, free_ports, setting
 from trued.workspace.sandbox.surroundings import variables as surroundings
 from trued.workspace.sandbox.toolchains import toolchains, visible
-
-__all__ = ["GitWorkspace", "Repository", "open_repository"]
+from trued.workspace.sandbox.visible_folders import interpreter_folders
 
 LOOPBACK = "loopback"
 ROOMS = "rooms"
