@@ -61,7 +61,7 @@ class Runtime(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Taken:
+class AgentCommit:
     """What an agent left in its clone, as a commit in the private store."""
 
     commit: str
@@ -70,7 +70,7 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Merge:
+class MergeResult:
     """Two commits as one; with both sides of the files in which they contradict each other (None: not there)."""
 
     commit: str
@@ -99,7 +99,7 @@ class Command:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
+class CommandResult:
     exit_code: int | None  # None: ended by the engine
     stdout: bytes
     stderr: bytes
@@ -110,7 +110,7 @@ class Ran:
     isolation: str
 
 
-class Serving(Protocol):
+class Server(Protocol):
     """A server at work in a sandbox of its own. Nobody but the engine can reach it, and only through this."""
 
     @property
@@ -130,7 +130,7 @@ class Serving(Protocol):
         """The command has ended, or failed."""
         ...
 
-    async def end(self) -> Ran:
+    async def end(self) -> CommandResult:
         """End it with all its descendants: what it said. Its exit code is its own, or None if it was still at work."""
         ...
 
@@ -166,13 +166,13 @@ class Workspace(Protocol):
         when: float,
         fixed: Collection[str] = (),
         only: Collection[str] = (),
-    ) -> Taken:
+    ) -> AgentCommit:
         """Commit what the agent left, take the commit into the store by hash. The same clone gives the same commit.
         What it changed in `fixed` paths (or, where `only` names any, in all others) is undone there, and told. A path
         that ends with "/" means all below it."""
         ...
 
-    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> Ran:
+    async def in_clone(self, name: str, argv: Sequence[str], *, within_s: float) -> CommandResult:
         """Run a command in a clone that is there, confined as its agent is."""
         ...
 
@@ -198,7 +198,7 @@ class Workspace(Protocol):
         """All that `head` has beyond `onto` as one commit on it, without what was changed in `owned` files."""
         ...
 
-    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> Merge:
+    async def merge(self, ours: str, theirs: str, *, message: str, when: float) -> MergeResult:
         """Both as one commit, in the private store. Where they contradict each other, it holds both sides between
         markers, and says in which files."""
         ...
@@ -229,9 +229,9 @@ class Workspace(Protocol):
         """What a room of this commit could not be given: large files and submodules that are not here."""
         ...
 
-    async def execute(self, command: Command) -> Ran: ...
+    async def execute(self, command: Command) -> CommandResult: ...
 
-    def serving(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Serving]:
+    def serving(self, command: Command, port_env: str) -> AbstractAsyncContextManager[Server]:
         """Start a server: its port is chosen here, told by this variable and by {port} in its command line."""
         ...
 
@@ -297,7 +297,7 @@ class Journal(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Issue:
+class TrackerIssue:
     """A ticket as its tracker holds it; nothing is read into it yet."""
 
     key: str
@@ -315,11 +315,11 @@ class Issue:
 class Tracker(Protocol):
     """Holds tickets. Another one is one small class."""
 
-    def issue(self, name: str) -> Issue: ...
+    def issue(self, name: str) -> TrackerIssue: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class PullRequestProposal:
     """A pull request as we want it."""
 
     branch: str
@@ -331,7 +331,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Offered:
+class PullRequest:
     """A pull request as it is."""
 
     number: int
@@ -358,11 +358,11 @@ class Forge(Protocol):
         """Raise one sentence where it cannot be offered to: no token, no rights, no such repository, not now."""
         ...
 
-    def offered(self, branch: str) -> Offered | None:
+    def offered(self, branch: str) -> PullRequest | None:
         """The newest pull request of that branch, whatever became of it."""
         ...
 
-    def offer(self, offer: Offer) -> Offered:
+    def offer(self, offer: PullRequestProposal) -> PullRequest:
         """Open one, or bring the open one of that branch up to date; one that is closed or merged is not touched."""
         ...
 

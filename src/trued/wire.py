@@ -148,7 +148,7 @@ class Report:
     ended: float = 0.0
 
 
-def total(one: Usage, two: Usage) -> Usage:
+def add_usage(one: Usage, two: Usage) -> Usage:
     """Both together. An empty one says nothing on where the other's figures come from."""
     parts = [part for part in (one, two) if part != Usage()]
     return Usage(
@@ -164,7 +164,7 @@ def total(one: Usage, two: Usage) -> Usage:
     )
 
 
-def priced(usage: Usage, price: Price) -> Usage:
+def with_cost(usage: Usage, price: Price) -> Usage:
     """With a cost: the agent's own figure, or one by the price of its model."""
     if usage.cost or not price.source or usage == Usage():
         return usage
@@ -176,19 +176,19 @@ def priced(usage: Usage, price: Price) -> Usage:
     return replace(usage, cost_usd=cost / 1_000_000, cost=kind)
 
 
-def rest(allowed: Amount, used: Usage) -> Amount:
+def remaining(allowed: Amount, used: Usage) -> Amount:
     """What is left of it. What is used up is next to nothing: 0 would be no limit."""
     usd = max(allowed.usd - used.cost_usd, 0.0001) if allowed.usd else 0.0
     tokens = max(allowed.tokens - used.tokens_in - used.tokens_out, 1) if allowed.tokens else 0
     return replace(allowed, usd=usd, tokens=tokens)
 
 
-def dump(record: Any) -> str:
+def to_json(record: Any) -> str:
     """Canonical JSON: the same record is the same bytes."""
     return json.dumps(asdict(record), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def load(kind: type[T], text: str | bytes) -> T:
+def from_json(kind: type[T], text: str | bytes) -> T:
     """The record back from its JSON; unknown keys are an error, missing ones take their default."""
     return _build(kind, json.loads(text))
 

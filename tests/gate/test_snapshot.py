@@ -11,7 +11,7 @@ from tests.gate.yard import Yard
 from trued.engine.worktree import checkout
 from trued.errors import CannotJudge
 from trued.workspace.git.command import Git
-from trued.workspace.git.snapshot import Snapshot, snapshot
+from trued.workspace.git.snapshot import Snapshot, take_snapshot
 
 
 async def taken(
@@ -19,7 +19,7 @@ async def taken(
 ) -> Snapshot:
     here = checkout(at or yard.repository, yard.variables)
     worktree = replace(here.worktree, own=own or {}, patience_s=patience_s)
-    return await snapshot(worktree, yard.state / "snapshots.git")
+    return await take_snapshot(worktree, yard.state / "snapshots.git")
 
 
 async def files(found: Snapshot) -> dict[str, str]:

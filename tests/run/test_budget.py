@@ -13,7 +13,7 @@ from trued.engine.journals.sqlite import MIGRATIONS, SqliteJournal
 from trued.errors import LimitReached
 from trued.inputs.settings.limits import changes
 from trued.model import Limit, Rate, RunRecord, Settings, Spending
-from trued.run.budget import Budget, Wanted, Window
+from trued.run.budget import Budget, CallRequest, QuotaWindow
 from trued.wire import Amount, Price, Report, Usage
 
 RUN = "r-one"
@@ -31,8 +31,8 @@ def budget(journal: SqliteJournal, source: str = "a table", **limits: Any) -> Bu
     return Budget(journal.of(RUN), settings, RUN, lambda agent, model: Price(3.0, 15.0, 0.3, source))
 
 
-def wanted(key: str, attempt: int = 1, role: str = "team-a") -> Wanted:
-    return Wanted(key, attempt, key, role, "claude")
+def wanted(key: str, attempt: int = 1, role: str = "team-a") -> CallRequest:
+    return CallRequest(key, attempt, key, role, "claude")
 
 
 async def called(house: Budget, key: str, usage: Usage, *, attempt: int = 1, **more: Any) -> tuple[Amount, Report]:
@@ -225,7 +225,7 @@ async def test_a_subscriptions_window_that_is_nearly_used_up_lets_nobody_begin(j
     with pytest.raises(LimitReached, match=r"claude: 93 % of its five-hour window is used, and the limit is 90 %"):
         await called(house, "a#3", paid(0.1))
     await called(budget(journal), "a#3", paid(0.1))  # without that limit, the provider says when it is enough
-    house.know({"claude": Window("five_hour", 93.0, time.time() - 1)})
+    house.know({"claude": QuotaWindow("five_hour", 93.0, time.time() - 1)})
     await called(house, "a#4", paid(0.1))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trued.agents.adapters.claude import fold
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.model import Event
 from trued.reporting.views.progress import Progress
 from trued.wire import Order, Price
@@ -15,9 +15,9 @@ SOON = 1784283600
 
 
 @pytest.fixture
-def heard() -> Heard:
+def heard() -> Transcript:
     order = Order("r", "a#1", "a", 1, "solo", "claude", "brief", {}, "s", False, "/f", "/h")
-    return Heard(order, lambda kind, **data: None)
+    return Transcript(order, lambda kind, **data: None)
 
 
 def told(**info: Any) -> dict[str, Any]:
@@ -25,7 +25,7 @@ def told(**info: Any) -> dict[str, Any]:
 
 
 @pytest.mark.spec("RUN-6")
-def test_the_fullest_window_counts_and_one_that_tells_no_figure_does_not(heard: Heard) -> None:
+def test_the_fullest_window_counts_and_one_that_tells_no_figure_does_not(heard: Transcript) -> None:
     fold(told(status="allowed", resetsAt=SOON, rateLimitType="five_hour", isUsingOverage=False), heard)
     assert heard.quota == {}
     fold(told(status="allowed_warning", resetsAt=SOON, rateLimitType="five_hour", utilization=0.83), heard)
@@ -39,14 +39,14 @@ def test_the_fullest_window_counts_and_one_that_tells_no_figure_does_not(heard: 
 
 
 @pytest.mark.spec("RUN-6", "AGT-6")
-def test_a_cost_of_nothing_for_many_tokens_is_a_price_that_it_does_not_know(heard: Heard) -> None:
+def test_a_cost_of_nothing_for_many_tokens_is_a_price_that_it_does_not_know(heard: Transcript) -> None:
     heard.order = replace(heard.order, price=Price(3.0, 15.0, 0.3, "ceiling"))
     fold({"type": "result", "usage": {"input_tokens": 1_000_000}, "total_cost_usd": 0, "result": "x"}, heard)
     assert (heard.priced().cost_usd, heard.priced().cost) == (3.0, "ceiling")
 
 
 @pytest.mark.spec("RUN-7")
-def test_a_closed_window_says_when_a_refusal_without_a_time_is_over(heard: Heard) -> None:
+def test_a_closed_window_says_when_a_refusal_without_a_time_is_over(heard: Transcript) -> None:
     fold(told(status="rejected", resetsAt=SOON, rateLimitType="five_hour"), heard)
     heard.refused("rate_limit_error: This request would exceed your account's rate limit.", status=429)
     assert heard.refusal is not None

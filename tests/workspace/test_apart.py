@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.workspace.conftest import Begin, git_in
-from trued.workspace.git.changes_since import since
+from trued.workspace.git.changes_since import changes_since
 from trued.workspace.git.workspace import GitWorkspace
 
 
@@ -71,7 +71,7 @@ async def test_work_that_was_not_there_yet_is_seen_when_it_is(repo: Path, begin:
     git_in(repo, "add", ".")
     git_in(repo, "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "more")
     head = git_in(repo, "rev-parse", "HEAD")
-    assert since(repo, home, run, workspace.base, head) is None
+    assert changes_since(repo, home, run, workspace.base, head) is None
     await workspace.begin()
     await workspace.store.bring(await workspace.store.source(), head, "later")
-    assert since(repo, home, run, workspace.base, head) == (1, ("more.py",))
+    assert changes_since(repo, home, run, workspace.base, head) == (1, ("more.py",))

@@ -11,7 +11,7 @@ import pytest
 
 from tests.workspace.conftest import Begin, git_in, snapshot
 from trued.errors import StateFailed
-from trued.workspace.git.workspace import GitWorkspace, folder_name
+from trued.workspace.git.workspace import GitWorkspace, clone_folder_name
 
 WHEN = 1_700_000_000.0
 
@@ -290,9 +290,9 @@ async def test_nothing_is_taken_from_a_clone_that_is_elsewhere(workspace: GitWor
 
 
 def test_folder_names_are_safe_and_tell_names_apart() -> None:
-    assert folder_name("purple-team-a.2") == "purple-team-a.2"
+    assert clone_folder_name("purple-team-a.2") == "purple-team-a.2"
     odd = ["chunk 1A/purple", "chunk-1A-purple", "../../etc", "x.lock", "ü" * 300, "-" * 5, "", ".", "a..b"]
-    names = [folder_name(one) for one in odd]
+    names = [clone_folder_name(one) for one in odd]
     assert len(set(names)) == len(odd)
     assert not any("/" in one or ".." in one or len(one) > 120 or one in ("", ".") for one in names)
 

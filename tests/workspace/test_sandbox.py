@@ -16,10 +16,10 @@ import pytest
 
 from tests.workspace.conftest import Begin
 from trued.errors import BadInput
-from trued.wire import Confinement, Limits, dump, load
+from trued.wire import Confinement, Limits, from_json, to_json
 from trued.workspace import sandbox
 from trued.workspace.sandbox import landlock
-from trued.workspace.sandbox.visible_folders import without
+from trued.workspace.sandbox.visible_folders import parts_without
 
 # what a level does not promise; everything else that escapes.py tries must fail in it
 OPEN = {
@@ -286,11 +286,11 @@ def test_cutting_out_leaves_everything_else(tmp_path: Path) -> None:
     for path in ("a/b/secret", "a/b/other", "a/c", "d"):
         (tmp_path / path).mkdir(parents=True)
     top = str(tmp_path)
-    left = without(top, [f"{top}/a/b/secret"])
+    left = parts_without(top, [f"{top}/a/b/secret"])
     assert left == [f"{top}/a/b/other", f"{top}/a/c", f"{top}/d"]
-    assert without(f"{top}/d", [top]) == [f"{top}/d"]
-    assert without(top, [top]) == []
-    assert without(top, ["/elsewhere"]) == [top]
+    assert parts_without(f"{top}/d", [top]) == [f"{top}/d"]
+    assert parts_without(top, [top]) == []
+    assert parts_without(top, ["/elsewhere"]) == [top]
 
 
 def test_an_interpreter_names_what_it_needs_and_never_a_whole_home(tmp_path: Path) -> None:
@@ -311,7 +311,7 @@ def test_an_interpreter_names_what_it_needs_and_never_a_whole_home(tmp_path: Pat
 
 def test_a_confinement_crosses_the_process_border_whole() -> None:
     sight = Confinement(level="landlock", writable=("/a",), readable=("/b", "/c"), network="host", hidden=("/d",))
-    assert load(Confinement, dump(sight)) == sight
+    assert from_json(Confinement, to_json(sight)) == sight
 
 
 def test_the_sandbox_starts_without_pydantic() -> None:

@@ -19,7 +19,7 @@ NEWER = re.compile(r"token|expir|refresh|^access$|^(?:exp|iat|nbf)$", re.IGNOREC
 SECRET = re.compile(r"token|key|secret|^access$|^refresh$", re.IGNORECASE)
 
 
-def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
+def read_credentials(path: Path | str, *, folder: int | None = None) -> bytes | None:
     """The content of a plain file; None where there is none, or something else. With `folder` no link is followed."""
     link = os.O_NOFOLLOW if folder is not None else 0
     try:
@@ -35,34 +35,34 @@ def read(path: Path | str, *, folder: int | None = None) -> bytes | None:
         os.close(handle)
 
 
-def parsed(content: bytes | None) -> dict[str, Any] | None:
+def parse_credentials(content: bytes | None) -> dict[str, Any] | None:
     """The JSON object that it is, and that any other program would read alike; None for anything else."""
     try:
-        value = json.loads((content or b"").decode(), object_pairs_hook=_once, parse_constant=_no_number)
+        value = json.loads((content or b"").decode(), object_pairs_hook=_unique_keys, parse_constant=_reject_constant)
         deep = any(len(path) > DEEPEST for path, _ in _paths(value))
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) and not deep else None
 
 
-def strings(value: Any) -> Iterator[str]:
+def all_strings(value: Any) -> Iterator[str]:
     """Every text in it: each of them may be a secret."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
         for item in value.values():
-            yield from strings(item)
+            yield from all_strings(item)
     elif isinstance(value, list):
         for item in value:
-            yield from strings(item)
+            yield from all_strings(item)
 
 
-def holds_secret(value: dict[str, Any]) -> bool:
+def has_secret(value: dict[str, Any]) -> bool:
     """Whether there is anything in it to log in with."""
     return any(isinstance(item, str) and item and SECRET.search(name) for name, item in _leaves(value))
 
 
-def renewable(value: dict[str, Any]) -> bool:
+def is_renewable(value: dict[str, Any]) -> bool:
     return any(isinstance(item, str) and item and "refresh" in name.lower() for name, item in _leaves(value))
 
 
@@ -71,13 +71,13 @@ def expiry(value: dict[str, Any]) -> float:
     return max(filter(None, (_time(name, item) for name, item in _leaves(value))), default=0.0)
 
 
-def is_over(value: dict[str, Any], now: float) -> bool:
+def is_expired(value: dict[str, Any], now: float) -> bool:
     """It has ended, and nothing in it brings a new one."""
     until = expiry({name: item for name, item in value.items() if "refresh" not in name.lower()})
-    return 0 < until < now and not renewable(value)
+    return 0 < until < now and not is_renewable(value)
 
 
-def no_successor(old: dict[str, Any], new: dict[str, Any]) -> str:
+def why_not_renewal(old: dict[str, Any], new: dict[str, Any]) -> str:
     """Why the new one is not the old one renewed; empty: it is. Only tokens and times may differ, nothing else."""
     before, after = dict(_paths(old)), dict(_paths(new))
     if before.keys() != after.keys():
@@ -93,13 +93,13 @@ def no_successor(old: dict[str, Any], new: dict[str, Any]) -> str:
     return ""
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value := dict(pairs)) != len(pairs):
         raise ValueError("a key stands there twice")
     return value
 
 
-def _no_number(name: str) -> Any:
+def _reject_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON")
 
 

@@ -155,7 +155,7 @@ def _events(engine: "Engine", record: RunRecord, follow: bool) -> Iterator[tuple
 
 
 def _transcript(engine: "Engine", record: RunRecord, given: str, follow: bool) -> Iterator[tuple[dict[str, Any], str]]:
-    from trued.agents.spool.call_folder import events as spooled
+    from trued.agents.spool.call_folder import read_events as spooled
     from trued.support.hashing import folder_name
 
     key, spool, so_far = _call_named(engine, record, given), engine.folder(record.id) / "spool", 0

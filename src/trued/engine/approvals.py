@@ -50,9 +50,9 @@ def approvals(engine: "Engine", run_id: str) -> list[Approval]:
     record = engine.journal.run(run_id)
 
     def compare(before: str, after: str) -> Since:
-        from trued.workspace.git.changes_since import since
+        from trued.workspace.git.changes_since import changes_since
 
-        found = since(Path(record.repository), engine.home, run_id, before, after)
+        found = changes_since(Path(record.repository), engine.home, run_id, before, after)
         return Since(without(found[1], owned), found[0]) if found else Since(known=False)
 
     asked = {one.id: asked_of(one) for one in contract.requirements}
@@ -213,18 +213,18 @@ def spoken_by_a_person(engine: "Engine", record: RunRecord) -> None:
 def could_speak(engine: "Engine", record: RunRecord) -> str:
     """What an agent of the run that is at work can reach of the person's own session, in words; "" where nothing is
     open or nobody is at work. The sandbox is tried out as the agent has it, and its name is not believed."""
-    from trued.workspace.sandbox.levels import reach
+    from trued.workspace.sandbox.levels import reachable_sockets
 
-    return ", ".join(dict.fromkeys(one for sight in _at_work(engine, record) for one in reach(sight)))
+    return ", ".join(dict.fromkeys(one for sight in _at_work(engine, record) for one in reachable_sockets(sight)))
 
 
 def _at_work(engine: "Engine", record: RunRecord) -> "Iterator[Confinement]":
     """How those are confined that are at work: agents, and what they wrote, where the engine runs it."""
-    from trued.agents.spool.call_folder import held
+    from trued.agents.spool.call_folder import is_supervised
     from trued.workspace.git.workspace import ALONE, CONNECTED, ROOMS
 
     folder = engine.folder(record.id)
-    called = any(held(one) for one in (folder / "spool").glob("*"))
+    called = any(is_supervised(one) for one in (folder / "spool").glob("*"))
     driven = bool(engine.journal.driver(record.id))  # what a dead one left in its rooms is not at work
     connected, alone = (driven and any((folder / ROOMS).glob(f"{mark}*")) for mark in (CONNECTED, ALONE))
     if called or connected or alone:

@@ -15,7 +15,7 @@ from trued.engine.start import prepared
 from trued.errors import BadInput, Interrupted, TruedError
 from trued.inputs.plans.plan import parse_plan
 from trued.model import Goal, RunRecord, Value
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 from trued.workflows.descriptor import Input
 from trued.workflows.registry import descriptor
 from trued.workspace.git.repository import Repository, open_repository
@@ -95,7 +95,7 @@ def begin(engine: "Engine", variants: Sequence[Ready], *, together: bool = False
     made = Comparison(id=id_, repository=first.repository, at=time.time(), together=together, runs=runs)
     folder = engine.home / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    durable.write(folder / f"{made.id}.json", made.model_dump_json())
+    atomic_files.write(folder / f"{made.id}.json", made.model_dump_json())
     return made
 
 

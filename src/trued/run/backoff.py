@@ -15,13 +15,13 @@ DOUBTED = 2  # after so many refusals in a row a told time is no longer believed
 
 
 @dataclass(frozen=True, slots=True)
-class Waited:
+class PastWait:
     seconds: float
     told: bool  # the provider had named the time
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class WaitUntil:
     until: float
     why: str
 
@@ -31,7 +31,7 @@ class GiveUp:
     why: str
 
 
-def got_further(report: Report) -> bool:
+def made_progress(report: Report) -> bool:
     """The agent had worked before it was refused: this is no refusal in a row."""
     counted = (
         report.usage.tokens_out > 0 and not report.usage.estimated
@@ -39,26 +39,26 @@ def got_further(report: Report) -> bool:
     return counted and report.ended - report.began >= WORKED_S
 
 
-def patience(
-    report: Report, number: int, waits: Sequence[Waited], *, wait: bool, now: float, zone: tzinfo | None = None
-) -> Wait | GiveUp:
+def decide_wait(
+    report: Report, number: int, waits: Sequence[PastWait], *, wait: bool, now: float, zone: tzinfo | None = None
+) -> WaitUntil | GiveUp:
     """After the `number`th refusal in a row; `waits` are those of the row that this process really waited."""
-    until = _until(report, number)
+    until = _resume_time(report, number)
     left = until - now
     if left <= 0:  # it was waited for before we came back
-        return Wait(until, report.why)
+        return WaitUntil(until, report.why)
     if not wait:
-        return GiveUp(f"{report.why}; waiting is switched off: {_moment(report, until, now, zone)}")
+        return GiveUp(f"{report.why}; waiting is switched off: {_resume_hint(report, until, now, zone)}")
     waited = sum(one.seconds for one in waits)
     if left + (waited if report.until else 0) > PATIENCE_S:
-        return GiveUp(f"{report.why}; that is longer than is waited for: {_moment(report, until, now, zone)}")
+        return GiveUp(f"{report.why}; that is longer than is waited for: {_resume_hint(report, until, now, zone)}")
     blind = sum(one.seconds for one in waits if not one.told)
     if not report.until and blind + left > BLIND_S:
-        return GiveUp(f"{report.why}; it did not say until when, and {_length(blind)} of waiting did not help")
-    return Wait(until, report.why)
+        return GiveUp(f"{report.why}; it did not say until when, and {_duration(blind)} of waiting did not help")
+    return WaitUntil(until, report.why)
 
 
-def _until(report: Report, number: int) -> float:
+def _resume_time(report: Report, number: int) -> float:
     """The time that was told, a little later; one that proved wrong twice is drawn out, as a guess is."""
     if not report.until:
         return report.ended + _step(number)
@@ -73,15 +73,15 @@ def _step(number: int) -> float:
 # -- words ------------------------------------------------------------------------------------------------------------
 
 
-def _moment(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
+def _resume_hint(report: Report, until: float, now: float, zone: tzinfo | None) -> str:
     """When a person may resume."""
     if not report.until:
         return "it did not say until when"
     day = "%H:%M" if until - now < 12 * 3600 else "%a %d %b %H:%M"
-    return f"it goes on at {datetime.fromtimestamp(until, zone).strftime(day)}, in {_length(until - now)}"
+    return f"it goes on at {datetime.fromtimestamp(until, zone).strftime(day)}, in {_duration(until - now)}"
 
 
-def _length(seconds: float) -> str:
+def _duration(seconds: float) -> str:
     minutes = max(1, round(seconds / 60))
     if minutes < 60:
         return f"{minutes} min"

@@ -13,7 +13,7 @@ from trued.errors import LimitReached
 from trued.inputs.settings.limits import FEATURE, TASK, limit_of
 from trued.model import Limit, Settings
 from trued.protocols import Journal
-from trued.wire import Amount, Price, Report, Spend, Usage, priced
+from trued.wire import Amount, Price, Report, Spend, Usage, with_cost
 
 LEAST = 0.05  # of what a call would have: with less it could hardly be asked, and is not begun
 KNOWN = 3  # calls of a role by an agent: then their own figures are taken, not the stated ones
@@ -25,7 +25,7 @@ NAMES = {"usd": "usd", "tokens": "tokens", "calls": "calls", "seconds": "time"}
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class CallRequest:
     """One attempt of one order, before it is begun."""
 
     call: str
@@ -57,7 +57,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Short:
+class Shortage:
     """A limit that leaves nothing for a call."""
 
     scope: str  # "", "feature", "task", or the role
@@ -68,7 +68,7 @@ class Short:
 
 
 @dataclass(frozen=True, slots=True)
-class Window:
+class QuotaWindow:
     """Of a subscription: how much of it is used, in per cent, and when it begins anew."""
 
     name: str
@@ -76,7 +76,7 @@ class Window:
     until: float
 
     @classmethod
-    def of(cls, told: Mapping[str, Any]) -> "Window":
+    def of(cls, told: Mapping[str, Any]) -> "QuotaWindow":
         return cls(str(told.get("window") or ""), float(told.get("used") or 0.0), float(told.get("until") or 0.0))
 
 
@@ -86,7 +86,7 @@ def feature_of(key: str) -> str:
     return first if first.startswith("feature ") else ""
 
 
-def kind_of(agent: str) -> str:
+def agent_kind(agent: str) -> str:
     """Agents of one kind share the user's login."""
     return agent.partition(":")[0]
 
@@ -103,12 +103,12 @@ class Budget:
     ) -> None:
         self._journal, self._run, self._price = journal, run, price
         self._limits, self.wall_s = settings.limits, settings.wall_s
-        self._windows: dict[str, Window] = {}
+        self._windows: dict[str, QuotaWindow] = {}
         self._at_work: set[tuple[str, int]] = set()
         self._freed = asyncio.Event()
 
     @asynccontextmanager
-    async def reserved(self, wanted: Wanted) -> AsyncIterator["Reserved"]:
+    async def reserved(self, wanted: CallRequest) -> AsyncIterator["Reservation"]:
         """What the call may use. Raises LimitReached where a limit of the run, a part of it or the role leaves nothing.
 
         While others are at work whose reservation may come free, it waits for them. The same call, asked for again
@@ -118,7 +118,7 @@ class Budget:
         self._look_at_window(wanted)
         row = await self._granted(wanted)
         try:
-            yield Reserved(self, wanted, row.reserved, price)
+            yield Reservation(self, wanted, row.reserved, price)
         finally:
             self._at_work.discard((wanted.call, wanted.attempt))
             self._freed.set()
@@ -134,25 +134,25 @@ class Budget:
         self._journal.spend(look)
         return found[0]
 
-    def know(self, windows: Mapping[str, Window]) -> None:
+    def know(self, windows: Mapping[str, QuotaWindow]) -> None:
         """What agents told of the user's subscriptions, by their kind."""
         self._windows.update(windows)
 
-    def _look_at_window(self, wanted: Wanted) -> None:
-        window, most = self._windows.get(kind_of(wanted.agent)), self._limits.quota
+    def _look_at_window(self, wanted: CallRequest) -> None:
+        window, most = self._windows.get(agent_kind(wanted.agent)), self._limits.quota
         if window and most and window.used >= most and window.until > time.time():
             until = datetime.fromtimestamp(window.until).astimezone().strftime("%a %d %b %H:%M")
             told = (
                 f"{window.used:.0f} % of its {window.name.replace('_', '-')} window is used, and the limit is {most} %"
             )
             raise LimitReached(
-                f"{kind_of(wanted.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
+                f"{agent_kind(wanted.agent)}: {told}; it begins anew {until}: trued resume {self._run} then, "
                 f"or go on with more: trued resume {self._run} --limit quota=100"
             )
 
     # -- reserve -------------------------------------------------------------------------------------------------------
 
-    async def _granted(self, wanted: Wanted) -> Spend:
+    async def _granted(self, wanted: CallRequest) -> Spend:
         looked = False
         while True:
             self._freed.clear()
@@ -169,9 +169,9 @@ class Budget:
             else:
                 raise LimitReached(self._sentence(wanted, short))
 
-    def _tried(self, wanted: Wanted) -> tuple[Spend | None, Short | None]:
+    def _tried(self, wanted: CallRequest) -> tuple[Spend | None, Shortage | None]:
         usual = self._usual(wanted) if any(self._limit(scope) != Amount() for scope in wanted.scopes()) else Amount()
-        short: list[Short] = []
+        short: list[Shortage] = []
 
         def decide(rows: Sequence[Spend]) -> Spend | None:
             known = [row for row in rows if (row.call, row.attempt) == (wanted.call, wanted.attempt)]
@@ -182,24 +182,24 @@ class Budget:
 
         return self._journal.spend(decide), next(iter(sorted(short, key=lambda one: bool(one.reserved))), None)
 
-    def _row(self, wanted: Wanted, reserved: Amount) -> Spend:
+    def _row(self, wanted: CallRequest, reserved: Amount) -> Spend:
         return Spend(wanted.call, wanted.attempt, wanted.key, wanted.task, wanted.role, wanted.agent, reserved=reserved)
 
-    def _short(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Iterator[Short]:
+    def _short(self, wanted: CallRequest, rows: Sequence[Spend], usual: Amount) -> Iterator[Shortage]:
         """Every limit that leaves too little."""
         for scope in wanted.scopes():
             limit, own = self._limit(scope), [row for row in rows if wanted.shares(row, scope)]
             if limit.calls and wanted.key not in (steps := {row.step for row in own}) and len(steps) >= limit.calls:
-                yield Short(scope, "calls", limit.calls, len(steps), 0)
+                yield Shortage(scope, "calls", limit.calls, len(steps), 0)
             for what in UNITS:
                 most: float = getattr(limit, what)
                 spent = sum(getattr(row.spent, what) for row in own if row.state != "open")
                 held = sum(getattr(row.reserved, what) for row in own if row.state == "open")
                 if most and most - spent - held < LEAST * min(getattr(usual, what), most):
                     room = most - spent >= LEAST * min(getattr(usual, what), most)
-                    yield Short(scope, what, most, spent, held if room else 0.0)
+                    yield Shortage(scope, what, most, spent, held if room else 0.0)
 
-    def _allowance(self, wanted: Wanted, rows: Sequence[Spend], usual: Amount) -> Amount:
+    def _allowance(self, wanted: CallRequest, rows: Sequence[Spend], usual: Amount) -> Amount:
         """What a call usually takes, or all that the tightest limit leaves; nothing where nothing is limited."""
         found: dict[str, float] = {}
         for scope in wanted.scopes():
@@ -210,14 +210,14 @@ class Budget:
                     found[what] = min(found.get(what, getattr(usual, what)), left)
         return Amount(usd=found.get("usd", 0.0), tokens=int(found.get("tokens", 0)), seconds=found.get("seconds", 0.0))
 
-    def _usual(self, wanted: Wanted) -> Amount:
+    def _usual(self, wanted: CallRequest) -> Amount:
         """Learnt from calls of this role by this agent, generously; as stated, before there are any."""
         past = self._journal.past(wanted.role, wanted.agent)
         usd = [row.spent.usd for row in past if row.spent.usd]
         tokens = [row.spent.tokens for row in past if row.spent.tokens]
         return Amount(
-            usd=_generous(usd) if len(usd) >= KNOWN else self._limits.call_usd,
-            tokens=int(_generous(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
+            usd=_generous_estimate(usd) if len(usd) >= KNOWN else self._limits.call_usd,
+            tokens=int(_generous_estimate(tokens)) if len(tokens) >= KNOWN else self._limits.call_tokens,
             seconds=self.wall_s,
         )
 
@@ -227,7 +227,7 @@ class Budget:
 
     # -- settle --------------------------------------------------------------------------------------------------------
 
-    def settle(self, wanted: Wanted, report: Report) -> None:
+    def settle(self, wanted: CallRequest, report: Report) -> None:
         """What was reserved and not used is free again. A report that is found again is not paid again."""
         usage = report.usage
         seconds = max(0.0, report.ended - report.began)
@@ -250,14 +250,14 @@ class Budget:
 
     # -- words ---------------------------------------------------------------------------------------------------------
 
-    def _sentence(self, wanted: Wanted, short: Short) -> str:
+    def _sentence(self, wanted: CallRequest, short: Shortage) -> str:
         parts = {"": "the run", FEATURE: wanted.feature, TASK: wanted.task}
         whose = parts.get(short.scope, f"the role {short.scope}")
-        held = f" and {_said(short.what, short.reserved)} reserved" if short.reserved else ""
-        spent = f"{_said(short.what, short.spent)} of {_said(short.what, short.limit)} spent{held}"
+        held = f" and {_shown(short.what, short.reserved)} reserved" if short.reserved else ""
+        spent = f"{_shown(short.what, short.spent)} of {_shown(short.what, short.limit)} spent{held}"
         scope = f"{short.scope}:" if short.scope else ""
         base = short.limit if short.spent < 1.5 * short.limit else short.spent
-        more = f"{NAMES[short.what]}={_written(short.what, 2 * base)}"
+        more = f"{NAMES[short.what]}={_as_option(short.what, 2 * base)}"
         return (
             f"{whose} has used up its {NAMES[short.what]}: {spent}, and {wanted.key} is still to come; "
             f"go on with more: trued resume {self._run} --limit {scope}{more}"
@@ -265,11 +265,11 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
-class Reserved:
+class Reservation:
     """What one call may use, and at what price that is counted."""
 
     budget: Budget
-    wanted: Wanted
+    wanted: CallRequest
     allowance: Amount = field(default_factory=Amount)
     price: Price = field(default_factory=Price)
 
@@ -282,25 +282,25 @@ class Reserved:
         report = replace(report, usage=self._charged(report))
         self.budget.settle(self.wanted, report)
         if report.quota:
-            self.budget.know({kind_of(self.wanted.agent): Window.of(report.quota)})
+            self.budget.know({agent_kind(self.wanted.agent): QuotaWindow.of(report.quota)})
         if report.kind == "wall" and self.allowance.seconds and self.allowance.seconds < self.budget.wall_s:
             return replace(report, kind="budget")
         return report
 
     def _charged(self, report: Report) -> Usage:
         """What it cost; all that was reserved, where it ended in mid-work and nobody counted."""
-        usage, free = priced(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
+        usage, free = with_cost(report.usage, self.price), not (self.price.usd_in or self.price.usd_out)
         untold = usage.estimated and usage.cost != "reported" and usage.cost_usd <= self.allowance.usd
         if untold and not free and (report.state == "died" or report.kind in UNTOLD) and self.allowance.usd:
             return replace(usage, cost_usd=self.allowance.usd, cost="ceiling")
         return usage
 
 
-def _generous(past: Sequence[float]) -> float:
+def _generous_estimate(past: Sequence[float]) -> float:
     return max(WITHIN * statistics.median(past), 1.2 * max(past))
 
 
-def _said(what: str, number: float) -> str:
+def _shown(what: str, number: float) -> str:
     if what == "usd":
         return f"${number:.{_digits(number)}f}"
     if what == "seconds":
@@ -308,7 +308,7 @@ def _said(what: str, number: float) -> str:
     return f"{number:,.0f} {what}" if what == "tokens" else f"{number:.0f}"
 
 
-def _written(what: str, number: float) -> str:
+def _as_option(what: str, number: float) -> str:
     if what == "seconds":
         return f"{number / 60:g}m" if number >= 60 else f"{number:g}s"
     return f"{number:.{_digits(number)}f}".rstrip("0").rstrip(".") if what == "usd" else f"{number:.0f}"

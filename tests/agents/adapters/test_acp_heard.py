@@ -7,16 +7,16 @@ from typing import Any
 import pytest
 
 from trued.agents.driver.acp import fold
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 STREAMS = Path(__file__).with_name("streams")
 SAID = 'Done.\n```json\n{"success": true, "files_changed": ["hello.py"], "summary": "added add()"}\n```'
 
 
-def heard_by(told: list[tuple[str, dict[str, Any]]], *, prompts: str = "policy") -> Heard:
+def heard_by(told: list[tuple[str, dict[str, Any]]], *, prompts: str = "policy") -> Transcript:
     order = Order("r", "one#1", "one", 1, "builder", "acp:x", "", {}, "s", False, "/clone", "/home", prompts=prompts)
-    return Heard(order, lambda kind, **data: told.append((kind, data)))
+    return Transcript(order, lambda kind, **data: told.append((kind, data)))
 
 
 def events(name: str) -> list[dict[str, Any]]:

@@ -14,7 +14,7 @@ from tests.real_agents.conformance.rows import KEY, Row
 from tests.real_agents.model import Answer, Cast, Fault, ModelServer, Run, Script, Step, Write
 from trued.agents.adapters import capabilities_of
 from trued.agents.spool import Spool
-from trued.protocols import Capabilities, Taken
+from trued.protocols import AgentCommit, Capabilities
 from trued.wire import Confinement, Limits, Order, Report
 from trued.workspace.git.repository import open_repository
 from trued.workspace.git.workspace import GitWorkspace
@@ -124,7 +124,7 @@ def repository(folder: Path) -> Path:
     return folder
 
 
-async def committed(stage: Stage, folder: Path) -> tuple[Report, Taken]:
+async def committed(stage: Stage, folder: Path) -> tuple[Report, AgentCommit]:
     """The agent works in a clone of a user's repository, and what it leaves there is taken as a commit."""
     found = open_repository(repository(folder / "repository"))
     sight = Confinement(level=stage.world.level, network="host")

@@ -4,16 +4,16 @@ import shlex
 from dataclasses import replace
 from pathlib import Path
 
-from trued.agents.adapters.command import seen
+from trued.agents.adapters.command import visible_files
 from trued.agents.driver import acp
 from trued.agents.driver.agent import Agent
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.errors import BadInput
 from trued.wire import Order
 
 
-def named(line: str) -> Agent:
+def agent_for_command_line(line: str) -> Agent:
     """The agent of this command line."""
     try:
         program, *arguments = shlex.split(line)
@@ -22,9 +22,9 @@ def named(line: str) -> Agent:
             f"{line!r} is no command line: {error}", then="write acp:PROGRAM ARGS, and mind its quotes"
         ) from error
 
-    def begin(order: Order, found: Found) -> Program:
-        path, shown = seen(found.path, arguments, Path(order.folder))
-        return acp.spoken(order, acp.Choice((path, *arguments), readable=shown))
+    def begin(order: Order, found: InstalledProgram) -> Program:
+        path, shown = visible_files(found.path, arguments, Path(order.folder))
+        return acp.client_program(order, acp.AcpAgent((path, *arguments), readable=shown))
 
     install = f"install {program}, or write an absolute path"
     return replace(AGENT, program=program, install=install, begin=begin)
@@ -38,5 +38,5 @@ AGENT = Agent(
     lost=acp.LOST,
     extra="acp",
     modules=("acp",),
-    named=named,
+    named=agent_for_command_line,
 )

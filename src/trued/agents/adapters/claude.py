@@ -4,9 +4,9 @@ import json
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -32,7 +32,7 @@ QUIET = {
 ERRORS = {"error_max_budget_usd": "budget", "error_max_structured_output_retries": "contract"}
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [found.path, "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", "acceptEdits"]
     words += ["--tools", ",".join(tools), "--allowedTools", ",".join(tools)]
@@ -49,7 +49,7 @@ def begin(order: Order, found: Found) -> Program:
     return Program(tuple(words), order.brief.encode(), variables=QUIET)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], heard: Transcript) -> None:
     kind, sub = event["type"], event.get("subtype", "")
     heard.session(event.get("session_id", ""))
     if kind == "system" and sub == "api_retry":
@@ -57,18 +57,18 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
     elif kind == "system" and sub == "compact_boundary":
         heard.compacted((event.get("compact_metadata") or {}).get("pre_tokens", 0))
     elif kind == "rate_limit_event":
-        _window(event["rate_limit_info"], heard)
+        _fold_quota(event["rate_limit_info"], heard)
     elif kind == "assistant":
-        _said(event["message"], heard)
+        _fold_message(event["message"], heard)
     elif kind == "user" and isinstance(event["message"]["content"], list):
         for block in event["message"]["content"]:
             if block.get("type") == "tool_result":
                 heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
     elif kind == "result":
-        _ended(event, heard)
+        _fold_result(event, heard)
 
 
-def _window(told: dict[str, Any], heard: Heard) -> None:
+def _fold_quota(told: dict[str, Any], heard: Transcript) -> None:
     """Of a subscription: the window that it speaks of, and all of them where it tells."""
     name, until, used = told.get("rateLimitType") or "", told.get("resetsAt") or 0.0, told.get("utilization")
     heard.window(name, until, used=None if used is None else 100 * used, closed=told.get("status") == "rejected")
@@ -76,7 +76,7 @@ def _window(told: dict[str, Any], heard: Heard) -> None:
         heard.window(each, window.get("resetsAt") or 0.0, used=100 * (window.get("utilization") or 0.0))
 
 
-def _said(message: dict[str, Any], heard: Heard) -> None:
+def _fold_message(message: dict[str, Any], heard: Transcript) -> None:
     for block in message["content"]:
         if block["type"] == "text":
             heard.says(block["text"])
@@ -91,7 +91,7 @@ def _said(message: dict[str, Any], heard: Heard) -> None:
         heard.request(usage)
 
 
-def _ended(event: dict[str, Any], heard: Heard) -> None:
+def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
     usage = _usage(event["usage"])
     peak, requests = heard.usage.peak, heard.usage.requests
     cost = event.get("total_cost_usd")
@@ -145,7 +145,7 @@ AGENT = Agent(
         how="run `claude` once and log in, or set ANTHROPIC_API_KEY",
     ),
     models=MODELS,
-    begin=begin,
+    begin=build_program,
     fold=fold,
     brings=True,
     lost=("No conversation found with session ID",),

@@ -8,28 +8,28 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.agents.driver.providers import PROVIDERS, vendor_of
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.errors import BadInput
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
-DRIVING = Path(__file__).resolve().parents[1] / "driver"
-INSIDE = str(DRIVING / "inside" / "coder_agent.py")
-GIVEN = ("brief", "schema", "session", "resume", "tools")
+DRIVER = Path(__file__).resolve().parents[1] / "driver"
+INSIDE = str(DRIVER / "inside" / "coder_agent.py")
+ORDER_FIELDS = ("brief", "schema", "session", "resume", "tools")
 
 
-def begin(order: Order, _found: Found) -> Program:
+def build_program(order: Order, _found: InstalledProgram) -> Program:
     provider, _, model = order.agent.partition(":")[2].partition(":")
     known = PROVIDERS[provider]
-    words = (DRIVING / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
+    words = (DRIVER / "coder.md").read_text(encoding="utf-8").replace("{{folder}}", order.folder)
     told: dict[str, Any] = {
         "model": f"{known.known_as or provider}:{model}",
         "instructions": words.replace("{{how}}", ", by the tool `final_result`" if order.schema else ""),
         "tokens": order.allowance.tokens,
-        **{name: getattr(order, name) for name in GIVEN},
+        **{name: getattr(order, name) for name in ORDER_FIELDS},
     }
 
     def with_keys(variables: Mapping[str, str]) -> Program:
@@ -45,7 +45,7 @@ def begin(order: Order, _found: Found) -> Program:
     return replace(with_keys({}), adapted=with_keys)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], heard: Transcript) -> None:
     """Its events were made for this: most are a word of `Heard` with its arguments."""
     words: dict[str, Callable[..., None]] = {
         "session": heard.session,
@@ -65,7 +65,7 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
         heard.structured, heard.text, heard.finished = event.get("reply"), event.get("text", ""), True
 
 
-def named(rest: str) -> Agent:
+def agent_for_model(rest: str) -> Agent:
     """The agent by its provider: only the key of that one is let through, and whose model it is can be known."""
     provider, _, model = rest.partition(":")
     if provider not in PROVIDERS or not model.strip():
@@ -99,9 +99,9 @@ AGENT = Agent(
         keys=("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
         how="set the key of a provider, ANTHROPIC_API_KEY or OPENAI_API_KEY for example",
     ),
-    begin=begin,
+    begin=build_program,
     fold=fold,
     lost=("there is no session",),
     taken=("there is already a session",),
-    named=named,
+    named=agent_for_model,
 )

@@ -10,12 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, Stop
-from trued.agents.driver.reply_contract import Broken, parsed_at_end
-from trued.agents.driver.session_log import Diary, counted, since
-from trued.agents.driver.strict_schema import loose, strict
-from trued.agents.driver.transcript import SHOWN, Heard
+from trued.agents.driver.reply_contract import BrokenReply, parse_final_reply
+from trued.agents.driver.session_log import SessionLog, count_request, usage_since
+from trued.agents.driver.strict_schema import from_strict, to_strict
+from trued.agents.driver.transcript import SHOWN, Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -39,7 +39,7 @@ TOOLS = {"command_execution": "shell", "file_change": "apply_patch"}
 STARTERS = ("collab_tool_call", "collab_agent_tool_call")
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
     own = "danger-full-access"  # ours is around it, and its own sandbox cannot begin in there
     if order.confinement.level == "none":
         own = "workspace-write" if {"edit", "execute"} & set(order.tools) else "read-only"
@@ -51,11 +51,11 @@ def begin(order: Order, found: Found) -> Program:
         words += ["--disable", feature]
     if model := model_of(order, {}):
         words += ["--model", model]
-    files = {SCHEMA: json.dumps(schema).encode()} if (schema := strict(order.schema)) else {}
+    files = {SCHEMA: json.dumps(schema).encode()} if (schema := to_strict(order.schema)) else {}
     words += ["--output-schema", str(Path(order.home, SCHEMA))] if files else []
     session = order.native if order.resume else ""
     words += ["resume", session] if session else []
-    diary = Diary(order, ROLLOUT, _recorded, session)
+    diary = SessionLog(order, ROLLOUT, _fold_rollout_line, session)
     program = Program((*words, "-"), order.brief.encode(), files=files, look=diary)
     lent = Path(order.home, AUTH).exists()
     return replace(program, adapted=lambda given: program if lent else _with_key(program, given))
@@ -69,12 +69,12 @@ def _with_key(program: Program, given: Mapping[str, str]) -> Program:
     return replace(program, argv=(*program.argv[:2], *there, *program.argv[2:]), variables=variables)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], heard: Transcript) -> None:
     kind = event["type"]
     if kind == "thread.started":
         heard.session(event["thread_id"])
     elif kind in ("item.started", "item.completed"):
-        _item(event["item"], heard, ended=kind == "item.completed")
+        _fold_item(event["item"], heard, ended=kind == "item.completed")
     elif kind == "error" and (again := AGAIN.fullmatch(event["message"])):
         heard.refused(again[1], final=" 429 " in again[1])
         if heard.refusal:  # it would wait in silence, for as long as it was told
@@ -82,14 +82,14 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
     elif kind in ("error", "turn.failed"):
         heard.refused(event["error"]["message"] if kind == "turn.failed" else event["message"])
     elif kind == "turn.completed":  # it counts the whole thread; what was used before is known
-        used = since(_usage(event["usage"]), heard.order.before if heard.order.resume else Usage())
+        used = usage_since(_usage(event["usage"]), heard.order.before if heard.order.resume else Usage())
         heard.used(replace(used, peak=heard.usage.peak, requests=heard.usage.requests, estimated=False))
         heard.finished = True
-        with suppress(Broken):
-            heard.structured = loose(parsed_at_end(heard.text), heard.order.schema)
+        with suppress(BrokenReply):
+            heard.structured = from_strict(parse_final_reply(heard.text), heard.order.schema)
 
 
-def _item(item: dict[str, Any], heard: Heard, *, ended: bool) -> None:
+def _fold_item(item: dict[str, Any], heard: Transcript, *, ended: bool) -> None:
     kind = item["type"]
     if kind == "agent_message":
         heard.text = item["text"]
@@ -107,7 +107,7 @@ def _item(item: dict[str, Any], heard: Heard, *, ended: bool) -> None:
             heard.tool_ended(item["id"], failed=item.get("status") in ("failed", "declined"))
 
 
-def _recorded(line: dict[str, Any], heard: Heard) -> None:
+def _fold_rollout_line(line: dict[str, Any], heard: Transcript) -> None:
     if line["type"] == "compacted":
         heard.compacted()
     elif line["type"] == "event_msg" and line["payload"]["type"] == "token_count":
@@ -115,7 +115,7 @@ def _recorded(line: dict[str, Any], heard: Heard) -> None:
             if window:  # of a subscription
                 name = f"{window.get('window_minutes')} min"
                 heard.window(name, window.get("resets_at") or 0.0, used=window.get("used_percent"))
-        counted(_usage(line["payload"]["info"]["last_token_usage"]), heard)
+        count_request(_usage(line["payload"]["info"]["last_token_usage"]), heard)
 
 
 def _usage(told: dict[str, Any]) -> Usage:
@@ -135,7 +135,7 @@ AGENT = Agent(
         along=("OPENAI_BASE_URL",),
         how="run `codex login`, or set OPENAI_API_KEY",
     ),
-    begin=begin,
+    begin=build_program,
     fold=fold,
     lost=("no rollout found for thread id",),
 )

@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program, Stop
 from trued.agents.driver.provider_errors import Refusal
-from trued.agents.driver.session_log import Diary, counted
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.session_log import SessionLog, count_request
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -53,7 +53,7 @@ QUIET: dict[str, Any] = {
 ALLOWED = "[[rule]]\ntoolName = {}\ndecision = 'allow'\npriority = 900\nallowRedirection = true\n"
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
     tools = [name for tool in order.tools for name in TOOLS[tool]]
     words = [os.path.realpath(found.path), "--output-format", "stream-json", "--extensions", "none"]
     words += ["--policy", str(Path(order.home, POLICY))]
@@ -62,9 +62,9 @@ def begin(order: Order, found: Found) -> Program:
         words += ["--model", model]
     # Not trusted: settings, commands, servers and .env of the project stay out.
     variables = {"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_CLI_TRUST_WORKSPACE": "false"}
-    diary = Diary(order, CHAT, _recorded, order.session)
-    brief = _literal(order.brief).encode()
-    program = Program(tuple(words), brief, variables=variables, overheard=_overheard, look=diary)
+    diary = SessionLog(order, CHAT, _fold_chat_line, order.session)
+    brief = _escape_at_signs(order.brief).encode()
+    program = Program(tuple(words), brief, variables=variables, overheard=_fold_stderr_line, look=diary)
     lent = Path(order.home, OAUTH).exists()
 
     def adapted(given: Mapping[str, str]) -> Program:
@@ -81,13 +81,13 @@ def _settings(tools: list[str], login: str) -> dict[str, Any]:
     return {**QUIET, "tools": {"core": tools, "sandbox": False, "shell": shell}, "security": security}
 
 
-def _literal(brief: str) -> str:
+def _escape_at_signs(brief: str) -> str:
     """An at sign would bring in files and folders that are named so, and part addresses."""
     words = (Path(__file__).parents[1] / "driver" / "at_signs.md").read_text(encoding="utf-8")
     return words.replace("{{brief}}", AT_SIGN.sub(r"\\@", brief)) if AT_SIGN.search(brief) else brief
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], heard: Transcript) -> None:
     kind = event["type"]
     if kind == "init":
         heard.session(event["session_id"])
@@ -107,10 +107,10 @@ def fold(event: dict[str, Any], heard: Heard) -> None:
     elif kind == "error":
         heard.refused(str(event["message"]), final=False)
     elif kind == "result":
-        _ended(event, heard)
+        _fold_result(event, heard)
 
 
-def _overheard(line: str, heard: Heard) -> None:
+def _fold_stderr_line(line: str, heard: Transcript) -> None:
     """It waits as long as it is told to, and says so here alone."""
     if FAILED.match(line):
         heard.refused(line, final=False)
@@ -119,14 +119,14 @@ def _overheard(line: str, heard: Heard) -> None:
         heard.stop = heard.stop or Stop("rate", line)
 
 
-def _recorded(line: dict[str, Any], heard: Heard) -> None:
+def _fold_chat_line(line: dict[str, Any], heard: Transcript) -> None:
     # One message is written again when its tools have run: its id says that it is the same.
     if line["type"] == "gemini" and line["id"] != heard.last:
         heard.last, told = line["id"], line["tokens"]
-        counted(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), heard)
+        count_request(Usage(told["input"], told["total"] - told["input"], told.get("cached") or 0), heard)
 
 
-def _ended(event: dict[str, Any], heard: Heard) -> None:
+def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
     told = event.get("stats") or {}
     if told.get("total_tokens"):
         used = Usage(told["input_tokens"], told["total_tokens"] - told["input_tokens"], told.get("cached") or 0)
@@ -151,7 +151,7 @@ AGENT = Agent(
         how="run `gemini` once and log in, or set GEMINI_API_KEY",
     ),
     models=MODELS,
-    begin=begin,
+    begin=build_program,
     fold=fold,
     lost=("Invalid session identifier", "No previous sessions found"),
     taken=("already exists",),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from trued.agents.driver import acp, inside
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
 from trued.wire import Order
 
@@ -38,7 +38,7 @@ FILES = {
 }
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
     allowed = {name: "allow" for tool in order.tools for name in PERMISSIONS[tool]}
     config = {
         "permission": {"*": "deny", **allowed, "external_directory": "allow"},  # the sandbox says what is outside
@@ -54,9 +54,9 @@ def begin(order: Order, found: Found) -> Program:
         "OPENCODE_CONFIG_CONTENT": json.dumps(config),
         "OPENCODE_SERVER_PASSWORD": secrets.token_hex(16),
     }
-    return acp.spoken(
+    return acp.client_program(
         order,
-        acp.Choice(
+        acp.AcpAgent(
             (found.path, "acp"),
             model=model_of(order, {}),
             variables={**QUIET, **own},
@@ -79,7 +79,7 @@ AGENT = Agent(
         how="run `opencode auth login` once, or set the key of a provider that it knows",
     ),
     argument="[:PROVIDER/MODEL]",
-    begin=begin,
+    begin=build_program,
     fold=acp.fold,
     lost=acp.LOST,
     extra="acp",

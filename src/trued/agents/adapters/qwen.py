@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 from trued.agents.driver.agent import Agent, Login, model_of
-from trued.agents.driver.discovery import Found
+from trued.agents.driver.discovery import InstalledProgram
 from trued.agents.driver.program import Program
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -40,7 +40,7 @@ PLAIN = "Model produced plain text"  # in place of the answer's tool: it is read
 CAN = Capabilities(resume=True, chosen_session=True, native_schema=True, reports_usage=True, running_usage=True)
 
 
-def begin(order: Order, found: Found) -> Program:
+def build_program(order: Order, found: InstalledProgram) -> Program:
     tools = [*(name for tool in order.tools for name in TOOLS[tool]), ANSWER]
     words = [found.path, "--output-format", "stream-json", "--core-tools", *tools, "--allowed-tools", *tools]
     words += ["--exclude-tools", *NEVER, "--allowed-mcp-server-names", "none", "--extensions", "none"]
@@ -59,20 +59,20 @@ def begin(order: Order, found: Found) -> Program:
     return replace(program, adapted=adapted)
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], heard: Transcript) -> None:
     kind = event["type"]
     heard.session(event.get("session_id", ""))
     if kind == "assistant":
-        _said(event["message"], heard)
+        _fold_message(event["message"], heard)
     elif kind == "user" and isinstance(event["message"]["content"], list):
         for block in event["message"]["content"]:
             if block.get("type") == "tool_result":
                 heard.tool_ended(block.get("tool_use_id", ""), failed=bool(block.get("is_error")))
     elif kind == "result":
-        _ended(event, heard)
+        _fold_result(event, heard)
 
 
-def _said(message: dict[str, Any], heard: Heard) -> None:
+def _fold_message(message: dict[str, Any], heard: Transcript) -> None:
     for block in message["content"]:
         if block["type"] == "text":
             heard.text = block["text"]
@@ -89,7 +89,7 @@ def _said(message: dict[str, Any], heard: Heard) -> None:
         heard.request(Usage(used["input_tokens"], used.get("output_tokens") or 0, cached))
 
 
-def _ended(event: dict[str, Any], heard: Heard) -> None:
+def _fold_result(event: dict[str, Any], heard: Transcript) -> None:
     """What it says of usage counts the whole session again: each message has told of its own."""
     heard.finished, heard.structured = True, event.get("structured_result")
     heard.text = event.get("result") or heard.text
@@ -113,7 +113,7 @@ AGENT = Agent(
         along=("OPENAI_BASE_URL", "OPENAI_MODEL"),
         how="set OPENAI_API_KEY, OPENAI_BASE_URL and OPENAI_MODEL, or run `qwen` once and log in",
     ),
-    begin=begin,
+    begin=build_program,
     fold=fold,
     lost=("No saved session found with ID",),
     taken=("is already in use",),

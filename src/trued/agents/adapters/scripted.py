@@ -11,15 +11,22 @@ from typing import Any, TypeAlias
 
 from trued.agents.driver.agent import Agent
 from trued.agents.driver.inside import stage
-from trued.agents.driver.program import Ended, Launch, Program, estimated, failed, not_well
-from trued.agents.driver.reply_contract import Broken, kept, parsed
+from trued.agents.driver.program import (
+    Program,
+    ProgramExit,
+    ProgramLauncher,
+    estimate_usage,
+    failed_report,
+    report_if_failed,
+)
+from trued.agents.driver.reply_contract import BrokenReply, ask_with_retry, parse_reply
 from trued.protocols import Capabilities, Tell
 from trued.wire import Order, Report, Usage
 
 CAPABILITIES = Capabilities(resume=True, chosen_session=True, reports_usage=True)
 
-Played: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
-Script: TypeAlias = Callable[[Order], Played | Awaitable[Played]]
+ScriptReply: TypeAlias = dict[str, Any] | tuple[dict[str, Any], Usage]
+Script: TypeAlias = Callable[[Order], ScriptReply | Awaitable[ScriptReply]]
 
 
 class ScriptFailed(Exception):
@@ -40,7 +47,7 @@ class ScriptedRuntime:
 
     async def work(self, order: Order, tell: Tell) -> Report:
         began, start = time.time(), time.monotonic()
-        report = await kept(order, self._play, tell, remembers=True)
+        report = await ask_with_retry(order, self._play, tell, remembers=True)
         return replace(report, began=began, ended=began + max(0.0, time.monotonic() - start))
 
     async def _play(self, order: Order) -> Report:
@@ -52,8 +59,8 @@ class ScriptedRuntime:
             if inspect.isawaitable(played):
                 played = await played
         except ScriptFailed as error:
-            return failed(order, "crashed", str(error))
-        reply, usage = played if isinstance(played, tuple) else (played, estimated(order, len(json.dumps(played))))
+            return failed_report(order, "crashed", str(error))
+        reply, usage = played if isinstance(played, tuple) else (played, estimate_usage(order, len(json.dumps(played))))
         return Report(
             order.call, order.attempt, "done", reply=reply, session=order.session, resumed=resumed, usage=usage
         )
@@ -62,7 +69,7 @@ class ScriptedRuntime:
 class ScriptedProcess:
     """`scripted:FILE.py[#NAME]`: the function of the role's name, or NAME, in a process confined like any agent's."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, launch: ProgramLauncher) -> None:
         self._launch = launch
 
     @property
@@ -73,10 +80,10 @@ class ScriptedProcess:
         where, _, name = order.agent.partition(":")[2].partition("#")
         script = Path(where).expanduser().resolve()
         if not script.is_file():
-            return failed(order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path")
+            return failed_report(order, "missing", f"there is no script {where}; write scripted:PATH.py with an absolute path")
         program = _program(order, script, name or order.role.replace("-", "_"))
         ended = await self._launch(order, program, lambda line: tell("log", text=line))
-        return not_well(order, ended) or _report(order, ended, tell)
+        return report_if_failed(order, ended) or _report(order, ended, tell)
 
 
 def _program(order: Order, script: Path, name: str) -> Program:
@@ -91,16 +98,16 @@ def _program(order: Order, script: Path, name: str) -> Program:
     )
 
 
-def _report(order: Order, ended: Ended, tell: Tell) -> Report:
+def _report(order: Order, ended: ProgramExit, tell: Tell) -> Report:
     try:
-        told = parsed(ended.stdout)
+        told = parse_reply(ended.stdout)
         reply = told["reply"]
-    except (Broken, KeyError) as error:
-        return failed(order, "contract", f"the script's answer cannot be read: {error}", reaped=ended.reaped)
-    usage = estimated(order, len(json.dumps(reply)))
+    except (BrokenReply, KeyError) as error:
+        return failed_report(order, "contract", f"the script's answer cannot be read: {error}", reaped=ended.reaped)
+    usage = estimate_usage(order, len(json.dumps(reply)))
     if not isinstance(reply, dict):
         why = f"the script returned {type(reply).__name__}, and one JSON object is needed"
-        return failed(order, "contract", why, reaped=ended.reaped, usage=usage)
+        return failed_report(order, "contract", why, reaped=ended.reaped, usage=usage)
     if simulated := told.get("usage"):
         usage = Usage(**simulated)
         tell("usage", simulated=True, **simulated)

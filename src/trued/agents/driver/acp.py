@@ -10,8 +10,8 @@ from typing import Any
 
 from trued.agents.driver.inside import acp_client
 from trued.agents.driver.program import Program, Stop
-from trued.agents.driver.provider_errors import refusal
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.provider_errors import parse_refusal
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities
 from trued.wire import Order, Usage
 
@@ -33,7 +33,7 @@ AUTH_REQUIRED = -32000
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class AcpAgent:
     """How one agent is begun: its own command line, and what it is asked for when its session is there."""
 
     argv: tuple[str, ...]
@@ -45,7 +45,7 @@ class Choice:
     told: str = ""  # a file to which a plugin of ours writes what the protocol has no word for
 
 
-def spoken(order: Order, choice: Choice) -> Program:
+def client_program(order: Order, choice: AcpAgent) -> Program:
     """Our client with the order on its stdin; the agent is its child."""
     kinds = ["think", *(kind for tool in order.tools for kind in KINDS[tool])]
     told = {
@@ -70,37 +70,37 @@ def spoken(order: Order, choice: Choice) -> Program:
     )
 
 
-def fold(event: dict[str, Any], heard: Heard) -> None:
+def fold(event: dict[str, Any], heard: Transcript) -> None:
     kind = event["event"]
     if kind == "session":
         heard.session(event["id"])
     elif kind == "update":
-        _updated(event["update"], heard)
+        _fold_update(event["update"], heard)
     elif kind == "request":
-        _requested(event, heard)
+        _fold_request(event, heard)
     elif kind == "compacted":
         heard.compacted()
     elif kind == "permission":
-        _permitted(event, heard)
+        _fold_permission(event, heard)
     elif kind == "answered":
-        _answered(event["response"], heard)
+        _fold_answer(event["response"], heard)
     elif kind == "refused":
-        _refused(event, heard)
+        _fold_refusal(event, heard)
 
 
-def _updated(update: dict[str, Any], heard: Heard) -> None:
+def _fold_update(update: dict[str, Any], heard: Transcript) -> None:
     kind = update["sessionUpdate"]
     if kind == "agent_message_chunk":
-        _said(update, heard)
+        _fold_message_chunk(update, heard)
     elif kind in ("tool_call", "tool_call_update"):
-        _tool(update, heard)
+        _fold_tool(update, heard)
     elif kind == "usage_update":
-        _told_usage(update, heard)
+        _fold_usage_update(update, heard)
 
 
-def _said(update: dict[str, Any], heard: Heard) -> None:
+def _fold_message_chunk(update: dict[str, Any], heard: Transcript) -> None:
     if (message := update.get("messageId") or "") != heard.last:
-        _spoken(heard)
+        _end_message(heard)
         heard.last = message
     heard.text += (update.get("content") or {}).get("text") or ""
     if len(heard.text) > (most := heard.order.limits.output_bytes):
@@ -109,26 +109,26 @@ def _said(update: dict[str, Any], heard: Heard) -> None:
         heard.request(_usage(usage))
 
 
-def _spoken(heard: Heard) -> None:
+def _end_message(heard: Transcript) -> None:
     """A message is over: what it says is no answer, unless it stays the last."""
     heard.says(heard.text)
     heard.text = ""
 
 
-def _tool(update: dict[str, Any], heard: Heard) -> None:
+def _fold_tool(update: dict[str, Any], heard: Transcript) -> None:
     """It is at work when its input is whole; before that the model is still talking. Some are told of at their end."""
     status, id = update.get("status"), update["toolCallId"]
     if update["sessionUpdate"] == "tool_call":
-        _spoken(heard)
+        _end_message(heard)
     whole = status in ("in_progress", "completed", "failed") or set(update.get("rawInput") or {}) - {"cwd"}
     if whole and id not in heard.running:
-        _begun(update, heard)
+        _start_tool(update, heard)
     if status in ("completed", "failed"):
         heard.tool_ended(id, failed=status == "failed")
 
 
-def _begun(update: dict[str, Any], heard: Heard) -> None:
-    _spoken(heard)
+def _start_tool(update: dict[str, Any], heard: Transcript) -> None:
+    _end_message(heard)
     title, kind = str(update.get("title") or ""), update.get("kind") or "other"
     name = str((update.get("_meta") or {}).get("toolName") or (title if kind == "other" else kind))
     what = json.dumps(update.get("rawInput") or title, ensure_ascii=False)
@@ -137,7 +137,7 @@ def _begun(update: dict[str, Any], heard: Heard) -> None:
     heard.tool(name, update["toolCallId"], what)
 
 
-def _permitted(event: dict[str, Any], heard: Heard) -> None:
+def _fold_permission(event: dict[str, Any], heard: Transcript) -> None:
     tool = event["tool"]
     name = f"{tool.get('kind') or 'an unknown kind of tool'}"
     what = str(tool.get("title") or json.dumps(tool.get("rawInput") or {}, ensure_ascii=False))
@@ -147,14 +147,14 @@ def _permitted(event: dict[str, Any], heard: Heard) -> None:
         heard.denied(name, what)
 
 
-def _requested(event: dict[str, Any], heard: Heard) -> None:
+def _fold_request(event: dict[str, Any], heard: Transcript) -> None:
     if event["sent"] or event["said"]:
         cost = float(event["cost"] or 0.0)
         kind = "reported" if cost else ""
         heard.request(Usage(event["sent"], event["said"], event["cached"], cost_usd=cost, cost=kind))
 
 
-def _told_usage(update: dict[str, Any], heard: Heard) -> None:
+def _fold_usage_update(update: dict[str, Any], heard: Transcript) -> None:
     """What the context holds now, and what the whole session has cost so far."""
     usage = replace(heard.usage, peak=max(heard.usage.peak, update.get("used") or 0))
     cost = update.get("cost") or {}
@@ -164,7 +164,7 @@ def _told_usage(update: dict[str, Any], heard: Heard) -> None:
     heard.used(usage)
 
 
-def _answered(response: dict[str, Any], heard: Heard) -> None:
+def _fold_answer(response: dict[str, Any], heard: Transcript) -> None:
     quota = ((response.get("_meta") or {}).get("quota") or {}).get("token_count") or {}
     told = _usage(response.get("usage") or {})
     if quota:
@@ -179,12 +179,12 @@ def _answered(response: dict[str, Any], heard: Heard) -> None:
         heard.refused(f"the agent ended its turn: {reason}", kind="other")
 
 
-def _refused(event: dict[str, Any], heard: Heard) -> None:
+def _fold_refusal(event: dict[str, Any], heard: Transcript) -> None:
     data, code = event.get("data"), event.get("code") or 0
     why = f"{event['why']}{f': {json.dumps(data, ensure_ascii=False)}' if data else ''}"
     status, headers = event.get("status") or (code if 400 <= code < 600 else 0), event.get("headers") or {}
     kind = event.get("kind") or ("auth" if code == AUTH_REQUIRED else "")
-    if event.get("waits") and not refusal(why, now=time.time(), headers=headers):
+    if event.get("waits") and not parse_refusal(why, now=time.time(), headers=headers):
         status = 429 if "429" in why else 503  # whatever it is, the agent itself takes it for something that passes
     heard.refused(why, kind=kind, status=status, headers=headers)
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trued.agents.driver.discovery import Found
-from trued.agents.driver.program import Launch, Program
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.discovery import InstalledProgram
+from trued.agents.driver.program import Program, ProgramLauncher
+from trued.agents.driver.transcript import Transcript
 from trued.protocols import Capabilities, Runtime
 from trued.wire import Order
 
@@ -35,11 +35,11 @@ class Agent:
     login: Login = field(default_factory=Login)
     models: Mapping[str, str] = field(default_factory=dict)  # small, medium, large and its own short names
     argument: str = "[:MODEL]"  # what may stand, or without brackets has to stand, behind its name
-    begin: Callable[[Order, Found], Program] | None = None
-    fold: Callable[[dict[str, Any], Heard], None] | None = None
+    begin: Callable[[Order, InstalledProgram], Program] | None = None
+    fold: Callable[[dict[str, Any], Transcript], None] | None = None
     lost: tuple[str, ...] = ()  # what it says of a session that it does not know
     taken: tuple[str, ...] = ()  # and of one that exists already
-    runtime: Callable[[Launch], Runtime] | None = None  # one that does not tell what it does, line by line
+    runtime: Callable[[ProgramLauncher], Runtime] | None = None  # one that does not tell what it does, line by line
     browser: bool = False  # it can drive one by itself
     brings: bool = False  # it can load the project's own settings for it, where the user asks for that
     extra: str = ""  # of ours, that it takes: trued[…]

@@ -45,7 +45,7 @@ class Program:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class ProgramExit:
     """How a program ended. With a `kind` it was ended from outside, or never began."""
 
     code: int | None
@@ -56,16 +56,16 @@ class Ended:
     reaped: int = 0
 
 
-Line = Callable[[str], None]
+LogLine = Callable[[str], None]
 
 
-class Launch(Protocol):
+class ProgramLauncher(Protocol):
     """Starts a program for an order and returns when its whole process tree is gone."""
 
-    async def __call__(self, order: Order, program: Program, log: Line) -> Ended: ...
+    async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit: ...
 
 
-def failed(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage | None = None) -> Report:
+def failed_report(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage | None = None) -> Report:
     return Report(
         call=order.call,
         attempt=order.attempt,
@@ -78,20 +78,20 @@ def failed(order: Order, kind: str, why: str, *, reaped: int = 0, usage: Usage |
     )
 
 
-def not_well(order: Order, ended: Ended) -> Report | None:
+def report_if_failed(order: Order, ended: ProgramExit) -> Report | None:
     """The report on a program that did not end by itself with exit code 0."""
     if ended.kind:
-        return failed(order, ended.kind, ended.why, reaped=ended.reaped)
+        return failed_report(order, ended.kind, ended.why, reaped=ended.reaped)
     if ended.code != 0:
         said = f": {ended.stderr}" if ended.stderr else " and said nothing on stderr"
         code = ended.code or 0
         how = f"was ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         how += f" (signal {code - 128})" if 128 < code < 160 else ""
-        return failed(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
+        return failed_report(order, "crashed", f"{order.agent} {how}{said}", reaped=ended.reaped)
     return None
 
 
-def estimated(order: Order, said: int) -> Usage:
+def estimate_usage(order: Order, said: int) -> Usage:
     """Four characters are about one token; nobody counted better."""
     tokens_in, tokens_out = -(-len(order.brief) // 4), -(-said // 4)
     return Usage(tokens_in=tokens_in, tokens_out=tokens_out, peak=tokens_in + tokens_out)

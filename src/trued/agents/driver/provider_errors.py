@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 
-from trued.agents.driver.reset_time import by_headers, midnight, told
+from trued.agents.driver.reset_time import next_midnight, reset_time_in_headers, reset_time_in_text
 
 HEAD, TAIL = 4_000, 16_000  # characters of a long text that are looked at: causes come first, or last
 LONGEST = 300  # characters of the sentence that people are shown
@@ -25,7 +25,7 @@ class Refusal:
     why: str
 
 
-def refusal(
+def parse_refusal(
     text: str,
     *,
     now: float,
@@ -38,22 +38,22 @@ def refusal(
 
     A time of day is the next one in the place that the text names, else in `zone`, else here.
     """
-    flat = _flat(text)
+    flat = _flatten(text)
     if prose and not status and not _is_notice(flat):
         return None
     low = flat.lower().replace("’", "'")
     code = status if status >= 400 else _status(low)
     kind, phrase = _kind(low, code)
     if not kind:
-        return Refusal("other", 0.0, _sentence(flat, "")) if status >= 400 else None
+        return Refusal("other", 0.0, _sentence_for_people(flat, "")) if status >= 400 else None
     until = 0.0
     if kind in ("rate", "overloaded", "credit"):
-        until = by_headers(headers or {}, now) or told(flat, now, zone)
+        until = reset_time_in_headers(headers or {}, now) or reset_time_in_text(flat, now, zone)
         if until and phrase == "purchase more credits":
             kind = "rate"  # "or try again at 9:14": who waits need not pay
         if kind == "rate":
-            until = max(until, _whole_day(low, now))
-    return Refusal(kind, until if kind != "credit" else 0.0, _sentence(flat, phrase))
+            until = max(until, _daily_quota_reset(low, now))
+    return Refusal(kind, until if kind != "credit" else 0.0, _sentence_for_people(flat, phrase))
 
 
 # -- what is said, by kind; the more telling kinds first --------------------------------------------------------------
@@ -140,12 +140,12 @@ STATUS = re.compile(
 def _kind(low: str, status: int) -> tuple[str, str]:
     """The kind, and the words that gave it away. A status speaks for itself, unless the words know better."""
     for kind, phrases in (("budget", BUDGET), ("context", CONTEXT), ("credit", CREDIT)):
-        phrase = _first(phrases, low)
-        if phrase and not (kind == "credit" and _is_a_rate(phrase, low)):
+        phrase = _first_phrase(phrases, low)
+        if phrase and not (kind == "credit" and _means_rate_limit(phrase, low)):
             return kind, phrase
     if _no_free_tier(low):
         return "credit", "limit: 0"
-    rate, auth, overloaded = _first(RATE, low), _first(AUTH, low), _first(OVERLOADED, low)
+    rate, auth, overloaded = _first_phrase(RATE, low), _first_phrase(AUTH, low), _first_phrase(OVERLOADED, low)
     if status >= 500:
         return ("rate", rate) if rate and not overloaded else ("overloaded", overloaded)
     if status == 403 and rate:
@@ -158,11 +158,11 @@ def _kind(low: str, status: int) -> tuple[str, str]:
     return "", ""
 
 
-def _first(phrases: tuple[str, ...], low: str) -> str:
+def _first_phrase(phrases: tuple[str, ...], low: str) -> str:
     return next((phrase for phrase in phrases if phrase in low), "")
 
 
-def _is_a_rate(phrase: str, low: str) -> bool:
+def _means_rate_limit(phrase: str, low: str) -> bool:
     """Google and Alibaba say the same of a full minute as OpenAI says of an empty purse."""
     shared = phrase in ("insufficient_quota", "exceeded your current quota", "check your billing")
     elsewhere = ("resource_exhausted", "generativelanguage", "ai.google.dev", "aliyun", "alibabacloud", "dashscope")
@@ -173,9 +173,9 @@ def _no_free_tier(low: str) -> bool:
     return "quota exceeded for metric" in low and bool(re.search(r"limit: 0(?![\d.])", low))
 
 
-def _whole_day(low: str, now: float) -> float:
+def _daily_quota_reset(low: str, now: float) -> float:
     """Google's quota for a day comes with a delay of seconds that is not true: it is new at midnight, Pacific."""
-    return midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
+    return next_midnight(now, "America/Los_Angeles") if "perday" in low and "quotaid" in low else 0.0
 
 
 def _status(low: str) -> int:
@@ -212,14 +212,14 @@ ESCAPES = re.compile(r"\x1b\[[0-9;?]{0,12}[a-zA-Z]|[\x00-\x08\x0b-\x1f\x7f\u2500
 MESSAGE = re.compile(r"[\"']message[\"']\s?:\s?(?:\"([^\"]{4,600})|'([^']{4,600}))")
 
 
-def _flat(text: str) -> str:
+def _flatten(text: str) -> str:
     """On one line, without what a terminal draws or a program escapes; the middle of a long text is left out."""
     cut = text if len(text) <= HEAD + TAIL else f"{text[:HEAD]}\n{text[-TAIL:]}"
     bare = ESCAPES.sub(" ", cut.replace("\\n", " ").replace('\\"', '"').replace('\\\\"', '"').replace("\\'", "'"))
     return " ".join(bare.split())
 
 
-def _sentence(flat: str, phrase: str) -> str:
+def _sentence_for_people(flat: str, phrase: str) -> str:
     """The words that a person should see: the provider's own message, or what stands around the phrase."""
     messages = [first or second for first, second in MESSAGE.findall(flat)]
     own = [message for message in messages if phrase and phrase in message.lower().replace("’", "'")]

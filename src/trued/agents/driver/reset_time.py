@@ -65,7 +65,7 @@ CLOCK = re.compile(
 )
 
 
-def told(text: str, now: float, zone: tzinfo | None) -> float:
+def reset_time_in_text(text: str, now: float, zone: tzinfo | None) -> float:
     """The time to go on, by the clock of the epoch; 0 where the text names none that can be believed."""
     readers: tuple[Callable[[str, float, tzinfo | None], Iterator[float]], ...] = (
         _stamps,
@@ -75,17 +75,17 @@ def told(text: str, now: float, zone: tzinfo | None) -> float:
         _planned,
     )
     for reader in readers:
-        times = [time for time in reader(text, now, zone) if believed(time, now)]
+        times = [time for time in reader(text, now, zone) if is_plausible(time, now)]
         if times:
             return times[-1]  # of several attempts in one text the last is the newest
     return 0.0
 
 
-def believed(time: float, now: float) -> bool:
+def is_plausible(time: float, now: float) -> bool:
     return math.isfinite(time) and now < time <= now + FARTHEST_S
 
 
-def seconds(duration: str) -> float:
+def duration_seconds(duration: str) -> float:
     """`6m0s`, `3 days 4 hours 9 minutes`, `174ms`, `an hour` in seconds; nan for anything else."""
     parts = [(1.0 if part[0].isalpha() else float(part), unit.lower()) for part, unit in PARTS.findall(duration)]
     return (
@@ -93,7 +93,7 @@ def seconds(duration: str) -> float:
     )
 
 
-def midnight(now: float, zone: str) -> float:
+def next_midnight(now: float, zone: str) -> float:
     """The next midnight in that place."""
     place = _zone(zone)
     if place is None:
@@ -116,18 +116,18 @@ def _numbers(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for unit, number in NUMBER.findall(text):
         yield now + float(number) / (1000 if unit.lower().endswith("ms") else 1)
     for duration in DELAY.findall(text):
-        yield now + seconds(duration)
+        yield now + duration_seconds(duration)
 
 
 def _durations(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for duration in AFTER.findall(text):
-        yield now + seconds(duration)
+        yield now + duration_seconds(duration)
 
 
 def _planned(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
     for duration in PLANNED.findall(text):
-        if seconds(duration) >= UNITS["m"]:  # seconds are its own backing off, and not what the provider said
-            yield now + seconds(duration)
+        if duration_seconds(duration) >= UNITS["m"]:  # seconds are its own backing off, and not what the provider said
+            yield now + duration_seconds(duration)
 
 
 def _clocks(text: str, now: float, zone: tzinfo | None) -> Iterator[float]:
@@ -210,18 +210,18 @@ def _zone(name: str) -> tzinfo | None:
 # -- headers ----------------------------------------------------------------------------------------------------------
 
 
-def by_headers(headers: Mapping[str, str], now: float) -> float:
+def reset_time_in_headers(headers: Mapping[str, str], now: float) -> float:
     """`retry-after` first; else the reset of what is used up, the latest of them; 0 where none can be believed."""
     found = {name.lower(): value.strip() for name, value in headers.items()}
     for name, scale in (("retry-after-ms", 0.001), ("retry-after", 1.0), ("x-retry-after", 1.0)):
-        if believed(time := _moment(found.get(name, ""), now, scale), now):
+        if is_plausible(time := _moment(found.get(name, ""), now, scale), now):
             return time
     resets = {name: value for name, value in found.items() if "ratelimit" in name and "reset" in name}
-    if believed(time := _moment(resets.pop("anthropic-ratelimit-unified-reset", ""), now), now):
+    if is_plausible(time := _moment(resets.pop("anthropic-ratelimit-unified-reset", ""), now), now):
         return time
     used_up = {name: value for name, value in resets.items() if found.get(name.replace("reset", "remaining")) == "0"}
     times = [_moment(value, now) for value in (used_up or resets).values()]
-    return max((time for time in times if believed(time, now)), default=0.0)
+    return max((time for time in times if is_plausible(time, now)), default=0.0)
 
 
 def _moment(value: str, now: float, scale: float = 1.0) -> float:
@@ -232,7 +232,7 @@ def _moment(value: str, now: float, scale: float = 1.0) -> float:
         number = float(value)
         return number / 1000 if number > 1e11 else number if number > 1e9 else now + number * scale
     if re.fullmatch(DURATION, value, re.IGNORECASE):
-        return now + seconds(value)
+        return now + duration_seconds(value)
     for read in (datetime.fromisoformat, parsedate_to_datetime):
         with suppress(ValueError, TypeError, OverflowError, OSError):
             moment = read(value)

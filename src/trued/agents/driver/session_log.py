@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trued.agents.driver.transcript import Heard
+from trued.agents.driver.transcript import Transcript
 from trued.wire import Order, Usage
 
 MOST = 16 * 1024 * 1024  # bytes at a look; a longer line is none that we know
@@ -19,10 +19,10 @@ OPENED = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # the agent
 ODD = (AttributeError, IndexError, KeyError, OverflowError, RecursionError, TypeError, ValueError)
 NAME = re.compile(r"[\w-]+", re.ASCII)  # any other would be a pattern, or lead out of HOME
 
-Fold = Callable[[dict[str, Any], Heard], None]
+Fold = Callable[[dict[str, Any], Transcript], None]
 
 
-class Diary:
+class SessionLog:
     """Lines of JSON in one file, from where it ended when this call began. What is not there tells nothing."""
 
     def __init__(self, order: Order, pattern: str, fold: Fold, session: str = "") -> None:
@@ -31,7 +31,7 @@ class Diary:
         self._path = self._found(session)
         self._read = self._path.lstat().st_size if self._path else 0
 
-    def __call__(self, heard: Heard) -> None:
+    def __call__(self, heard: Transcript) -> None:
         """Fold what is new."""
         self._path = self._path or self._found(heard.native)
         for line in self._lines() if self._path else ():
@@ -54,7 +54,7 @@ class Diary:
             yield from piece[:whole].splitlines()
 
 
-def counted(usage: Usage, heard: Heard) -> None:
+def count_request(usage: Usage, heard: Transcript) -> None:
     """One request to the model. When the agent has told of its whole turn, only the largest of them is news."""
     if not heard.finished:
         heard.request(usage)
@@ -63,7 +63,7 @@ def counted(usage: Usage, heard: Heard) -> None:
     heard.usage = replace(heard.usage, peak=peak, requests=heard.usage.requests + 1)
 
 
-def since(told: Usage, before: Usage) -> Usage:
+def usage_since(told: Usage, before: Usage) -> Usage:
     """What was used since then, of an agent that counts its whole session."""
     return Usage(
         tokens_in=max(0, told.tokens_in - before.tokens_in),

@@ -10,25 +10,25 @@ FORMATS = ("date-time", "time", "date", "duration", "email", "hostname", "ipv4",
 NULL = {"type": "null"}
 
 
-class Open(ValueError):
+class NotStrict(ValueError):
     """Strict mode has no word for it: any value, or properties that nobody named."""
 
 
-def strict(schema: dict[str, Any]) -> dict[str, Any] | None:
+def to_strict(schema: dict[str, Any]) -> dict[str, Any] | None:
     """The same as far as strict mode can say it; None where it cannot. What is lost is checked by us all the same."""
     definitions = schema.get("$defs", {})
     root = _resolved(schema, schema)
     try:
         told = _node(root, schema)
         named = {name: _node(node, schema) for name, node in definitions.items()}
-    except Open:
+    except NotStrict:
         return None
     if told.get("type") != "object":
         return None
     return {**told, "$defs": named} if named else told
 
 
-def loose(value: Any, schema: dict[str, Any]) -> Any:
+def from_strict(value: Any, schema: dict[str, Any]) -> Any:
     """An answer by the strict schema as one by the schema itself: a null that stands for nothing is left out."""
     return _loose(value, schema, schema)
 
@@ -38,7 +38,7 @@ def loose(value: Any, schema: dict[str, Any]) -> Any:
 
 def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(node, dict):
-        raise Open
+        raise NotStrict
     if "$ref" in node:
         return {"$ref": node["$ref"]}  # alone: strict mode takes nothing beside it
     if len(node.get("allOf", ())) == 1:
@@ -49,7 +49,7 @@ def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     if "type" not in node:
         if "enum" in node or "const" in node:
             return told
-        raise Open
+        raise NotStrict
     told["type"] = node["type"]
     kinds = [node["type"]] if isinstance(node["type"], str) else node["type"]
     if node.get("format") in FORMATS:
@@ -59,14 +59,14 @@ def _node(node: Any, root: dict[str, Any]) -> dict[str, Any]:
     told |= _object(node, root) if "object" in kinds else {}
     if "array" in kinds:
         if "prefixItems" in node:
-            raise Open
+            raise NotStrict
         told["items"] = _node(node.get("items"), root)
     return told
 
 
 def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     if node.get("additionalProperties") or "patternProperties" in node or "properties" not in node:
-        raise Open
+        raise NotStrict
     needed = node.get("required", ())
     properties = {
         name: one if name in needed or _takes_null(node["properties"][name], root) else {"anyOf": [one, NULL]}

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trued.agents.driver.program import Stop
-from trued.agents.driver.provider_errors import Refusal, refusal
+from trued.agents.driver.provider_errors import Refusal, parse_refusal
 from trued.protocols import Tell
-from trued.wire import Order, Usage, priced, total
+from trued.wire import Order, Usage, add_usage, with_cost
 
 SHOWN = 2000  # characters of a text or a tool's argument that are worth an event
 ASKED = 500  # of those that a person is asked about
@@ -19,7 +19,7 @@ SESSION = re.compile(r"\w[\w.:@+=/-]{0,255}", re.ASCII)  # it may stand on a com
 
 
 @dataclass
-class Heard:
+class Transcript:
     """Agents' events are folded into this, one by one; each is told on at once."""
 
     order: Order
@@ -28,7 +28,7 @@ class Heard:
     text: str = ""  # its last words
     structured: dict[str, Any] | None = None
     usage: Usage = field(default_factory=Usage)  # of this call
-    refusal: Refusal | None = None
+    parse_refusal: Refusal | None = None
     question: str = ""
     finished: bool = False  # it said itself that its turn is over
     running: set[str] = field(default_factory=set)  # its tools at work
@@ -74,7 +74,7 @@ class Heard:
     def request(self, usage: Usage) -> None:
         """One request to the model, where the agent tells of each. Its context is all that was sent and said."""
         context = usage.tokens_in + usage.tokens_out
-        self.used(total(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False)))
+        self.used(add_usage(self.usage, replace(usage, peak=max(usage.peak, context), requests=1, estimated=False)))
 
     def used(self, usage: Usage) -> None:
         """All of this call so far; more than was reserved for it ends it."""
@@ -108,7 +108,7 @@ class Heard:
 
     def priced(self) -> Usage:
         """With a cost: the agent's own figure, or one by the price of its model."""
-        return priced(self.usage, self.order.price)
+        return with_cost(self.usage, self.order.price)
 
     def refused(
         self,
@@ -123,7 +123,7 @@ class Heard:
         known = (
             Refusal(kind, 0.0, text[:SHOWN])
             if kind
-            else refusal(text, now=time.time(), status=status, headers=headers or {})
+            else parse_refusal(text, now=time.time(), status=status, headers=headers or {})
         )
         found = known or Refusal("other", 0.0, text[:SHOWN])
         if found.kind == "rate" and not found.until and self.quota.get("used") == 100.0:

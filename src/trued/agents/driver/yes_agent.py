@@ -19,20 +19,20 @@ NAMES = {"id", "name", "task", "requirement"}  # what others refer to it by: one
 SAID = "All of it is done, and every test passes."
 
 
-def content(schema: dict[str, Any], **known: Any) -> dict[str, Any]:
+def yes_reply(schema: dict[str, Any], **known: Any) -> dict[str, Any]:
     """The answer that fits this JSON schema and claims the most; `known` are fields that it has better words for."""
     answer: dict[str, Any] = _object(schema, schema)
     return {name: known.get(name, said) for name, said in answer.items()}
 
 
-def _filled(name: str, node: dict[str, Any], root: dict[str, Any]) -> Any:
+def _fill(name: str, node: dict[str, Any], root: dict[str, Any]) -> Any:
     node = _resolved(node, root)
     if "const" in node:
         return node["const"]
     if words := node.get("enum"):
         return min(words, key=_how_well)
     if choices := node.get("anyOf") or node.get("oneOf"):
-        return _filled(name, choices[0], root)
+        return _fill(name, choices[0], root)
     match node.get("type"):
         case "object":
             return _object(node, root)
@@ -50,7 +50,7 @@ def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
     node = _resolved(node, root)
     needed = {"summary", *node.get("required", ())}
     return {
-        name: _filled(name, one, root)
+        name: _fill(name, one, root)
         for name, one in node.get("properties", {}).items()
         if name in needed or "enum" in _resolved(one, root)
     }
@@ -59,7 +59,7 @@ def _object(node: dict[str, Any], root: dict[str, Any]) -> dict[str, Any]:
 def _list(name: str, node: dict[str, Any], root: dict[str, Any]) -> list[Any]:
     """One thing, or as many as there must be."""
     count = max(node.get("minItems", 0), name not in AGAINST | FILES)
-    return [_filled(name.removesuffix("s"), node.get("items", {}), root) for _ in range(count)]
+    return [_fill(name.removesuffix("s"), node.get("items", {}), root) for _ in range(count)]
 
 
 def _how_well(word: object) -> int:

@@ -7,7 +7,7 @@ from pathlib import Path
 from trued.agents.roles.export import is_unchanged
 from trued.agents.roles.other_tools import read_other, role_name
 from trued.agents.roles.own_format import parse_role
-from trued.agents.roles.places import File, others_in, others_of, packaged_files
+from trued.agents.roles.places import RoleFile, other_files_of_project, other_files_of_user, packaged_files
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import read_text
@@ -16,7 +16,7 @@ LEADING = "orchestrator"  # exported for people who follow a workflow by hand; h
 
 
 @dataclass
-class Shelf:
+class RoleSet:
     """All roles by name, and what is wrong with files that would have been one."""
 
     roles: dict[str, Role] = field(default_factory=dict)
@@ -33,17 +33,17 @@ class Shelf:
 
 
 def load_roles(project: Path | None, user: Path | None, home: Path | None = None) -> dict[str, Role]:
-    return shelf(project, user, home).roles
+    return find_roles(project, user, home).roles
 
 
-def shelf(
+def find_roles(
     project: Path | None,
     user: Path | None,
     home: Path | None = None,
     *,
     workflow: Iterable[Path] = (),
     allowed: Callable[[Path], bool] = lambda path: True,
-) -> Shelf:
+) -> RoleSet:
     """`project` is the repository's folder, `user` that of the user's own settings, `home` where other tools keep
     theirs. At each level our own files go before others'. Files of the project that are not allowed are not read.
     `workflow`: role files that an installed workflow brings along; they belong to the packaged ones.
@@ -54,17 +54,17 @@ def shelf(
         if name in packaged:
             raise BadInput(f"role {name} is one of trued's own", role.origin, "rename the workflow's role")
         packaged[name] = role
-    found = Shelf(packaged, frozenset(packaged))
+    found = RoleSet(packaged, frozenset(packaged))
     if user is not None:
         own = dict(_folder(user / "roles", "user"))
-        _add(found, own, others_of(home, user.parent) if home else (), "user")
+        _add(found, own, other_files_of_user(home, user.parent) if home else (), "user")
     if project is not None:
         own = dict(_folder(project / ".trued" / "roles", "project", inside=project, allowed=allowed))
-        _add(found, own, (one for one in others_in(project) if allowed(one.path)), "project", inside=project)
+        _add(found, own, (one for one in other_files_of_project(project) if allowed(one.path)), "project", inside=project)
     return found
 
 
-def played(found: Shelf, chosen: Mapping[str, str]) -> dict[str, Role]:
+def apply_role_choices(found: RoleSet, chosen: Mapping[str, str]) -> dict[str, Role]:
     """The roles with the user's choice: the place of the one is taken by the other, under the name of the place."""
     roles = dict(found.roles)
     for place, name in chosen.items():
@@ -74,7 +74,7 @@ def played(found: Shelf, chosen: Mapping[str, str]) -> dict[str, Role]:
     return roles
 
 
-def _add(found: Shelf, own: dict[str, Role], others: Iterable[File], level: str, *, inside: Path | None = None) -> None:
+def _add(found: RoleSet, own: dict[str, Role], others: Iterable[RoleFile], level: str, *, inside: Path | None = None) -> None:
     """One level more: it takes the place of what has the same name below."""
     here: dict[str, Role] = dict(own)
     broken: dict[str, BadInput] = {}
@@ -98,7 +98,7 @@ def _add(found: Shelf, own: dict[str, Role], others: Iterable[File], level: str,
     found.roles |= here
 
 
-def _other(file: File, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
+def _other(file: RoleFile, level: str, inside: Path | None, below: Mapping[str, Role]) -> Role | None:
     _kept_inside(file.path, inside)
     text = read_text(file.path)
     role = read_other(text, str(file.path), file.stem, file.form).role

@@ -17,7 +17,7 @@ MEANING = re.compile(r"null|true|false|yes|no|on|off|y|n", re.I)  # words that a
 
 
 @dataclass(frozen=True, slots=True)
-class Matter:
+class FrontMatter:
     """A file in two parts: its fields, and the text below them."""
 
     fields: Located
@@ -25,16 +25,16 @@ class Matter:
     line: int  # of the body
 
 
-def strict(text: str, file: str) -> Matter:
+def read_strict(text: str, file: str) -> FrontMatter:
     """Ours: YAML, as it is written."""
     head, body, line = _halves(text, file)
-    fields = simple(head, file) or read_yaml(head, file, first=2)
+    fields = read_simple(head, file) or read_yaml(head, file, first=2)
     if not isinstance(fields.value, dict):
         raise BadInput("the front matter holds no fields", f"{file}:2", BEGIN)
-    return Matter(fields, body, line)
+    return FrontMatter(fields, body, line)
 
 
-def simple(head: str, file: str) -> Located | None:
+def read_simple(head: str, file: str) -> Located | None:
     """Fields that are words or lists of words, one a line, as all packaged roles have them: what YAML makes of them,
     without the time that it takes. None: ask YAML."""
     values: dict[str, Any] = {}
@@ -51,7 +51,7 @@ def simple(head: str, file: str) -> Located | None:
     return Located(file, values, places)
 
 
-def lenient(text: str, file: str, known: Collection[str]) -> Matter | None:
+def read_lenient(text: str, file: str, known: Collection[str]) -> FrontMatter | None:
     """Others': a field that is no YAML is taken as the text that it is. None where a file has no fields at all."""
     if not text.removeprefix("\ufeff").startswith("---"):
         return None
@@ -60,7 +60,7 @@ def lenient(text: str, file: str, known: Collection[str]) -> Matter | None:
         fields = read_yaml(head, file, first=2)
     except BadInput:
         fields = _by_entries(head, file, known)
-    return Matter(fields, body, line) if isinstance(fields.value, dict) else None
+    return FrontMatter(fields, body, line) if isinstance(fields.value, dict) else None
 
 
 def _halves(text: str, file: str) -> tuple[str, str, int]:

@@ -7,8 +7,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from trued.agents.roles.front_matter import Matter, lenient
-from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, neutral, ordered, why_not
+from trued.agents.roles.front_matter import FrontMatter, read_lenient
+from trued.agents.roles.tools import ALL, TOOLS, UNNAMED, in_order, neutral_tool, why_left_out
 from trued.errors import BadInput
 from trued.model import Role
 from trued.support.located import Located, nearest
@@ -21,7 +21,7 @@ ALLOWED = ("allow", "ask", True)
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class RoleFormat:
     """A kind of role file."""
 
     name: str
@@ -33,7 +33,7 @@ class Form:
     bare: bool = True  # without front matter it is a role all the same
 
 
-CLAUDE = Form(
+CLAUDE = RoleFormat(
     "claude",
     "Claude Code",
     ".claude/agents",
@@ -44,7 +44,7 @@ CLAUDE = Form(
     ),
     bare=False,
 )
-GITHUB = Form(
+GITHUB = RoleFormat(
     "github",
     "GitHub Copilot",
     ".github/agents",
@@ -55,7 +55,7 @@ GITHUB = Form(
     ),
     names_itself=False,
 )
-OPENCODE = Form(
+OPENCODE = RoleFormat(
     "opencode",
     "OpenCode",
     ".opencode/agent",
@@ -70,27 +70,27 @@ KNOWN = frozenset((*MEANT, *(name for form in FORMS.values() for name in form.fi
 
 
 @dataclass
-class Reading:
+class RoleReading:
     """What a file came to, and what was noticed on the way: line and words."""
 
     role: Role | None = None
     notes: list[tuple[int, str]] = field(default_factory=list)
 
 
-def read_other(text: str, file: str, stem: str, form: Form) -> Reading:
+def read_other(text: str, file: str, stem: str, form: RoleFormat) -> RoleReading:
     """One file. No role comes of a file that its own tool would pass over, too."""
-    matter = lenient(text, file, KNOWN)
+    matter = read_lenient(text, file, KNOWN)
     if matter is None:
         if not form.bare:
-            return Reading(notes=[(1, f"no front matter: {form.title} does not take it for an agent, either")])
-        matter = Matter(Located(file, {}), text.removeprefix("\ufeff"), 1)
-    reading = Reading()
+            return RoleReading(notes=[(1, f"no front matter: {form.title} does not take it for an agent, either")])
+        matter = FrontMatter(Located(file, {}), text.removeprefix("\ufeff"), 1)
+    reading = RoleReading()
     _unused(matter, form, reading)
     if any(matter.fields.value.get(key) is True for key in ("disable", "disabled")):
         reading.notes.append((matter.fields.line("disable"), "it is switched off"))
         return reading
     name = _name(matter, stem, form, reading)
-    prompt = matter.body.strip().removesuffix(answer()).strip()
+    prompt = matter.body.strip().removesuffix(answer_instructions()).strip()
     if not prompt:
         what, where = f"role {name} has nothing to say", f"{file}:{matter.line}"
         raise BadInput(what, where, "write how it must work below the front matter")
@@ -109,7 +109,7 @@ def read_other(text: str, file: str, stem: str, form: Form) -> Reading:
 
 
 @cache
-def answer() -> str:
+def answer_instructions() -> str:
     """How a role answers outside: the end of every exported file, and no part of the role."""
     return (Path(__file__).parent / "outside" / "answer.md").read_text().strip()
 
@@ -119,7 +119,7 @@ def role_name(words: str) -> str:
     return re.sub(r"[^\w-]+", "-", words).strip("-")[:60]
 
 
-def _name(matter: Matter, stem: str, form: Form, reading: Reading) -> str:
+def _name(matter: FrontMatter, stem: str, form: RoleFormat, reading: RoleReading) -> str:
     written = _words(matter, "name") if form.names_itself else ""
     name = role_name(written or stem)
     if not name:
@@ -130,12 +130,12 @@ def _name(matter: Matter, stem: str, form: Form, reading: Reading) -> str:
     return name
 
 
-def _words(matter: Matter, key: str) -> str:
+def _words(matter: FrontMatter, key: str) -> str:
     value = matter.fields.value.get(key)
     return str(value).strip() if isinstance(value, str | int | float) else ""
 
 
-def _model(matter: Matter, reading: Reading) -> str:
+def _model(matter: FrontMatter, reading: RoleReading) -> str:
     """The word as it is written; of several the first."""
     value = matter.fields.value.get("model")
     if isinstance(value, list) and value:
@@ -145,7 +145,7 @@ def _model(matter: Matter, reading: Reading) -> str:
     return "" if word.lower() in ("inherit", "default") else word
 
 
-def _unused(matter: Matter, form: Form, reading: Reading) -> None:
+def _unused(matter: FrontMatter, form: RoleFormat, reading: RoleReading) -> None:
     for key, value in matter.fields.value.items():
         if key in MEANT or value is None:
             continue
@@ -159,7 +159,7 @@ def _unused(matter: Matter, form: Form, reading: Reading) -> None:
 class _Tools:
     """The tools of one file: a list of names, or a table of what is allowed."""
 
-    def __init__(self, matter: Matter, reading: Reading) -> None:
+    def __init__(self, matter: FrontMatter, reading: RoleReading) -> None:
         self.fields, self.reading = matter.fields, reading
         self.value = matter.fields.value
 
@@ -175,19 +175,19 @@ class _Tools:
         found -= self._denied()
         if not found:
             self._say("tools", "no tool is left: it may read, or it could not work at all")
-        return ordered(found or {"read"})
+        return in_order(found or {"read"})
 
     def _listed(self, key: str, given: Any) -> set[str]:
         found: set[str] = set()
         for name in _names(given):
             if name == ALL:
                 found |= {*UNNAMED, "web"}
-            elif tool := neutral(name):
+            elif tool := neutral_tool(name):
                 found.add(tool)
                 if "(" in name:
                     self._say(key, f"{name}: here {tool} has no such limit, the sandbox has its own")
             else:
-                self._say(key, why_not(name))
+                self._say(key, why_left_out(name))
         return found | {"read"} if found else found  # who may search or edit may look
 
     def _denied(self) -> set[str]:
@@ -196,7 +196,7 @@ class _Tools:
         for name in _names(self.value.get("disallowedTools")):
             if "(" in name:
                 self._say("disallowedTools", f"disallowedTools {name}: not used here, the sandbox has its own limits")
-            elif tool := neutral(name):
+            elif tool := neutral_tool(name):
                 gone.add(tool)
         if self.value.get("permissionMode") == "plan":
             gone.add("edit")
@@ -216,15 +216,15 @@ class _Tools:
                     self._say(key, f"{name}: limits by pattern are not used here, the sandbox has its own")
             else:
                 may = rule in ALLOWED
-            if name != ALL and may and not neutral(name):
-                self._say(key, why_not(name))
+            if name != ALL and may and not neutral_tool(name):
+                self._say(key, why_left_out(name))
             yield name, may
 
     def _allowed(self, rules: list[tuple[str, bool]]) -> set[str]:
         last = dict(rules)
         every = last.pop(ALL, None)
         usual = set(UNNAMED) if every is None else {*UNNAMED, "web"} if every else set[str]()
-        named = {tool: {name for name in last if neutral(name) == tool} for tool in TOOLS}
+        named = {tool: {name for name in last if neutral_tool(name) == tool} for tool in TOOLS}
         given = {tool for tool, names in named.items() if any(last[name] for name in names)}
         return given | {tool for tool in usual if not _taken(tool, named[tool])}
 

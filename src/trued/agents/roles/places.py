@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from trued.agents.roles.other_tools import FORMS, Form
+from trued.agents.roles.other_tools import FORMS, RoleFormat
 from trued.agents.roles.tool_folders import TOOL_FOLDERS
 from trued.errors import BadInput
 
@@ -13,12 +13,12 @@ MOST = 2000  # of others' files in one place: more is no folder of roles
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class RoleFile:
     """A file that may hold a role of another tool."""
 
     path: Path
     stem: str  # its name without endings; below the folder of roles with the folders on the way
-    form: Form
+    form: RoleFormat
 
 
 def packaged_files() -> list[Path]:
@@ -26,14 +26,14 @@ def packaged_files() -> list[Path]:
     return [path for path in sorted(Path(__file__).parent.glob("*/*.md")) if path.parent.name != ANSWER]
 
 
-def others_in(root: Path) -> Iterator[File]:
+def other_files_of_project(root: Path) -> Iterator[RoleFile]:
     """Those of a project, tool by tool and by name."""
     for name, places in TOOL_FOLDERS.items():
         for folder, pattern in places:
             yield from _below(root / folder, FORMS[name], pattern)
 
 
-def others_of(home: Path, config: Path) -> Iterator[File]:
+def other_files_of_user(home: Path, config: Path) -> Iterator[RoleFile]:
     """Those of a user, where each tool keeps its own."""
     yield from _below(home / ".claude" / "agents", FORMS["claude"])
     yield from _below(home / ".copilot" / "agents", FORMS["github"])
@@ -41,7 +41,7 @@ def others_of(home: Path, config: Path) -> Iterator[File]:
     yield from _below(config / "opencode" / "agents", FORMS["opencode"])
 
 
-def form_of(path: Path) -> Form | None:
+def format_of(path: Path) -> RoleFormat | None:
     """The kind of file, by where it lies; None for one of our own."""
     parts = path.absolute().parts
     if path.name.endswith((".agent.md", ".chatmode.md")) or {".github", ".copilot"} & set(parts):
@@ -55,7 +55,7 @@ def stem_of(path: Path) -> str:
     return path.name.removesuffix(".md").removesuffix(".agent").removesuffix(".chatmode")
 
 
-def _below(top: Path, form: Form, pattern: str = "**/*.md") -> Iterator[File]:
+def _below(top: Path, form: RoleFormat, pattern: str = "**/*.md") -> Iterator[RoleFile]:
     paths = sorted(top.glob(pattern)) if top.is_dir() else []
     if len(paths) > MOST:
         raise BadInput(f"{top} holds {len(paths)} files", then=f"keep at most {MOST} role files there")
@@ -63,4 +63,4 @@ def _below(top: Path, form: Form, pattern: str = "**/*.md") -> Iterator[File]:
         if form.bare and path.name.lower() == "readme.md":
             continue  # a word to people
         inner = (*path.parent.relative_to(top).parts, stem_of(path)) if form.name == "opencode" else (stem_of(path),)
-        yield File(path, "/".join(inner), form)
+        yield RoleFile(path, "/".join(inner), form)

@@ -57,7 +57,7 @@ def size_of(model: str) -> str:
     return next((size for size in _SIZES if size in found), "")
 
 
-def neutral(name: str) -> str:
+def neutral_tool(name: str) -> str:
     """Our name for another's tool; empty for what has no meaning here."""
     word = name.partition("(")[0].strip().lower()
     if word in _NEUTRAL:
@@ -71,7 +71,7 @@ def neutral(name: str) -> str:
     return _NEUTRAL.get(inner, _NEUTRAL.get(server, "")) if server in _NEUTRAL or server == "vscode" else ""
 
 
-def why_not(name: str) -> str:
+def why_left_out(name: str) -> str:
     """What is said of a tool that is left out."""
     word = name.partition("(")[0].strip().lower()
     if word in _AGENTS or word.startswith("agent/"):
@@ -79,10 +79,10 @@ def why_not(name: str) -> str:
     return f"the tool {name} is left out: it means nothing here"
 
 
-def ordered(tools: Iterable[str]) -> tuple[str, ...]:
+def in_order(tools: Iterable[str]) -> tuple[str, ...]:
     found = set(tools)
     return tuple(tool for tool in TOOLS if tool in found)
 
 
-def theirs(tools: Iterable[str], names: Mapping[str, tuple[str, ...]]) -> list[str]:
+def names_of_tools(tools: Iterable[str], names: Mapping[str, tuple[str, ...]]) -> list[str]:
     return [name for tool in tools for name in names[tool]]

@@ -11,15 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from trued.agents.spool.call_folder import Call, held, reap, stop, supervisor
+from trued.agents.spool.call_folder import CallFolder, is_supervised, reap_call, stop_call, supervisor_identity
 from trued.agents.spool.slots import Slots
 from trued.agents.spool.supervisor_process import Supervisor
 from trued.errors import StateFailed
 from trued.protocols import Capabilities, Tell
-from trued.support import atomic_files as durable
-from trued.support import processes
+from trued.support import atomic_files, processes
 from trued.support.redaction import Redactor, secrets_in
-from trued.wire import Order, Report, load
+from trued.wire import Order, Report, from_json
 
 SUPERVISOR = (sys.executable, "-m", "trued.agents.supervisor")
 SLACK_S = 120.0  # what a supervisor may take beyond its agent's limit: ending a tree, waiting for room on the disk
@@ -58,12 +57,12 @@ class Spool:
         return CAPABILITIES
 
     async def work(self, order: Order, tell: Tell) -> Report:
-        call = Call(self.folder, replace(order, brief=self._redact(order.brief)), tell)
+        call = CallFolder(self.folder, replace(order, brief=self._redact(order.brief)), tell)
         try:
             call.path.mkdir(parents=True, exist_ok=True)
-            _take_for_the_same(call, order.brief)
+            _reuse_recorded_brief(call, order.brief)
             while (report := call.settled()) is None:
-                if held(call.path):
+                if is_supervised(call.path):
                     await self._adopted(call)
                 else:
                     await self._begun(call)
@@ -75,22 +74,22 @@ class Spool:
     async def stop_all(self) -> int:
         """End every agent of this run, whoever started it, and all that they left. How many processes were left."""
         calls = [path for path in self.folder.iterdir() if path.is_dir()] if self.folder.is_dir() else []
-        await asyncio.gather(*(stop(path) for path in calls if held(path)))
-        return sum([await reap(path) for path in calls if not (path / "report.json").exists()])
+        await asyncio.gather(*(stop_call(path) for path in calls if is_supervised(path)))
+        return sum([await reap_call(path) for path in calls if not (path / "report.json").exists()])
 
     def retire_failed(self) -> None:
         """Whoever resumes a run that failed wants its failed calls tried again, each in a fresh attempt. One that was
         only refused for a while has been gone on with since: what its agent did is still in there."""
         for file in self.folder.glob("*/report.json"):
             with contextlib.suppress(ValueError, TypeError, AttributeError):
-                report = load(Report, file.read_bytes())
+                report = from_json(Report, file.read_bytes())
                 if report.state == "failed" and report.kind not in REFUSED:
-                    durable.write(file.parent / "dead", "it failed, and is tried again", sync=False)
+                    atomic_files.write(file.parent / "dead", "it failed, and is tried again", sync=False)
                     file.replace(file.with_name("report.failed.json"))
 
-    async def _adopted(self, call: Call) -> None:
+    async def _adopted(self, call: CallFolder) -> None:
         """Somebody looks after the call already: wait for the end of that, and look again."""
-        keeper = supervisor(call.path)
+        keeper = supervisor_identity(call.path)
         if not keeper:
             await asyncio.sleep(0.02)  # it holds the lock and has not yet said who it is, or is just going
             return
@@ -99,21 +98,21 @@ class Spool:
             with self._slots.taken():
                 await self._outwaited(call, processes.gone(processes.number(keeper)))
         except asyncio.CancelledError:
-            await stop(call.path)
-            await reap(call.path)
+            await stop_call(call.path)
+            await reap_call(call.path)
             raise
         call.raise_if_stopped()
 
-    async def _outwaited(self, call: Call, gone: Awaitable[None]) -> None:
+    async def _outwaited(self, call: CallFolder, gone: Awaitable[None]) -> None:
         """A supervisor keeps its agent within limits; one that stands still itself is ended from here."""
         try:
             async with asyncio.timeout(call.order.limits.wall_s + SLACK_S):
                 await gone
         except TimeoutError:
             call.tell("supervisor stands still")
-            await stop(call.path)
+            await stop_call(call.path)
 
-    async def _begun(self, call: Call) -> None:
+    async def _begun(self, call: CallFolder) -> None:
         # Only what is about to start holds its lock, and so an open file: a thousand calls may wait here.
         async with self._ahead:
             with call.locked() as lock:
@@ -124,7 +123,7 @@ class Spool:
         shown = dict(self._variables(agent))
         return f"go {json.dumps({'secrets': {**secrets_in(shown), **self._hidden}, 'variables': shown})}\n".encode()
 
-    async def _ready(self, call: Call, lock: BinaryIO) -> Supervisor:
+    async def _ready(self, call: CallFolder, lock: BinaryIO) -> Supervisor:
         """One after another, by the cores there are: the first agent need not wait until all supervisors are up."""
         async with self._starting:
             keeper = Supervisor(self._supervisor, call.path, lock)
@@ -135,7 +134,7 @@ class Spool:
                 raise
         return keeper
 
-    async def _started(self, call: Call, lock: BinaryIO) -> None:
+    async def _started(self, call: CallFolder, lock: BinaryIO) -> None:
         keeper = await self._ready(call, lock)
         try:
             async with self._slots.free():
@@ -150,13 +149,13 @@ class Spool:
         call.raise_if_stopped()
 
 
-def _take_for_the_same(call: Call, brief: str) -> None:
+def _reuse_recorded_brief(call: CallFolder, brief: str) -> None:
     """What is redacted depends on who resumes, and is no other order: the brief as it was given decides."""
     there, known = call.path / "order.json", call.path / "order.hash"
     digest = hashlib.sha256(brief.encode(errors="surrogatepass")).hexdigest()
     if not there.exists():
-        durable.write(known, digest, sync=False)
+        atomic_files.write(known, digest, sync=False)
         return
     with contextlib.suppress(FileNotFoundError, ValueError, TypeError, AttributeError):
         if known.read_bytes() == digest.encode():
-            call.order = replace(call.order, brief=load(Order, there.read_bytes()).brief)
+            call.order = replace(call.order, brief=from_json(Order, there.read_bytes()).brief)

@@ -16,17 +16,17 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from trued.agents import credentials
-from trued.support import atomic_files as durable
+from trued.support import atomic_files
 
 NOTE, WROTE, LOCK = "lent.json", "lent.wrote", "lent.lock"
 FOLDER = os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
-Place = Callable[[str, bytes], None]
-Told = tuple[str, dict[str, Any]]
+WriteCopy = Callable[[str, bytes], None]
+LoginEvent = tuple[str, dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class LoanRecord:
     """In the call's folder as long as copies may lie in the agent's HOME."""
 
     user: str  # the user's HOME
@@ -34,42 +34,42 @@ class Note:
     files: dict[str, str] = field(default_factory=dict)  # name → hash of what user and agent had alike at last
 
 
-def lend(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: Place) -> dict[str, bytes]:
+def lend_login(folder: Path, user: Path, home: Path, names: tuple[str, ...], place: WriteCopy) -> dict[str, bytes]:
     """Copies in the agent's HOME; what an earlier start of the call left there is settled first."""
-    settle(folder)
-    found = {name: content for name in names if (content := credentials.read(user / name)) is not None}
+    return_login(folder)
+    found = {name: content for name in names if (content := credentials.read_credentials(user / name)) is not None}
     if found:
-        _keep(folder, Note(str(user), str(home), {name: _hash(content) for name, content in found.items()}))
+        _write_record(folder, LoanRecord(str(user), str(home), {name: _hash(content) for name, content in found.items()}))
     for name, content in found.items():
         place(name, content)
     return found
 
 
-def follow(folder: Path, place: Place) -> list[Told]:
+def sync_login(folder: Path, place: WriteCopy) -> list[LoginEvent]:
     """While the agent works: what it renewed is the user's at once, and what is new there reaches the agent."""
-    note = _note(folder)
+    note = _read_record(folder)
     if note is None:
         return []
-    told: list[Told] = []
-    with _alone(folder):
+    told: list[LoginEvent] = []
+    with _exclusive(folder):
         for name, known in note.files.items():
-            now, said, _ = _compared(folder, note, name, known, place)
+            now, said, _ = _sync_file(folder, note, name, known, place)
             told += said
             note = replace(note, files={**note.files, name: now})
-        _keep(folder, note)
+        _write_record(folder, note)
     return told
 
 
-def settle(folder: Path) -> list[Told]:
+def return_login(folder: Path) -> list[LoginEvent]:
     """When nothing of the agent is left: what it renewed goes back, its copies go, and so does the note."""
-    note = _note(folder)
+    note = _read_record(folder)
     if note is None:
         return []
-    told: list[Told] = []
+    told: list[LoginEvent] = []
     try:
-        with _alone(folder):
+        with _exclusive(folder):
             for name, known in note.files.items():
-                _, said, why = _compared(folder, note, name, known, None)
+                _, said, why = _sync_file(folder, note, name, known, None)
                 told += said
                 if why:
                     told.append(("login not taken back", {"file": name, "why": why}))
@@ -81,25 +81,25 @@ def settle(folder: Path) -> list[Told]:
     return told
 
 
-def settle_after(folder: Path) -> None:
+def return_login_of_dead_call(folder: Path) -> None:
     """The same where the supervisor is dead, told in the call's own record."""
-    if told := settle(folder):
+    if told := return_login(folder):
         lines = [json.dumps({"at": time.time(), "kind": kind} | data) for kind, data in told]
         with contextlib.suppress(OSError), (folder / "events.jsonl").open("a", encoding="utf-8") as file:
             file.write("".join(f"{line}\n" for line in lines))
 
 
-def copy(home: Path, name: str) -> bytes | None:
+def read_agent_copy(home: Path, name: str) -> bytes | None:
     """What the agent has. It may have put anything there: no link is followed, and nothing but a file is read."""
-    with contextlib.suppress(OSError), _above(home, name) as folder:
-        return credentials.read(PurePosixPath(name).name, folder=folder)
+    with contextlib.suppress(OSError), _open_parent(home, name) as folder:
+        return credentials.read_credentials(PurePosixPath(name).name, folder=folder)
     return None
 
 
-def _compared(folder: Path, note: Note, name: str, known: str, place: Place | None) -> tuple[str, list[Told], str]:
+def _sync_file(folder: Path, note: LoanRecord, name: str, known: str, place: WriteCopy | None) -> tuple[str, list[LoginEvent], str]:
     """What both have alike afterwards, what is told, and why something was not taken back."""
     user = Path(note.user, name)
-    mine, theirs = copy(Path(note.home), name), credentials.read(user)
+    mine, theirs = read_agent_copy(Path(note.home), name), credentials.read_credentials(user)
     if mine is None or theirs is None or mine == theirs:
         return known if mine is None or theirs is None else _hash(theirs), [], ""
     if _hash(mine) == known:
@@ -107,9 +107,9 @@ def _compared(folder: Path, note: Note, name: str, known: str, place: Place | No
             place(name, theirs)
             return _hash(theirs), [], ""
         return known, [], ""
-    why = _not_taken(folder, known, mine, theirs)
+    why = _why_not_taken_back(folder, known, mine, theirs)
     if not why:
-        why = _written(user, mine)
+        why = _write_users_file(user, mine)
     if why:
         return known, [], why
     with (folder.parent / WROTE).open("a", encoding="ascii") as file:
@@ -117,20 +117,20 @@ def _compared(folder: Path, note: Note, name: str, known: str, place: Place | No
     return _hash(mine), [("login refreshed", {"file": name})], ""
 
 
-def _not_taken(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
-    old, new = credentials.parsed(theirs), credentials.parsed(mine)
+def _why_not_taken_back(folder: Path, known: str, mine: bytes, theirs: bytes) -> str:
+    old, new = credentials.parse_credentials(theirs), credentials.parse_credentials(mine)
     if old is None or new is None:
         return "it is no JSON object any more"
-    if why := credentials.no_successor(old, new):
+    if why := credentials.why_not_renewal(old, new):
         return f"it is not the login that was lent: {why}"
     if _hash(theirs) == known:
         return "it is older than yours" if credentials.expiry(new) < credentials.expiry(old) else ""
-    if _hash(theirs) not in _wrote(folder):
+    if _hash(theirs) not in _hashes_written(folder):
         return "yours has changed meanwhile"
     return "" if credentials.expiry(new) > credentials.expiry(old) else "another agent's is newer"
 
 
-def _written(path: Path, content: bytes) -> str:
+def _write_users_file(path: Path, content: bytes) -> str:
     """In one step, for its owner alone; where the user keeps a link, its target is written. Why not, else nothing."""
     target = Path(os.path.realpath(path))
     aside = target.with_name(f".{target.name}.trued-{os.getpid()}")
@@ -148,12 +148,12 @@ def _written(path: Path, content: bytes) -> str:
 
 
 def _remove(home: Path, name: str) -> None:
-    with contextlib.suppress(OSError), _above(home, name) as folder:
+    with contextlib.suppress(OSError), _open_parent(home, name) as folder:
         os.unlink(PurePosixPath(name).name, dir_fd=folder)
 
 
 @contextlib.contextmanager
-def _above(home: Path, name: str) -> Iterator[int]:
+def _open_parent(home: Path, name: str) -> Iterator[int]:
     """The folder that a file of the agent's HOME lies in, with no link on the way."""
     with contextlib.ExitStack() as opened:
         handle: int | None = None
@@ -165,26 +165,26 @@ def _above(home: Path, name: str) -> Iterator[int]:
 
 
 @contextlib.contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def _exclusive(folder: Path) -> Iterator[None]:
     """One call of a run at a time: several may hold copies of one login."""
     with (folder.parent / LOCK).open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
 
 
-def _note(folder: Path) -> Note | None:
+def _read_record(folder: Path) -> LoanRecord | None:
     try:
         told: Mapping[str, Any] = json.loads((folder / NOTE).read_bytes())
-        return Note(str(told["user"]), str(told["home"]), dict(told["files"]))
+        return LoanRecord(str(told["user"]), str(told["home"]), dict(told["files"]))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _keep(folder: Path, note: Note) -> None:
-    durable.write(folder / NOTE, json.dumps(asdict(note)), sync=False)
+def _write_record(folder: Path, note: LoanRecord) -> None:
+    atomic_files.write(folder / NOTE, json.dumps(asdict(note)), sync=False)
 
 
-def _wrote(folder: Path) -> list[str]:
+def _hashes_written(folder: Path) -> list[str]:
     try:
         return (folder.parent / WROTE).read_text("ascii", "replace").split()
     except OSError:

@@ -17,12 +17,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from trued.agents.spool import borrowed_login as lent
+from trued.agents.spool import borrowed_login
 from trued.errors import BadInput, Diverged, Interrupted, StateFailed
 from trued.protocols import Tell
-from trued.support import atomic_files as durable
-from trued.support import processes
-from trued.wire import Order, Report, Usage, dump, load, total
+from trued.support import atomic_files, processes
+from trued.wire import Order, Report, Usage, add_usage, from_json, to_json
 
 STARTS = 3  # a session that died so often will not live the fourth time
 LAUNCHES = 5  # supervisors that end before they begin anything: then it is not bad luck
@@ -35,7 +34,7 @@ _SAME = ("run", "key", "call", "attempt", "role", "agent", "brief", "schema", "s
 _ANEW = ("began", "contract broken", "agent died", "session lost")  # after these an agent's usage is counted from 0
 
 
-class Call:
+class CallFolder:
     """One order and its folder."""
 
     def __init__(self, folder: Path, order: Order, tell: Tell) -> None:
@@ -54,7 +53,7 @@ class Call:
         if (self.path / "dead").exists():
             why = (self.path / "dead").read_text("utf-8", "replace")
             return Report(
-                self.order.call, self.order.attempt, "died", why=why, session=self.order.session, usage=used(self.path)
+                self.order.call, self.order.attempt, "died", why=why, session=self.order.session, usage=usage_told(self.path)
             )
         return None
 
@@ -77,13 +76,13 @@ class Call:
         self._launches, self._waited = self._launches + 1, True
         if self._launches > LAUNCHES:
             raise StateFailed(f"the supervisor of {self.order.key} never begins; see {self.path}/supervisor.log")
-        begun = _starts(self.path)
+        begun = _count_starts(self.path)
         if not self._same_order() and begun:
             return self._died("its order could not be read any more")
         if not begun:
-            durable.write(self.path / "order.json", dump(self.order), sync=False)
+            atomic_files.write(self.path / "order.json", to_json(self.order), sync=False)
             return True
-        reaped = await reap(self.path)
+        reaped = await reap_call(self.path)
         stopped = (self.path / "stopped").exists()
         (self.path / "stopped").unlink(missing_ok=True)
         self.tell("died", stopped=stopped, reaped=reaped)
@@ -101,7 +100,7 @@ class Call:
             raise Interrupted(f"the agent of {self.order.key} was told to stop; resume to go on")
 
     def _died(self, why: str) -> bool:
-        durable.write(self.path / "dead", why, sync=False)
+        atomic_files.write(self.path / "dead", why, sync=False)
         return False
 
     def _report(self) -> Report | None:
@@ -110,7 +109,7 @@ class Call:
             return None
         self._same_order()
         try:
-            report = load(Report, file.read_bytes())
+            report = from_json(Report, file.read_bytes())
             if (report.call, report.attempt) == (self.order.call, self.order.attempt):
                 return report
         except (ValueError, TypeError, AttributeError):
@@ -125,11 +124,11 @@ class Call:
         if not file.exists():
             return False
         try:
-            there = json.loads(dump(load(Order, file.read_bytes())))
+            there = json.loads(to_json(from_json(Order, file.read_bytes())))
         except (ValueError, TypeError, AttributeError):
             self._aside(file)
             return False
-        ours = json.loads(dump(self.order))
+        ours = json.loads(to_json(self.order))
         if changed := [name for name in _SAME if there[name] != ours[name]]:
             raise Diverged(f"{self.order.key} was ordered before with another {', '.join(changed)}; start a new run")
         return True
@@ -139,7 +138,7 @@ class Call:
         self.tell("corrupted", file=file.name)
 
 
-def events(folder: Path) -> Iterator[dict[str, Any]]:
+def read_events(folder: Path) -> Iterator[dict[str, Any]]:
     """What the agent of one call did. A line that is half written is left out."""
     with contextlib.suppress(FileNotFoundError), (folder / "events.jsonl").open("rb") as file:
         for line in file:
@@ -147,19 +146,19 @@ def events(folder: Path) -> Iterator[dict[str, Any]]:
                 yield json.loads(line)
 
 
-def used(folder: Path) -> Usage:
+def usage_told(folder: Path) -> Usage:
     """What a call told of its usage before it died. It was spent, whatever came of it."""
     last: dict[str, Any] = {}
     spent = Usage()
-    for event in events(folder):
+    for event in read_events(folder):
         if event.get("kind") == "usage" and not event.get("simulated"):
             last = event
         elif event.get("kind") in _ANEW and last:
-            spent, last = total(spent, _told(last)), {}
-    return total(spent, _told(last)) if last else spent
+            spent, last = add_usage(spent, _usage_in_event(last)), {}
+    return add_usage(spent, _usage_in_event(last)) if last else spent
 
 
-def _told(event: dict[str, Any]) -> Usage:
+def _usage_in_event(event: dict[str, Any]) -> Usage:
     names = ("tokens_in", "tokens_out", "tokens_cached", "peak")
     counts = {name: event[name] for name in names if isinstance(event.get(name), int)}
     cost = event.get("cost_usd")
@@ -167,7 +166,7 @@ def _told(event: dict[str, Any]) -> Usage:
     return replace(Usage(**counts), cost_usd=paid, cost="computed" if paid else "", estimated=False)
 
 
-def held(folder: Path) -> bool:
+def is_supervised(folder: Path) -> bool:
     """Whether somebody looks after this call."""
     try:
         with (folder / "lock").open("rb") as file:
@@ -179,7 +178,7 @@ def held(folder: Path) -> bool:
     return False
 
 
-def supervisor(folder: Path) -> str:
+def supervisor_identity(folder: Path) -> str:
     """The process that wrote itself into the lock, if it still lives; empty for nobody."""
     try:
         written = (folder / "lock").read_text().strip()
@@ -188,30 +187,30 @@ def supervisor(folder: Path) -> str:
         return ""
 
 
-async def stop(folder: Path) -> None:
+async def stop_call(folder: Path) -> None:
     """End whoever looks after this call: asked first, then not asked."""
-    keeper = supervisor(folder)
+    keeper = supervisor_identity(folder)
     for signal_number in (signal.SIGTERM, signal.SIGKILL):
         if keeper and processes.send(
-            processes.number(keeper), signal_number, still=lambda: held(folder) and supervisor(folder) == keeper
+            processes.number(keeper), signal_number, still=lambda: is_supervised(folder) and supervisor_identity(folder) == keeper
         ):
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(PATIENCE_S):
                     await processes.gone(processes.number(keeper))
 
 
-async def reap(folder: Path) -> int:
+async def reap_call(folder: Path) -> int:
     """End what a dead supervisor left behind."""
     strays: list[str] = []
     with contextlib.suppress(OSError):
         named = (folder / "strays").read_text("utf-8", "replace").split()
         strays = [one for one in named if one.partition(":")[0].isdecimal()]
     reaped = await asyncio.to_thread(processes.reap, processes.marker(folder), known=strays)
-    lent.settle_after(folder)
+    borrowed_login.return_login_of_dead_call(folder)
     return reaped
 
 
-def _starts(folder: Path) -> int:
+def _count_starts(folder: Path) -> int:
     try:
         return len((folder / "starts").read_bytes().splitlines())
     except FileNotFoundError:

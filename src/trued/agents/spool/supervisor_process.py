@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-from trued.agents.spool import call_folder as spool
+from trued.agents.spool import call_folder
 from trued.errors import StateFailed
 from trued.support import processes
 
@@ -61,12 +61,12 @@ class Supervisor:
             if asked:
                 self._process.terminate()
                 with contextlib.suppress(TimeoutError):
-                    async with asyncio.timeout(spool.PATIENCE_S):
+                    async with asyncio.timeout(call_folder.PATIENCE_S):
                         await self.gone()
         finally:
             code = self._buried()
         if asked:
-            await spool.reap(self._folder)
+            await call_folder.reap_call(self._folder)
         return code
 
     def _buried(self) -> int:

@@ -28,7 +28,7 @@ def main(arguments: list[str]) -> int:
     for number in (signal.SIGHUP, signal.SIGINT):
         # A function and not SIG_IGN, which the agent would inherit.
         signal.signal(number, lambda _number, _frame: None)
-    lock = _locked(folder, int(arguments[1]) if len(arguments) > 1 else None)
+    lock = _take_lock(folder, int(arguments[1]) if len(arguments) > 1 else None)
     if lock is None:
         return BUSY
     with contextlib.suppress(OSError):
@@ -36,7 +36,7 @@ def main(arguments: list[str]) -> int:
         os.pwrite(lock, processes.identity(os.getpid()).encode(), 0)
     processes.adopt_orphans()
     try:
-        call.reserve(folder)
+        call.reserve_disk_space(folder)
     except OSError as error:
         print(f"no room in {folder}: {error.strerror}", flush=True)
         return UNWRITTEN
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
-    work = asyncio.ensure_future(call.answered(folder, go.get("secrets", {}), go.get("variables", {})))
+    work = asyncio.ensure_future(call.run_call(folder, go.get("secrets", {}), go.get("variables", {})))
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, work.cancel)
     try:
         report = await work
@@ -59,10 +59,10 @@ async def _work(folder: Path, go: dict[str, Any], patience_s: float) -> int:
     except (OSError, StateFailed) as error:
         print(error, file=sys.stderr)  # before anything was begun: the engine shows this line
         return UNWRITTEN
-    return 0 if call.leave(folder, report, patience_s) else UNWRITTEN
+    return 0 if call.write_report(folder, report, patience_s) else UNWRITTEN
 
 
-def _locked(folder: Path, given: int | None) -> int | None:
+def _take_lock(folder: Path, given: int | None) -> int | None:
     lock = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600) if given is None else given
     os.set_inheritable(lock, False)
     try:

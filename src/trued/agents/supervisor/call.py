@@ -9,17 +9,16 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from trued.agents.adapters import agent_of, runtime_of
-from trued.agents.driver.program import failed
-from trued.agents.driver.reply_contract import kept
-from trued.agents.spool.call_folder import used
+from trued.agents.driver.program import failed_report
+from trued.agents.driver.reply_contract import ask_with_retry
+from trued.agents.spool.call_folder import usage_told
 from trued.agents.supervisor.launch import Launcher
-from trued.agents.supervisor.login import logged_in
-from trued.agents.supervisor.record import Record
+from trued.agents.supervisor.login import borrowed_files
+from trued.agents.supervisor.record import CallRecord
 from trued.errors import BadInput, StateFailed
-from trued.support import atomic_files as durable
-from trued.support import processes
+from trued.support import atomic_files, processes
 from trued.support.redaction import Redactor, plain
-from trued.wire import Order, Report, dump, load, total
+from trued.wire import Order, Report, add_usage, from_json, to_json
 
 RESERVE = 128 * 1024  # kept free on the disk while the agent works, so that its report finds room
 PATIENCE_S = 30.0  # with a full disk: the agent was paid for, and a person may be freeing space
@@ -42,21 +41,21 @@ class Stopwatch:
         return self.began + max(0.0, self.ticks() - self._start)
 
 
-async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
+async def run_call(folder: Path, secrets: Mapping[str, str], variables: Mapping[str, str]) -> Report:
     """Let the agent work, and say what came of it: whatever breaks in a runtime is a failed call, not a lost one."""
-    order, earlier = load(Order, (folder / "order.json").read_bytes()), used(folder)
-    order = replace(order, before=total(order.before, earlier))  # of starts that died: spent, and of the same session
-    record, watch = Record(folder, Redactor(secrets)), Stopwatch()
+    order, earlier = from_json(Order, (folder / "order.json").read_bytes()), usage_told(folder)
+    order = replace(order, before=add_usage(order.before, earlier))  # of starts that died: spent, and of the same session
+    record, watch = CallRecord(folder, Redactor(secrets)), Stopwatch()
     launch = Launcher(folder, processes.marker(folder), record, variables)
     warm = asyncio.create_task(asyncio.to_thread(importlib.import_module, "jsonschema"))
     try:
-        report = await _asked(folder, order, launch, record, variables)
+        report = await _ask_agent(folder, order, launch, record, variables)
     except BadInput as error:
-        report = failed(order, "refused", str(error))
+        report = failed_report(order, "refused", str(error))
     except StateFailed:
         raise
     except Exception as error:  # noqa: BLE001 (the runtime boundary: a fault of ours ends one call, with its name)
-        report = failed(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
+        report = failed_report(order, "crashed", f"the supervisor failed: {type(error).__name__}: {error}")
     finally:
         await asyncio.wait({warm})
     record.tell("ended", state=report.state, failure=report.kind, reaped=report.reaped)
@@ -64,17 +63,17 @@ async def answered(folder: Path, secrets: Mapping[str, str], variables: Mapping[
     reply, redact = record.redactor.within(report.reply), record.redactor
     why, question = redact(plain(report.why)), redact(plain(report.question))
     report = replace(report, reply=reply, why=why, question=question, commands=tuple(record.commands))
-    usage = total(earlier, report.usage)
+    usage = add_usage(earlier, report.usage)
     return replace(report, attempt=order.attempt, usage=usage, began=watch.began, ended=watch.ended)
 
 
-async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, variables: Mapping[str, str]) -> Report:
+async def _ask_agent(folder: Path, order: Order, launch: Launcher, record: CallRecord, variables: Mapping[str, str]) -> Report:
     runtime = runtime_of(order.agent, launch)
     can = runtime.capabilities
     known = _session(folder)
     if can.resume and can.chosen_session and not known:
         _remember_session(folder, order.session)
-    start = _started(folder)
+    start = _count_start(folder)
     again = start > 1 and bool(known)
     order = replace(
         order,
@@ -91,19 +90,19 @@ async def _asked(folder: Path, order: Order, launch: Launcher, record: Record, v
         record.tell(kind, **data)
 
     async def ask(order: Order) -> Report:
-        with logged_in(agent_of(order.agent).login, order, record, folder, variables):
+        with borrowed_files(agent_of(order.agent).login, order, record, folder, variables):
             return await runtime.work(order, tell)
 
-    return await kept(order, ask, tell, remembers=can.resume)
+    return await ask_with_retry(order, ask, tell, remembers=can.resume)
 
 
-def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
+def write_report(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
     """Write the report, if need be again and again while the disk is full. False: it could not be written."""
     deadline, pause = time.monotonic() + patience_s, 0.1
     while True:
         (folder / "reserve").unlink(missing_ok=True)
         try:
-            durable.write(folder / "report.json", dump(report))
+            atomic_files.write(folder / "report.json", to_json(report))
         except StateFailed:
             if time.monotonic() > deadline:
                 return False
@@ -113,13 +112,13 @@ def leave(folder: Path, report: Report, patience_s: float = PATIENCE_S) -> bool:
             return True
 
 
-def reserve(folder: Path) -> None:
+def reserve_disk_space(folder: Path) -> None:
     """Room for the report before anything is paid for."""
     with (folder / "reserve").open("wb") as file:
         os.posix_fallocate(file.fileno(), 0, RESERVE)
 
 
-def _started(folder: Path) -> int:
+def _count_start(folder: Path) -> int:
     """Count this start. Whoever finds no line here knows that the agent never ran."""
     try:
         with (folder / "starts").open("a+", encoding="utf-8") as file:

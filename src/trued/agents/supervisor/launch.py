@@ -14,14 +14,14 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from trued.agents.driver.program import Ended, Line, Listener, Program, Stop
-from trued.agents.supervisor.home_files import placed
-from trued.agents.supervisor.record import TAIL_BYTES, Record
+from trued.agents.driver.program import Listener, LogLine, Program, ProgramExit, Stop
+from trued.agents.supervisor.home_files import write_home_files
+from trued.agents.supervisor.record import TAIL_BYTES, CallRecord
 from trued.support import processes
 from trued.support.redaction import Stream
 from trued.wire import Order
 from trued.workspace.sandbox.command_line import confine
-from trued.workspace.sandbox.toolchains import toolchains, visible
+from trued.workspace.sandbox.toolchains import toolchain_folders, visible_path
 
 LOOK_S = 0.5  # how often limits and descendants are looked at
 GRACE_S = 1.0  # between the request to end and the end
@@ -45,22 +45,22 @@ RUNNERS = re.compile(r"node(?:js)?|bun|deno|env|(?:ba|da|k|z)?sh|python[\d.]*|np
 class Launcher:
     """`Launch` for the runtimes: every process that begins here is gone when the call returns, however it returns."""
 
-    def __init__(self, folder: Path, marker: str, record: Record, variables: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, marker: str, record: CallRecord, variables: Mapping[str, str]) -> None:
         self._folder, self._marker, self._record, self._variables = folder, marker, record, variables
         self._started = time.monotonic()  # the wall limit is the whole call's, re-asks included
 
-    async def __call__(self, order: Order, program: Program, log: Line) -> Ended:
+    async def __call__(self, order: Order, program: Program, log: LogLine) -> ProgramExit:
         if program.adapted:
             known = program.adapted(self._variables)
             variables, readable = {**program.variables, **known.variables}, (*program.readable, *known.readable)
             program = replace(known, listener=program.listener, variables=variables, readable=readable)
-        placed(Path(order.home), program.files)
+        write_home_files(Path(order.home), program.files)
         argv, environment = self._confined(order, program)
         try:
-            agent = await _begun(argv, environment, order.folder, program)
+            agent = await _start_agent(argv, environment, order.folder, program)
         except OSError as error:
             kind = "crashed" if error.errno in BUSY else "missing"
-            return Ended(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
+            return ProgramExit(None, kind=kind, why=f"{program.argv[0]} cannot be started: {error.strerror}")
         stream = Stream(self._record.redactor, log)
         agent.read(
             order.limits.output_bytes, lambda piece: None if self._record.full else stream.feed(piece), program.listener
@@ -75,7 +75,7 @@ class Launcher:
         stream.close()
         self._record.tail("stdout", bytes(agent.out[-2 * TAIL_BYTES :]))
         said = self._record.tail("stderr", bytes(agent.err))
-        return Ended(
+        return ProgramExit(
             None if kind else agent.code,
             bytes(agent.out),
             "\n".join(said.strip().splitlines()[-LAST_LINES:]),
@@ -86,16 +86,16 @@ class Launcher:
 
     def _confined(self, order: Order, program: Program) -> tuple[list[str], dict[str, str]]:
         given, path = order.confinement, os.environ.get("PATH", os.defpath)
-        tools = [one for one in toolchains(path, os.environ.get("HOME", "/")) if not _inside(order.home, one)]
+        tools = [one for one in toolchain_folders(path, os.environ.get("HOME", "/")) if not _is_below(order.home, one)]
         readable = (*given.readable, *program.readable, *tools)
         confinement = replace(
             given, writable=(*given.writable, order.folder, order.home), readable=_outermost(readable)
         )
-        path = visible(path, (*readable, order.folder)) if given.level != "none" else path
+        path = visible_path(path, (*readable, order.folder)) if given.level != "none" else path
         path = ":".join([str(Path(program.argv[0]).parent), *filter(None, [path])])
         always = {"HOME": order.home, processes.MARKER: self._marker}
         if given.level != "bubblewrap":  # there is no /tmp of its own
-            always["TMPDIR"] = _scratch(order.home)
+            always["TMPDIR"] = _scratch_folder(order.home)
         variables = {"PATH": path, **self._variables, **program.variables, **always}
         return confine(program.argv, confinement, folder=order.folder, variables=variables, limits=order.limits)
 
@@ -151,19 +151,19 @@ class Launcher:
         return processes.reap(self._marker, below=os.getpid())
 
 
-async def _begun(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_Agent":
+async def _start_agent(argv: list[str], environment: dict[str, str], folder: str, program: Program) -> "_Agent":
     """A machine that has no process or memory to spare at the moment may have some in the next."""
     for pause in (0.1, 0.4, 1.0, 2.0):
         try:
-            return _Agent(argv, environment, folder, program)
+            return _AgentProcess(argv, environment, folder, program)
         except OSError as error:
             if error.errno not in BUSY:
                 raise
         await asyncio.sleep(pause)
-    return _Agent(argv, environment, folder, program)
+    return _AgentProcess(argv, environment, folder, program)
 
 
-class _Agent:
+class _AgentProcess:
     """The program's own process and its two streams; read without ever blocking, kept within bounds."""
 
     def __init__(self, argv: list[str], environment: dict[str, str], folder: str, program: Program) -> None:
@@ -281,7 +281,7 @@ def _pair() -> Iterator[socket.SocketIO]:
 def _started_agent(pid: int, agent: str) -> str:
     """The known agent that this process is, unless it is the one that was ordered, or a part of that."""
     name = _agent_name(pid)
-    if not name or name not in _named(agent):
+    if not name or name not in _ordered_programs(agent):
         return name
     parent = processes.parent(pid)
     if _agent_name(parent):  # it starts itself anew, or its wrapper starts it: no shell, no tool between
@@ -303,7 +303,7 @@ def _agent_name(pid: int) -> str:
     return name if name in AGENTS else ""
 
 
-def _named(agent: str) -> set[str]:
+def _ordered_programs(agent: str) -> set[str]:
     """The programs that the user's own words for the agent name."""
     kind, _, rest = agent.partition(":")
     with contextlib.suppress(ValueError):
@@ -311,7 +311,7 @@ def _named(agent: str) -> set[str]:
     return {kind}
 
 
-def _scratch(home: str) -> str:
+def _scratch_folder(home: str) -> str:
     place = Path(home) / ".tmp"
     place.mkdir(parents=True, exist_ok=True)
     return str(place)
@@ -319,8 +319,8 @@ def _scratch(home: str) -> str:
 
 def _outermost(paths: tuple[str, ...]) -> tuple[str, ...]:
     """Without those that lie in another one: a link inside a folder that is shown already cannot be shown again."""
-    return tuple(path for path in dict.fromkeys(paths) if not any(_inside(path, other) for other in paths))
+    return tuple(path for path in dict.fromkeys(paths) if not any(_is_below(path, other) for other in paths))
 
 
-def _inside(path: str, folder: str) -> bool:
+def _is_below(path: str, folder: str) -> bool:
     return path != folder and Path(path).is_relative_to(folder)

@@ -17,7 +17,7 @@ SHELL = re.compile(
 TAIL_BYTES = 64 * 1024  # of stdout and stderr, for a person who looks for a fault
 
 
-class Record:
+class CallRecord:
     """`tell` of the runtimes. That nothing can be written here is no reason to end an agent: the report counts."""
 
     def __init__(self, folder: Path, redactor: Redactor) -> None:

@@ -8,7 +8,7 @@ from trued.model import Approval, Contract, RunRecord, Value, Verdict
 from trued.model.events import of_kind
 from trued.model.events.landing import WorkLanded
 from trued.support.hashing import digest
-from trued.workspace.git.landing import Landing as Home
+from trued.workspace.git.landing import TargetBranch as Home
 from trued.workspace.git.workspace import GitWorkspace
 
 if TYPE_CHECKING:

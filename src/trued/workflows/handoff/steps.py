@@ -9,7 +9,7 @@ from typing import Any
 from trued.errors import AgentFailed, BadInput
 from trued.inputs.project.manifests import is_read
 from trued.model import Figures, Finding, Goal, Outcome, Reply, Task, TestsCheck, Verdict
-from trued.run.agent_call import Answered
+from trued.run.agent_call import AgentAnswer
 from trued.run.branch import SetUp
 from trued.run.named_tests import CountedTests
 from trued.run.run import Run
@@ -50,7 +50,7 @@ class Attempt:
 
     feature: Feature
     said: Reply
-    left: Answered
+    left: AgentAnswer
     verdict: Verdict
     tests: CountedTests | None  # of the feature's own command
 

@@ -8,7 +8,7 @@ from trued.inputs.sentences import sentence_criteria
 from trued.model import Finding, Goal, Plan, Reply, Requirement, Severity, Source, Status
 from trued.run.clusters import Errand, Returned
 from trued.run.run import Run
-from trued.run.session import Context, R
+from trued.run.session import BriefContext, R
 from trued.workflows.pipeline import decision_tables as decide
 from trued.workflows.pipeline.decision_tables import CRITICS, VERIFIERS, Concern, Decision, Flaw, Scale
 from trued.workflows.pipeline.events import (
@@ -74,7 +74,7 @@ class Desk:
             text = f"{text[:WORDS]}\n[… {more} characters more: {self.folder.path(REQUEST)}]"
         return self.goal.model_copy(update={"text": text})
 
-    def told(self, name: str, reads: Iterable[str]) -> dict[str, Context]:
+    def told(self, name: str, reads: Iterable[str]) -> dict[str, BriefContext]:
         """`memory.md` first, then paths; what is missing is said, so that nobody looks for it."""
         reads = tuple(reads)
         path, own = self.folder.path, self.folder.own(name)
@@ -90,17 +90,17 @@ class Desk:
             "undone_before": "\n".join(undone),
         }
 
-    def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: Context) -> Errand[R]:
+    def errand(self, name: str, reply: type[R], reads: Iterable[str], **context: BriefContext) -> Errand[R]:
         role = "researcher" if name.startswith("researcher-") else name
         told = {**self.told(name, reads), **context}
         return Errand(name, role, reply, self.words, told, self.folder.own(name))
 
     @property
-    def about_design(self) -> dict[str, Context]:
+    def about_design(self) -> dict[str, BriefContext]:
         """Critiques that are still open: whoever finds one again in the work names it."""
         return {"open_critiques": dict(self.critiques)} if self.critiques else {}
 
-    async def diff(self) -> dict[str, Context]:
+    async def diff(self) -> dict[str, BriefContext]:
         """What whoever checks has to look at: since which commit, and in which files."""
         changed = await self.run.branch.changes()
         more = [f"… {len(changed) - FILES} more"] if len(changed) > FILES else []

@@ -19,20 +19,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from trued.errors import StateFailed
-from trued.protocols import Taken
-from trued.support import atomic_files as durable
+from trued.protocols import AgentCommit
+from trued.support import atomic_files
 from trued.support.redaction import inert
-from trued.workspace.git import agent_commits as commits
-from trued.workspace.git.removal import remove, remove_now
-from trued.workspace.git.store import ATTRIBUTES, Author, Store
-from trued.workspace.git.tree_of_folder import tree_of
+from trued.workspace.git import agent_commits
+from trued.workspace.git.removal import remove_folder, remove_folder_now
+from trued.workspace.git.store import ATTRIBUTES, CommitAuthor, Store
+from trued.workspace.git.tree_of_folder import write_tree_of_folder
 
 BRANCH = "work"  # the one branch of a clone
 _HASH = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class CloneState:
     """What a whole clone began with."""
 
     head: str
@@ -51,12 +51,12 @@ class Clone:
         self.making, self.moving = folder / "making", folder / "moving"
 
     @property
-    def state(self) -> State | None:
+    def state(self) -> CloneState | None:
         """What it began with; None when that cannot be told, and then the clone is of no use."""
         try:
             read = json.loads((self.folder / "state.json").read_bytes())
-            state = State(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
-            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _whole(self.index, state.head)
+            state = CloneState(**{**read, "packs": tuple((str(name), int(size)) for name, size in read["packs"])})
+            whole = all(_HASH.fullmatch(one) for one in (state.head, state.tree)) and _is_intact_index(self.index, state.head)
             return state if whole and state.when >= 0 else None
         except (OSError, ValueError, TypeError, KeyError):
             return None
@@ -66,8 +66,8 @@ class Clone:
         """No agent has seen it."""
         return self.making.exists() or (self.folder.is_dir() and not any(self.folder.iterdir()))
 
-    def begin(self, state: State) -> None:
-        durable.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
+    def begin(self, state: CloneState) -> None:
+        atomic_files.write(self.folder / "state.json", json.dumps(asdict(state)), sync=False)
         self.making.unlink(missing_ok=True)
 
     @property
@@ -78,7 +78,7 @@ class Clone:
             return ""  # then it is taken or rescued once more, to the same commit
 
     def took(self, tree: str) -> None:
-        durable.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
+        atomic_files.write(self.folder / "taken.json", json.dumps({"tree": tree}), sync=False)
 
 
 class Clones:
@@ -120,32 +120,32 @@ class Clones:
             self.store.check_out(head, clone.work, clone.index),
             self._git_folder(clone, head),
         )
-        clone.begin(State(head, tree, token, time.time(), self._hand_over(clone, git)))
+        clone.begin(CloneState(head, tree, token, time.time(), self._hand_over(clone, git)))
 
     async def _clear(self, clone: Clone) -> None:
         """Room for a new clone: what cannot be used may still hold somebody's work, and is kept."""
         if clone.half_made:
-            await remove(clone.folder)
+            await remove_folder(clone.folder)
         elif os.path.lexists(clone.folder):
             kept = self.folder.with_name("damaged")
             kept.mkdir(exist_ok=True, mode=0o700)
             clone.folder.rename(kept / f"{clone.folder.name}-{secrets.token_hex(4)}")
 
-    async def _move(self, name: str, clone: Clone, old: State, head: str, token: str) -> None:
+    async def _move(self, name: str, clone: Clone, old: CloneState, head: str, token: str) -> None:
         """Bring a clone that has been worked in to another head; ignored files stay, as in any checkout."""
         async with self.store.index(clone.folder) as aside:
-            tree = await tree_of(self.store, clone.work, clone.index, aside)
+            tree = await write_tree_of_folder(self.store, clone.work, clone.index, aside)
             if not clone.moving.exists():
                 await self._rescue(name, tree, "the session went on from another commit")
-                durable.write(clone.moving, head, sync=False)
+                atomic_files.write(clone.moving, head, sync=False)
             await self.store.check_out(head, clone.work, aside)
             git = await self._git_folder(clone, head, old)
             aside.replace(clone.index)
         (clone.folder / "taken.json").unlink(missing_ok=True)
-        clone.begin(State(head, await self.store.tree(head), token, time.time(), self._hand_over(clone, git)))
+        clone.begin(CloneState(head, await self.store.tree(head), token, time.time(), self._hand_over(clone, git)))
         clone.moving.unlink()
 
-    async def _git_folder(self, clone: Clone, head: str, old: State | None = None) -> Path:
+    async def _git_folder(self, clone: Clone, head: str, old: CloneState | None = None) -> Path:
         """A `.git` with the one commit `head`: no history, no other refs, no remotes, no way into the store."""
         made = clone.folder / f"git.{secrets.token_hex(4)}"
         pack = made / "objects" / "pack"
@@ -172,18 +172,18 @@ class Clones:
 
     def _hand_over(self, clone: Clone, git: Path) -> tuple[tuple[str, int], ...]:
         shutil.copy2(clone.index, git / "index")
-        remove_now(clone.git)
+        remove_folder_now(clone.git)
         git.rename(clone.git)
         for left in clone.folder.glob("git.*"):
-            remove_now(left)
+            remove_folder_now(left)
         packs = (clone.git / "objects" / "pack").glob("pack-*.pack")
         return tuple(sorted((pack.name, pack.lstat().st_size) for pack in packs))
 
     # -- taking -----------------------------------------------------------------------------------------------------
 
     async def take(
-        self, name: str, head: str, author: Author, message: str, fixed: Collection[str], only: Collection[str] = ()
-    ) -> Taken:
+        self, name: str, head: str, author: CommitAuthor, message: str, fixed: Collection[str], only: Collection[str] = ()
+    ) -> AgentCommit:
         """What the agent left, as a commit; its changes to `fixed` paths, or to all but `only`, are undone and told."""
         clone = self[name]
         state = clone.state
@@ -197,8 +197,8 @@ class Clones:
             tree, undone = await self.store.restored(left, head, fixed, clone.folder)
         if tree == state.tree:
             clone.took(left)
-            return Taken(head, (), undone)
-        own = await commits.subjects(self.store, clone.git, head)
+            return AgentCommit(head, (), undone)
+        own = await agent_commits.commit_subjects(self.store, clone.git, head)
         text = (
             message
             if not own
@@ -209,11 +209,11 @@ class Clones:
         )
         await self.store.keep(f"taken/{commit}", commit)
         clone.took(left)
-        return Taken(commit, changed, undone)
+        return AgentCommit(commit, changed, undone)
 
     async def _tree_of(self, clone: Clone) -> str:
         async with self.store.index(clone.folder) as aside:
-            return await tree_of(self.store, clone.work, clone.index, aside)
+            return await write_tree_of_folder(self.store, clone.work, clone.index, aside)
 
     # -- ending -----------------------------------------------------------------------------------------------------
 
@@ -229,10 +229,10 @@ class Clones:
         state = clone.state
         if not state:
             return ""
-        own = await commits.bring(self.store, clone.git, state.head)
+        own = await agent_commits.bring_agent_commits(self.store, clone.git, state.head)
         if tree in (state.tree, clone.taken_tree) and not own:
             return ""
-        author = Author("trued", state.when)
+        author = CommitAuthor("trued", state.when)
         commit = await self.store.commit(tree, [state.head, *own], author, f"rescued from {name}: {why}")
         kept = await self.store.refs("rescue/")
         if commit not in kept.values():
@@ -255,10 +255,10 @@ class Clones:
         gone = self.folder.with_name("gone") / secrets.token_hex(6)
         gone.parent.mkdir(exist_ok=True)
         clone.folder.rename(gone)  # one step: a clone is whole, or it is not there
-        await remove(gone)
+        await remove_folder(gone)
 
 
-def _whole(index: Path, head: str) -> bool:
+def _is_intact_index(index: Path, head: str) -> bool:
     """Whether an index is as git wrote it: it ends with the hash of itself."""
     content = memoryview(index.read_bytes())
     made = hashlib.sha256() if len(head) == 64 else hashlib.sha1(usedforsecurity=False)
@@ -266,7 +266,7 @@ def _whole(index: Path, head: str) -> bool:
     return bytes(content[:4]) == b"DIRC" and content[-made.digest_size :] == made.digest()
 
 
-def _has_all(packs: Path, state: State) -> bool:
+def _has_all(packs: Path, state: CloneState) -> bool:
     """Whether the object folder still holds what the engine put there, so that only what is new need be added."""
     if not packs.is_dir() or any(path.is_symlink() for path in (packs, packs.parent, packs.parent.parent)):
         return False

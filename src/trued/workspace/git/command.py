@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from trued.errors import Busy, StateFailed
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.process_start import start_process
 
 SETTINGS = (
     "core.hooksPath=/dev/null",
@@ -45,7 +45,7 @@ class GitFailed(StateFailed):
         super().__init__(f"git {arguments[0] if arguments else ''} failed: {last[0]}")
 
 
-def environment() -> dict[str, str]:
+def git_environment() -> dict[str, str]:
     """All that git inherits; the caller's own GIT_… variables are not among it."""
     return {
         "PATH": os.defpath,
@@ -62,7 +62,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[str]:
+def git_command(arguments: Sequence[str], settings: Sequence[str] = SENT) -> list[str]:
     chosen = [word for setting in (*SETTINGS, *settings) for word in ("-c", setting)]
     return [shutil.which("git") or "git", *chosen, *arguments]
 
@@ -118,15 +118,15 @@ class Git:
         within_s: float = WITHIN_S,
     ) -> tuple[int, bytes, str]:
         """Exit code, output and what git complained about."""
-        words = command([f"--git-dir={self.folder}", *arguments], settings)
+        words = git_command([f"--git-dir={self.folder}", *arguments], settings)
         with self._held() as handles:
             try:
-                process = await started_process(
+                process = await start_process(
                     *words,
                     stdin=asyncio.subprocess.PIPE if stdin else asyncio.subprocess.DEVNULL,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.PIPE,
-                    env={**environment(), **(variables or {})},
+                    env={**git_environment(), **(variables or {})},
                     cwd=self.folder if self.folder.is_dir() else None,
                     pass_fds=handles,
                 )

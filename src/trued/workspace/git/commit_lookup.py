@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import Git, command, environment
+from trued.workspace.git.command import Git, git_command, git_environment
 from trued.workspace.git.store import Store
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.process_start import start_process
 
 LOOK_S = 120.0  # one look into a repository; longer means that it hangs
 GLANCE_S = 30.0  # for a warning that nobody misses
@@ -21,7 +21,7 @@ _POINTER = "gitdir: "
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
+class NamedCommit:
     """One commit of one repository."""
 
     git: Path  # the folder that git calls --git-dir; of a linked worktree its own
@@ -36,7 +36,7 @@ class Side:
         return self.root or self.git
 
 
-async def side(given: str, here: Path) -> Side:
+async def find_commit(given: str, here: Path) -> NamedCommit:
     """The commit that `REPO[@REV]`, `@REV` or `REV` names, seen from the folder `here`.
 
     A path may hold an '@' itself: what is there as a whole is the repository. A folder that is no repository of its
@@ -48,14 +48,14 @@ async def side(given: str, here: Path) -> Side:
         place = _expanded(here, path)
         if place is None or not os.path.lexists(place):
             continue
-        if (path, revision) == (given, "HEAD") and _git_folder(place) is None and (own := await _revision(given, here)):
+        if (path, revision) == (given, "HEAD") and _git_folder(place) is None and (own := await _commit_here(given, here)):
             return own
-        return await _opened(place, revision)
+        return await _commit_in(place, revision)
     if given.startswith("@"):
-        return await _opened(here, given[1:] or "HEAD")
-    if own := await _revision(given, here):
+        return await _commit_in(here, given[1:] or "HEAD")
+    if own := await _commit_here(given, here):
         return own
-    inside = _around(here)
+    inside = _enclosing_repository(here)
     what = f"{given!a} is neither a folder nor a revision of {inside}" if inside else f"{given} does not exist"
     raise BadInput(what, then="write REPO[@REV], or a revision of this repository")
 
@@ -75,28 +75,28 @@ def _expanded(here: Path, path: str) -> Path | None:
     return place
 
 
-async def _revision(name: str, here: Path) -> Side | None:
+async def _commit_here(name: str, here: Path) -> NamedCommit | None:
     """A revision of the repository that we stand in."""
-    top = _around(here)
+    top = _enclosing_repository(here)
     if top is None:
         return None
     try:
-        return await _opened(top, name)
+        return await _commit_in(top, name)
     except BadInput:
         return None
 
 
-async def _opened(place: Path, revision: str) -> Side:
-    top = _around(place)
+async def _commit_in(place: Path, revision: str) -> NamedCommit:
+    top = _enclosing_repository(place)
     found = _git_folder(top) if top else None
     if found is None or top is None:
         raise BadInput(f"{_shown(place)} is not in a git repository", then="name a folder inside one")
     git = Git(found)
-    if both := await _at_once(git, revision):
-        return Side(found, Path(both[0]), None if found == top else top, both[1], revision)
+    if both := await _objects_and_commit(git, revision):
+        return NamedCommit(found, Path(both[0]), None if found == top else top, both[1], revision)
     code, out, said = await git.attempt("rev-parse", "--path-format=absolute", "--git-common-dir", within_s=LOOK_S)
     if code != 0:
-        raise BadInput(f"git cannot read {_shown(place)}: {_last(said)}", then="name a git repository")
+        raise BadInput(f"git cannot read {_shown(place)}: {_last_line(said)}", then="name a git repository")
     words = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
     code, commit, said = await git.attempt(*words, within_s=LOOK_S) if "\0" not in revision else (1, b"", "")
     name = commit.decode(errors="replace").strip()
@@ -105,10 +105,10 @@ async def _opened(place: Path, revision: str) -> Side:
             raise BadInput(f"the repository {_shown(top)} has no commit yet", then="commit something, or name a commit")
         raise BadInput(f"{_shown(top)} has no commit {revision!a}", then="`git log --all` there lists what it has")
     root = None if found == top else top
-    return Side(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
+    return NamedCommit(found, Path(os.fsdecode(out.rstrip(b"\n"))), root, name, revision)
 
 
-async def _at_once(git: Git, revision: str) -> tuple[str, str] | None:
+async def _objects_and_commit(git: Git, revision: str) -> tuple[str, str] | None:
     """Folder of objects and commit by one look; None where anything is odd, and each is asked for by itself."""
     if "\0" in revision:
         return None
@@ -124,7 +124,7 @@ async def _at_once(git: Git, revision: str) -> tuple[str, str] | None:
     return os.fsdecode(lines[0]), commit
 
 
-def _around(place: Path) -> Path | None:
+def _enclosing_repository(place: Path) -> Path | None:
     """The nearest folder upwards that is a repository."""
     real = Path(os.path.realpath(place))
     return next((folder for folder in (real, *real.parents) if _git_folder(folder)), None)
@@ -149,7 +149,7 @@ def _holds_git(folder: Path) -> bool:
     return (folder / "HEAD").is_file() and (folder / "objects").is_dir() and (folder / "refs").is_dir()
 
 
-def _last(said: str) -> str:
+def _last_line(said: str) -> str:
     return (said.strip().splitlines() or ["no message"])[-1]
 
 
@@ -160,19 +160,19 @@ def _shown(path: Path) -> str:
 # -- what lies behind a commit -----------------------------------------------------------------------------------------
 
 
-async def in_history(sides: Sequence[Side], blobs: Collection[str]) -> bool:
+async def is_in_history(sides: Sequence[NamedCommit], blobs: Collection[str]) -> bool:
     """Whether one of these contents is in the history of one of these commits, under whatever name."""
     there: dict[tuple[Path, int], set[str]] = {}
     for one in {(one.git, one.commit): one for one in sides}.values():
         repository = one.objects, len(one.commit)
         if repository not in there:
-            there[repository] = await _there(one, blobs)
-        if there[repository] and await _reached(one, there[repository]):
+            there[repository] = await _present_blobs(one, blobs)
+        if there[repository] and await _reaches_any(one, there[repository]):
             return True
     return False
 
 
-async def _there(one: Side, blobs: Collection[str]) -> set[str]:
+async def _present_blobs(one: NamedCommit, blobs: Collection[str]) -> set[str]:
     """Those that the repository has at all: mostly none, and that is known at once."""
     fitting = [blob for blob in blobs if len(blob) == len(one.commit)]
     asked = "".join(f"{blob}\n" for blob in fitting).encode()
@@ -180,12 +180,12 @@ async def _there(one: Side, blobs: Collection[str]) -> set[str]:
     return {line.split(" ")[0] for line in out.decode().splitlines() if line.split(" ")[1:2] == ["blob"]}
 
 
-async def _reached(one: Side, blobs: set[str]) -> bool:
+async def _reaches_any(one: NamedCommit, blobs: set[str]) -> bool:
     """Walks the history until one of them comes by."""
-    words = command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
-    process = await started_process(
+    words = git_command([f"--git-dir={one.git}", "rev-list", "--objects", "--no-object-names", one.commit])
+    process = await start_process(
         *words, stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=environment(),
+        env=git_environment(),
     )  # fmt: skip
     try:
         assert process.stdout is not None  # noqa: S101
@@ -199,7 +199,7 @@ async def _reached(one: Side, blobs: set[str]) -> bool:
             await process.wait()
 
 
-async def tracked(one: Side, path: Path) -> bool:
+async def is_tracked(one: NamedCommit, path: Path) -> bool:
     """Whether the commit's history knows a file of this name in the repository's working tree, whatever is in it."""
     real = Path(os.path.realpath(path))
     if one.root is None or not real.is_relative_to(one.root):
@@ -210,13 +210,13 @@ async def tracked(one: Side, path: Path) -> bool:
     return code != 0 or bool(out.strip())
 
 
-async def descends(head: Side, base: Side) -> bool | None:
+async def is_descendant(head: NamedCommit, base: NamedCommit) -> bool | None:
     """Whether the base is in the history of the head; None where the head's repository does not know the base."""
     code, _, _ = await Git(head.git).attempt("merge-base", "--is-ancestor", base.commit, head.commit)
     return code == 0 if code in (0, 1) else None
 
 
-async def beginning(head: Side) -> Side:
+async def find_branch_point(head: NamedCommit) -> NamedCommit:
     """Where the work on a head began: what it has in common with its upstream, or with the main branch."""
     git = Git(head.git)
     upstream = f"{'' if head.revision == 'HEAD' else head.revision}@{{upstream}}"
@@ -229,7 +229,7 @@ async def beginning(head: Side) -> Side:
     raise BadInput(what, then="name it: --base REV, for example --base HEAD~1")
 
 
-async def dirty(one: Side, store: Store, scratch: Path) -> tuple[str, ...]:
+async def uncommitted_files(one: NamedCommit, store: Store, scratch: Path) -> tuple[str, ...]:
     """Files that differ from the commit. Asked of our own store: the repository's filters and hooks are not run."""
     index = one.git / "index"
     if one.root is None or one.revision != "HEAD" or not index.is_file():
@@ -251,5 +251,5 @@ async def dirty(one: Side, store: Store, scratch: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path for path in found if path))
 
 
-def shallow(one: Side) -> bool:
+def is_shallow(one: NamedCommit) -> bool:
     return (one.objects / "shallow").is_file()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from trued.errors import BadInput, Busy
 from trued.workspace.git.command import TIMED_OUT
-from trued.workspace.git.store import ENGINE, Author, Store
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.git.store import ENGINE, CommitAuthor, Store
+from trued.workspace.sandbox.process_start import start_process
 
 WITHIN_S = 600.0
 MOST_NAMED = 5  # files in one sentence
@@ -31,7 +31,7 @@ _UNDER_WAY = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "
 _HELD = ("rebase-merge/head-name", "rebase-apply/head-name")
 
 
-class Landing:
+class TargetBranch:
     """One branch of the user's repository as the place where a commit of the store comes home."""
 
     def __init__(self, store: Store, branch: str, environ: Mapping[str, str]) -> None:
@@ -49,7 +49,7 @@ class Landing:
 
     async def person(self, when: float) -> dict[str, str]:
         """Whom the user's git calls the author of a commit, as variables; the engine where it does not know."""
-        who = Author(ENGINE, when).variables()
+        who = CommitAuthor(ENGINE, when).variables()
         code, out, _ = await self._git("var", "GIT_AUTHOR_IDENT")
         name, _, rest = out.strip().partition(" <")
         mail = rest.rpartition(">")[0]
@@ -91,7 +91,7 @@ class Landing:
         """Working trees in which the branch is checked out."""
         code, out, said = await self._git("worktree", "list", "--porcelain", "-z")
         if code != 0:
-            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last(said)}")
+            raise BadInput(f"git cannot list the working trees of {self.store.repo}: {_last_line(said)}")
         found = []
         for entry in out.split("\0\0"):
             lines = dict([*line.split(" ", 1), ""][:2] for line in entry.split("\0") if line)
@@ -106,7 +106,7 @@ class Landing:
     async def _clean(self, tree: Path, new: str) -> None:
         code, out, said = await self._git("rev-parse", "--absolute-git-dir", within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last(said)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {_last_line(said)}", then="try `git status` there")
         if busy := [name for name in _UNDER_WAY if (Path(out.rstrip("\n")) / name).exists()]:
             what = f"{tree}, where {self.branch} is checked out, is in the middle of something ({busy[0]})"
             raise BadInput(what, then="end that first")
@@ -121,7 +121,7 @@ class Landing:
         words = ("status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=all")
         code, out, said = await self._git(*words, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot read {tree}: {_last(said)}", then="try `git status` there")
+            raise BadInput(f"git cannot read {tree}: {_last_line(said)}", then="try `git status` there")
         return [row for row in out.split("\0") if row]
 
     async def _is_at(self, tree: Path, rows: Sequence[str], new: str) -> bool:
@@ -144,7 +144,7 @@ class Landing:
         more = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
         code, _, said = await self._git(*words, str(self.store.folder), self.store.ref(name), more=more)
         if code != 0:
-            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last(said)}")
+            raise BadInput(f"git cannot copy {commit[:12]} to {self.store.repo}: {_last_line(said)}")
 
     async def move(self, old: str, new: str, trees: Collection[Path], why: str) -> None:
         """Files first and the branch last, while git holds its lock: whoever moved it meanwhile has moved it."""
@@ -168,20 +168,20 @@ class Landing:
         await self._git("update-index", "-q", "--refresh", within=tree)
         code, _, said = await self._git("read-tree", "-m", "-u", old, new, within=tree)
         if code != 0:
-            raise BadInput(f"git cannot bring {tree} along: {_last(said)}", then="nothing was moved")
+            raise BadInput(f"git cannot bring {tree} along: {_last_line(said)}", then="nothing was moved")
 
     @asynccontextmanager
     async def _locked(self, old: str, new: str, why: str) -> AsyncIterator["_Commit"]:
         """A transaction on the one ref: it ends with nothing done, unless it is committed."""
         words = await self._words("update-ref", "-m", why, "--stdin")
-        process = await started_process(
+        process = await start_process(
             *words,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,
             env=self._variables(),
         )
-        commit = _Commit(process, self.branch)
+        commit = _RefTransaction(process, self.branch)
         begins = not await self.store.entries(old) and not await self.tip()  # a branch on which nothing was yet
         stands = "0" * len(old) if begins else old
         try:
@@ -205,7 +205,7 @@ class Landing:
         self, *arguments: str, within: Path | None = None, more: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
         """The user's own git: exit code, output, complaint."""
-        process = await started_process(
+        process = await start_process(
             *await self._words(*arguments, within=within),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
@@ -217,11 +217,11 @@ class Landing:
         except TimeoutError:
             return TIMED_OUT, "", f"no end after {WITHIN_S:g} s"
         finally:
-            await _gone(process)
+            await _end_process(process)
         return process.returncode or 0, out.decode(errors="surrogateescape"), said.decode(errors="replace")
 
 
-class _Commit:
+class _RefTransaction:
     """Calling it makes the transaction last."""
 
     def __init__(self, process: Process, branch: str) -> None:
@@ -250,10 +250,10 @@ class _Commit:
             self._process.stdin.close()
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._process.wait(), WITHIN_S)
-        await _gone(self._process)
+        await _end_process(self._process)
 
 
-async def _gone(process: Process) -> None:
+async def _end_process(process: Process) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
@@ -269,16 +269,16 @@ def _refusal(branch: str, said: str) -> tuple[str, str, str]:
             "",
             "wait for the git that is at work there, and land again",
         )
-    return f"git could not move {branch}: {_last(said)}", "", "nothing was changed"
+    return f"git could not move {branch}: {_last_line(said)}", "", "nothing was changed"
 
 
 def _in_the_way(tree: Path, changed: Collection[str], before: Collection[str]) -> list[str]:
     """What the user has in places where new files come, ignored or not; git itself would overwrite what is ignored."""
     folders = {path.rpartition("/")[0] for path in before}
-    return [path for path in changed if path not in before and _taken(tree, path, before, folders)]
+    return [path for path in changed if path not in before and _is_occupied(tree, path, before, folders)]
 
 
-def _taken(tree: Path, path: str, before: Collection[str], folders: Collection[str]) -> bool:
+def _is_occupied(tree: Path, path: str, before: Collection[str], folders: Collection[str]) -> bool:
     parts = path.split("/")
     for depth in range(1, len(parts) + 1):
         place = "/".join(parts[:depth])
@@ -299,5 +299,5 @@ def _listed(paths: Sequence[str]) -> str:
     return f"{', '.join(names[:MOST_NAMED])}{more}"
 
 
-def _last(said: str) -> str:
+def _last_line(said: str) -> str:
     return (said.strip().splitlines() or ["no message"])[-1]

@@ -21,11 +21,11 @@ DEPTH = 3  # of submodules in submodules
 PIECE_BYTES = 1 << 20
 
 
-async def bring(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
+async def complete_checkout(store: Store, base: str, commit: str, work: Path, index: Path) -> tuple[str, ...]:
     """Complete a checkout; returns what could not be brought, in words."""
     source = Path(await store.source())
     large = await _large_files(store, base, commit, work, source)
-    modules = await _Modules(store, index).bring(base, commit, work, source)
+    modules = await _Submodules(store, index).bring(base, commit, work, source)
     return (*large, *modules)
 
 
@@ -52,12 +52,12 @@ def _replace_pointers(work: Path, paths: list[str], objects: Path) -> list[str]:
             found = POINTER.match(file.read_bytes()) if small else None
         except OSError:
             continue
-        if found and not _replaced(file, objects, found.group(1).decode(), int(found.group(2))):
+        if found and not _replace_pointer(file, objects, found.group(1).decode(), int(found.group(2))):
             lost.append(f"{path}: its content is not here, only a pointer to it: `git lfs pull` brings it")
     return lost
 
 
-def _replaced(file: Path, objects: Path, name: str, size: int) -> bool:
+def _replace_pointer(file: Path, objects: Path, name: str, size: int) -> bool:
     """By its hash: what is there under another content's name is as good as nothing."""
     content = objects / name[:2] / name[2:4] / name
     aside = file.with_name(f".{name[:16]}")
@@ -83,7 +83,7 @@ def _replaced(file: Path, objects: Path, name: str, size: int) -> bool:
 # -- submodules --------------------------------------------------------------------------------------------------------
 
 
-class _Modules:
+class _Submodules:
     """Other repositories inside this one, each at the commit that the base names."""
 
     def __init__(self, store: Store, index: Path) -> None:

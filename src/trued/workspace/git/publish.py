@@ -4,7 +4,7 @@ import hashlib
 from pathlib import Path
 
 from trued.workspace.git.command import SENT, Git
-from trued.workspace.git.store import Store, older
+from trued.workspace.git.store import Store, is_older
 
 STALE_S = 60.0  # moving one branch takes no minute: whoever still locks it is dead
 
@@ -27,7 +27,7 @@ async def publish(store: Store, branch: str, head: str, *, began: tuple[str, ...
         return f"somebody else moved {branch} to {now[:12]}; what was done here is {head[:12]}"
     await store.git("update-ref", store.ref(newest), head)
     lock = user.folder / f"{ref}.lock"
-    if older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and here is only this one
+    if is_older(lock, STALE_S):  # `begin` waited for every git of an earlier engine, and here is only this one
         lock.unlink(missing_ok=True)
     quiet = ("--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-maintenance", "--no-recurse-submodules")
     settings = (*SENT, "protocol.version=2", "fetch.writeCommitGraph=false", "core.logAllRefUpdates=true")

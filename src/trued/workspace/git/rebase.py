@@ -8,7 +8,7 @@ from pathlib import Path
 from trued.errors import BadInput
 from trued.support.path_sets import owns
 from trued.workspace.git.command import GitFailed
-from trued.workspace.git.store import Author, Store
+from trued.workspace.git.store import CommitAuthor, Store
 
 _VERSION = re.compile(r"(\d+)\.(\d+)")
 NEEDED = (2, 38)  # the first git that merges without a working tree
@@ -17,7 +17,7 @@ KEPT = (b"author ", b"committer ", b"encoding ")  # a signature was given to ano
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class RebaseResult:
     """A commit that was made, or the files for which none could be."""
 
     commit: str = ""
@@ -27,7 +27,7 @@ class Made:
 
 
 @dataclass(frozen=True, slots=True)
-class Views:
+class HeadViews:
     """Files that tell of a head's own making: those of the target in their place tell of another's, and of two such
     stories no text can be made. So the head's stand whole, and history keeps the others."""
 
@@ -35,62 +35,62 @@ class Views:
     scratch: Path
 
     @classmethod
-    async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "Views":
+    async def of(cls, store: Store, base: str, head: str, owned: Collection[str], scratch: Path) -> "HeadViews":
         """What the head changed of these files and folders."""
         return cls(tuple(path for path in await store.changed(base, head) if owns(owned, path)), scratch)
 
 
-async def rebased(store: Store, base: str, head: str, onto: str, views: Views | None = None) -> Made:
+async def rebase_commits(store: Store, base: str, head: str, onto: str, views: HeadViews | None = None) -> RebaseResult:
     """The commits from `base` to `head`, one after another, on top of `onto`; what is there already falls away.
 
     The same commits on the same target are the same ones again, however often this is done: authors, dates and words
     stay as they were.
     """
-    await able(store)
+    await require_merge_tree(store)
     out = await store.git("rev-list", "--first-parent", "--reverse", "--parents", f"{base}..{head}")
     new, gone = onto, dict[str, None]()
     for line in out.decode().splitlines():
         commit, *parents = line.split(" ")
-        ours, replaced = await _beside(store, new, (parents or [base])[0], views)
-        made = await _tree(store, ours, commit)
+        ours, replaced = await _on_parent(store, new, (parents or [base])[0], views)
+        made = await _merge_trees(store, ours, commit)
         if made.conflicts:
-            return Made(conflicts=made.conflicts, at=await _subject(store, commit))
+            return RebaseResult(conflicts=made.conflicts, at=await _subject(store, commit))
         if made.commit != await store.tree(new):
-            new = await _rewritten(store, commit, made.commit, new)
+            new = await _rewrite_commit(store, commit, made.commit, new)
         gone |= dict.fromkeys(replaced)
     await store.keep(f"landing/{new}", new)
-    return Made(new, replaced=await _given_way(store, gone, onto, new))
+    return RebaseResult(new, replaced=await _replaced_files(store, gone, onto, new))
 
 
-async def merged(
-    store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: Views | None = None
-) -> Made:
+async def merge_into(
+    store: Store, onto: str, head: str, message: str, who: Mapping[str, str], views: HeadViews | None = None
+) -> RebaseResult:
     """A merge of `head` into `onto`, in the name of whoever wants it."""
-    await able(store)
-    ours, replaced = await _beside(store, onto, await common(store, onto, head), views) if views else (onto, ())
-    made = await _tree(store, ours if replaced else onto, head)
+    await require_merge_tree(store)
+    ours, replaced = await _on_parent(store, onto, await merge_base(store, onto, head), views) if views else (onto, ())
+    made = await _merge_trees(store, ours if replaced else onto, head)
     if made.conflicts:
         return replace(made, at=await _subject(store, head))
     words = ("commit-tree", made.commit, "-p", onto, "-p", head)
     commit = await store.git.line(*words, stdin=f"{message}\n".encode(), variables=who)
     await store.keep(f"landing/{commit}", commit)
-    return Made(commit, replaced=await _given_way(store, replaced, onto, commit))
+    return RebaseResult(commit, replaced=await _replaced_files(store, replaced, onto, commit))
 
 
-async def common(store: Store, one: str, other: str) -> str:
+async def merge_base(store: Store, one: str, other: str) -> str:
     """Where two histories parted; "" where they never met."""
     code, out, _ = await store.git.attempt("merge-base", one, other)
     return out.decode().strip() if code == 0 else ""
 
 
-async def contains(store: Store, commit: str, ancestor: str) -> bool:
+async def has_ancestor(store: Store, commit: str, ancestor: str) -> bool:
     code, _, said = await store.git.attempt("merge-base", "--is-ancestor", ancestor, commit)
     if code not in (0, 1):
         raise GitFailed(("merge-base",), said)
     return code == 0
 
 
-async def able(store: Store) -> None:
+async def require_merge_tree(store: Store) -> None:
     """Merging without a working tree is something that git learnt late."""
     said = await store.git.line("version")
     found = _VERSION.search(said)
@@ -98,36 +98,36 @@ async def able(store: Store) -> None:
         raise BadInput(f"{said} cannot merge without a working tree", then="install git 2.38 or newer")
 
 
-async def _beside(store: Store, commit: str, parent: str, views: Views | None) -> tuple[str, tuple[str, ...]]:
+async def _on_parent(store: Store, commit: str, parent: str, views: HeadViews | None) -> tuple[str, tuple[str, ...]]:
     """The same files as if they had been made from `parent`: so that git compares both sides with that. What has to
     give way is there as if nobody had touched it."""
     tree, gone = await store.tree(commit), dict[str, bytes | None]()
     if views and views.paths:
         tree, gone = await store.restored(tree, parent, views.paths, views.scratch)
-    return await store.commit(tree, (parent,), Author("trued", 0), "for a comparison"), tuple(gone)
+    return await store.commit(tree, (parent,), CommitAuthor("trued", 0), "for a comparison"), tuple(gone)
 
 
-async def _given_way(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
+async def _replaced_files(store: Store, paths: Collection[str], before: str, after: str) -> tuple[str, ...]:
     """Those of the target that are others now."""
     had, has = await store.entries(before), await store.entries(after)
     return tuple(path for path in paths if path in had and had[path] != has.get(path))
 
 
-async def _tree(store: Store, ours: str, theirs: str) -> Made:
+async def _merge_trees(store: Store, ours: str, theirs: str) -> RebaseResult:
     """The tree of both together, in the place of a commit."""
     words = ("merge-tree", "--write-tree", "-z", "--name-only", "--no-messages", ours, theirs)
     code, out, said = await store.git.attempt(*words)
     tree, *files = out.decode(errors="backslashreplace").split("\0")
     if code == 0:
-        return Made(tree)
+        return RebaseResult(tree)
     if code == CONFLICT:
-        return Made(conflicts=tuple(dict.fromkeys(name for name in files if name)))
+        return RebaseResult(conflicts=tuple(dict.fromkeys(name for name in files if name)))
     if "unrelated histories" in said:
         raise BadInput("the branch has no history in common with the run", then="name another one with --onto")
     raise GitFailed(words, said)
 
 
-async def _rewritten(store: Store, commit: str, tree: str, parent: str) -> str:
+async def _rewrite_commit(store: Store, commit: str, tree: str, parent: str) -> str:
     """The commit as it was written, but for its files and what it stands on."""
     raw = await store.git("cat-file", "commit", commit)
     head, _, message = raw.partition(b"\n\n")

@@ -9,12 +9,12 @@ from pathlib import Path
 from trued.errors import StateFailed
 
 
-async def remove(folder: Path) -> None:
+async def remove_folder(folder: Path) -> None:
     """Gone afterwards, whatever is in it. Links are removed, not followed."""
-    await asyncio.to_thread(remove_now, folder)
+    await asyncio.to_thread(remove_folder_now, folder)
 
 
-def remove_now(folder: Path) -> None:
+def remove_folder_now(folder: Path) -> None:
     if not os.path.lexists(folder):
         return
     if folder.is_symlink() or not folder.is_dir():

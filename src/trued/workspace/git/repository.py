@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trued.errors import BadInput
-from trued.workspace.git.command import command, environment
-from trued.workspace.git.store import ENGINE, Author
+from trued.workspace.git.command import git_command, git_environment
+from trued.workspace.git.store import ENGINE, CommitAuthor
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,11 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     """The repository around `path`, or one sentence that says why a run cannot start there. Without `status` the
     working tree is not compared with anything, and no filter of the user's is run. `empty`: one without any commit
     will do."""
-    where = _named(path)
+    where = _resolve_path(path)
     if not where.exists():
         raise BadInput(f"{where} does not exist", then="name a folder inside a git repository")
     folder = where if where.is_dir() else where.parent
-    root, common = _places(folder)
+    root, common = _root_and_common(folder)
     code, head, said = _git(root, "rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if code != 0 and said.strip():
         raise BadInput(f"git cannot read {root}: {said.strip().splitlines()[-1]}")
@@ -47,9 +47,9 @@ def open_repository(path: str | Path, *, status: bool = True, empty: bool = Fals
     return Repository(root, head.strip(), branch.strip(), common, taken == 0, _dirty(root) if status else ())
 
 
-def rooted(repository: Repository, branch: str, when: float) -> str:
+def create_root_commit(repository: Repository, branch: str, when: float) -> str:
     """A first commit without any file, for a repository that has none: the run's branch begins with it."""
-    variables = Author("trued", when).variables()
+    variables = CommitAuthor("trued", when).variables()
     _, tree, _ = _git(repository.root, "hash-object", "-t", "tree", "-w", "--stdin")
     code, commit, said = _git(repository.root, "commit-tree", tree.strip(), "-m", "nothing yet", variables=variables)
     if code == 0:
@@ -60,7 +60,7 @@ def rooted(repository: Repository, branch: str, when: float) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Left:
+class EarlierRunBranch:
     """A branch that an earlier run left."""
 
     branch: str
@@ -68,7 +68,7 @@ class Left:
     state: str  # agent_state.json, as the engine wrote it last
 
 
-def left_on(root: Path, branch: str, file: str) -> Left | None:
+def find_earlier_run(root: Path, branch: str, file: str) -> EarlierRunBranch | None:
     """What a run of ours left on this branch; None where it is no run's. Only a commit of the engine's own tells: what
     an agent leaves is committed under its role's name, whatever files it writes."""
     tip = tip_of(root, branch)
@@ -77,12 +77,12 @@ def left_on(root: Path, branch: str, file: str) -> Left | None:
         author, committer, commit = line.rsplit("\t", 2)
         code, state, _ = _git(root, "cat-file", "blob", f"{commit}:{file}")
         if author == committer == ENGINE and code == 0:
-            return Left(branch, tip, state)
+            return EarlierRunBranch(branch, tip, state)
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class Began:
+class BranchStart:
     """The user's commit that a branch of ours began from; or why nobody can tell."""
 
     base: str = ""
@@ -90,37 +90,37 @@ class Began:
     landed: bool = False  # all of it is on a branch of the user's already
 
 
-def began(root: Path, tip: str) -> Began:
+def find_branch_start(root: Path, tip: str) -> BranchStart:
     """By the refs of the user's repository alone. Agents work in clones and push nowhere, so that what is on a branch
     other than `trued/*` is there by the user's hand; no file and no message of a commit is asked."""
     detached = _git(root, "symbolic-ref", "--quiet", "HEAD")[0] != 0
     users = ("--exclude=trued/*", "--branches", "--exclude=*/trued/*", "--remotes", *(("HEAD",) if detached else ()))
     code, listed, said = _git(root, "rev-list", "--boundary", tip, "--not", *users)
     if code != 0:
-        return Began(why=f"git cannot list its commits: {(said.strip().splitlines() or ['no message'])[-1]}")
+        return BranchStart(why=f"git cannot list its commits: {(said.strip().splitlines() or ['no message'])[-1]}")
     lines = listed.split()
     if not lines:
-        return Began(why="all of it is on a branch of yours already", landed=True)
+        return BranchStart(why="all of it is on a branch of yours already", landed=True)
     below = [line[1:] for line in lines if line.startswith("-")]
     if not below:
-        return _from_nothing(root, tip)
+        return _start_without_commits(root, tip)
     newest = _git(root, "merge-base", "--independent", *below)[1].split()
     if len(newest) != 1:
-        return Began(why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others")
+        return BranchStart(why=f"it holds {len(newest) or len(below)} commits of yours, none of which contains the others")
     if ENGINE in _git(root, "show", "--no-patch", "--format=%an%n%cn", newest[0])[1].splitlines():
-        return Began(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
-    return Began(newest[0])
+        return BranchStart(why=f"{newest[0][:12]}, which a branch of yours holds, was itself made by a run")
+    return BranchStart(newest[0])
 
 
-def _from_nothing(root: Path, tip: str) -> Began:
+def _start_without_commits(root: Path, tip: str) -> BranchStart:
     """A run in a repository without commits begins with one without files: nobody's work can be in it."""
     roots = _git(root, "rev-list", "--max-parents=0", tip)[1].split()
     if len(roots) == 1 and not _git(root, "ls-tree", roots[0])[1]:
-        return Began(roots[0])
-    return Began(why="no branch of yours holds a commit below it")
+        return BranchStart(roots[0])
+    return BranchStart(why="no branch of yours holds a commit below it")
 
 
-def contains(root: Path, tip: str, name: str) -> str:
+def resolve_ancestor(root: Path, tip: str, name: str) -> str:
     """The commit that the user names, if the other one was made upon it; else ""."""
     code, found, _ = _git(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{name}^{{commit}}")
     commit = found.strip()
@@ -134,7 +134,7 @@ def tip_of(root: Path, branch: str) -> str:
     return tip.strip() if code == 0 else ""
 
 
-def in_the_way(root: Path, folder: str) -> str:
+def blocking_file(root: Path, folder: str) -> str:
     """A file or link of the newest commit where this folder, or one above it, would be; "" where there is none."""
     parts = folder.strip("/").split("/")
     above = ["/".join(parts[:depth]) for depth in range(1, len(parts) + 1)]
@@ -143,13 +143,13 @@ def in_the_way(root: Path, folder: str) -> str:
     return next((path for kind, _, path in entries if " tree " not in kind), "")
 
 
-def branches(root: Path, prefix: str) -> tuple[str, ...]:
+def list_branches(root: Path, prefix: str) -> tuple[str, ...]:
     """Branches below a prefix, the newest first."""
     words = ("for-each-ref", "--sort=-committerdate", "--format=%(refname:lstrip=2)", f"refs/heads/{prefix}")
     return tuple(_git(root, *words)[1].split())
 
 
-def _named(path: str | Path) -> Path:
+def _resolve_path(path: str | Path) -> Path:
     try:
         return Path(path).expanduser().resolve()
     except RuntimeError:
@@ -158,7 +158,7 @@ def _named(path: str | Path) -> Path:
         raise BadInput("the current folder does not exist any more", then="go to another one") from None
 
 
-def _places(folder: Path) -> tuple[Path, Path]:
+def _root_and_common(folder: Path) -> tuple[Path, Path]:
     code, out, said = _git(
         folder, "rev-parse", "--path-format=absolute", "--is-bare-repository", "--git-common-dir", "--show-toplevel"
     )
@@ -193,12 +193,12 @@ def _readable(name: str) -> str:
 
 
 def _git(folder: Path, *arguments: str, variables: Mapping[str, str] | None = None) -> tuple[int, str, str]:
-    variables = {**environment(), **(variables or {})}
+    variables = {**git_environment(), **(variables or {})}
     for name in ("GIT_CONFIG_GLOBAL", "HOME"):  # safe.directory and the global ignore file are the user's to set
         variables.pop(name)
     with contextlib.suppress(RuntimeError):  # no HOME, and nobody whom the system knows
         variables["HOME"] = str(Path.home())
-    words = [word for word in command(arguments) if word != "core.excludesFile=/dev/null"]
+    words = [word for word in git_command(arguments) if word != "core.excludesFile=/dev/null"]
     words = _without_empty_options(words)
     try:
         ran = subprocess.run(

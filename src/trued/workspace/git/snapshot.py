@@ -9,7 +9,7 @@ from pathlib import Path
 
 from trued.errors import CannotJudge, StateFailed
 from trued.workspace.git.command import TIMED_OUT, Git
-from trued.workspace.git.store import ATTRIBUTES, Author
+from trued.workspace.git.store import ATTRIBUTES, CommitAuthor
 from trued.workspace.git.tree_of_folder import is_content
 
 NAMED = 5  # files that a sentence names
@@ -40,7 +40,7 @@ class Snapshot:
     notes: tuple[str, ...] = ()
 
 
-async def snapshot(worktree: Worktree, private: Path) -> Snapshot:
+async def take_snapshot(worktree: Worktree, private: Path) -> Snapshot:
     """HEAD with all changes of the working tree and all new files that nothing ignores; HEAD itself where it is clean.
 
     `private` is a bare repository of the engine's that borrows the user's objects. Hooks, filters, fsmonitor and the
@@ -52,7 +52,7 @@ async def snapshot(worktree: Worktree, private: Path) -> Snapshot:
     variables = {"GIT_INDEX_FILE": str(index)}
     try:
         await git("read-tree", worktree.head, variables=variables)
-        there, gone, notes = await _listed(git, worktree, variables)
+        there, gone, notes = await _list_changes(git, worktree, variables)
         await _update(git, worktree, "--force-remove", paths=gone, variables=variables)
         await _update(git, worktree, "--add", "--replace", paths=there, variables=variables)
         tree = await git.line("write-tree", variables=variables)
@@ -63,7 +63,7 @@ async def snapshot(worktree: Worktree, private: Path) -> Snapshot:
         return Snapshot(private, worktree.head, tree, dirty=False, notes=notes)
     # without a clock: the same files on the same HEAD are the same commit
     words = ("commit-tree", tree, "-p", worktree.head)
-    commit = await git.line(*words, stdin=b"uncommitted work\n", variables=Author("trued gate", 0).variables())
+    commit = await git.line(*words, stdin=b"uncommitted work\n", variables=CommitAuthor("trued gate", 0).variables())
     return Snapshot(private, commit, tree, dirty=True, notes=notes)
 
 
@@ -102,7 +102,7 @@ def _ignored(worktree: Worktree) -> bytes:
     return b"\n".join(texts)
 
 
-async def _listed(
+async def _list_changes(
     git: Git, worktree: Worktree, variables: dict[str, str]
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Paths to take, paths that are gone, and what is left out."""
@@ -110,7 +110,7 @@ async def _listed(
     code, out, said = await git.attempt(
         f"--work-tree={worktree.root}", *words, variables=variables, within_s=worktree.patience_s
     )
-    _worked(code, said, worktree)
+    _check_git(code, said, worktree)
     there, gone, nested = list[str](), list[str](), list[str]()
     absent = await _sparse(worktree)
     for entry in out.decode(errors="surrogateescape").split("\0"):
@@ -150,10 +150,10 @@ async def _update(git: Git, worktree: Worktree, *options: str, paths: list[str],
     names = b"".join(path.encode(errors="surrogateescape") + b"\0" for path in paths)
     words = (f"--work-tree={worktree.root}", "update-index", "-z", *options, "--stdin")
     code, _, said = await git.attempt(*words, stdin=names, variables=variables, within_s=worktree.patience_s)
-    _worked(code, said, worktree)
+    _check_git(code, said, worktree)
 
 
-def _worked(code: int, said: str, worktree: Worktree) -> None:
+def _check_git(code: int, said: str, worktree: Worktree) -> None:
     if code == TIMED_OUT:
         raise CannotJudge(f"git hangs on the working tree {worktree.root}: is there a pipe or a dead network folder?")
     if code != 0 or "Permission denied" in said:

@@ -14,7 +14,7 @@ from pathlib import Path
 from trued.errors import BadInput, StateFailed
 from trued.support.path_sets import owns
 from trued.workspace.git.command import SYNCED, WITHIN_S, Git, GitFailed
-from trued.workspace.git.removal import remove_now
+from trued.workspace.git.removal import remove_folder_now
 
 # Attributes in a tree may ask for conversions; here they are overruled: a file is its bytes.
 ATTRIBUTES = "* -text !eol -filter -ident !working-tree-encoding\n"
@@ -28,7 +28,7 @@ _REF = re.compile(rb"(?:[0-9a-f]{40}|[0-9a-f]{64})\n?")
 
 
 @dataclass(frozen=True, slots=True)
-class Author:
+class CommitAuthor:
     """Who stands in a commit, and when: nothing else makes two equal trees two commits."""
 
     name: str
@@ -124,7 +124,7 @@ class Store:
         for lock in (self.folder / "refs" / "trued" / self.run).rglob("*.lock"):
             lock.unlink(missing_ok=True)
         shallow = self.folder / "shallow.lock"  # of all runs: but no git of ours works that long
-        if older(shallow, WITHIN_S):
+        if is_older(shallow, WITHIN_S):
             shallow.unlink(missing_ok=True)
 
     def _loose(self) -> list[str]:
@@ -153,7 +153,7 @@ class Store:
             if not self.folder.is_dir():  # else another process was quicker
                 raise StateFailed(f"cannot make {self.folder}: {error.strerror}") from error
         finally:
-            remove_now(aside)
+            remove_folder_now(aside)
 
     async def source(self) -> str:
         """The folder with the user's objects; in a linked worktree `.git` is only a file that names it."""
@@ -200,7 +200,7 @@ class Store:
             variables={"GIT_INDEX_FILE": str(index)},
         )
 
-    async def commit(self, tree: str, parents: Sequence[str], author: Author, message: str) -> str:
+    async def commit(self, tree: str, parents: Sequence[str], author: CommitAuthor, message: str) -> str:
         above = [word for parent in parents for word in ("-p", parent)]
         text = message.replace("\0", "").strip() + "\n"
         return await self.git.line("commit-tree", tree, *above, stdin=text.encode(), variables=author.variables())
@@ -214,7 +214,7 @@ class Store:
         pairs = [line.split(" ", 1) for line in lines.decode().splitlines()]
         return {name: commit for commit, name in pairs}
 
-    async def record(self, head: str, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
+    async def record(self, head: str, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path) -> str:
         """A commit on `head` that changes exactly these files; `head` itself when they are like that already."""
         paths = list(files)
         listed, hashes = await asyncio.gather(self.entries(head, paths), self._written(files.values()))
@@ -237,7 +237,7 @@ class Store:
         await self.keep(f"record/{commit}", commit)
         return commit
 
-    async def apart(self, files: Mapping[str, bytes], author: Author, message: str, scratch: Path) -> str:
+    async def apart(self, files: Mapping[str, bytes], author: CommitAuthor, message: str, scratch: Path) -> str:
         """A commit without history that holds exactly these files."""
         hashes = await self._written(files.values())
         wanted = "".join(f"100644 {known}\t{path}\0" for path, known in zip(files, hashes, strict=True))
@@ -273,7 +273,7 @@ class Store:
         self, tree: str, head: str, fixed: Collection[str], scratch: Path
     ) -> tuple[str, dict[str, bytes | None]]:
         """The tree with these paths as `head` has them, and what it had there instead (None: nothing)."""
-        wrong = [path for path in await self._differing(head, tree) if _fixed(path, fixed)]
+        wrong = [path for path in await self._differing(head, tree) if _is_fixed(path, fixed)]
         if not wrong:
             return tree, {}
         return await self._with(tree, wrong, head, scratch), await self._held(tree, wrong)
@@ -317,7 +317,7 @@ class Store:
         return {**dict.fromkeys(names, b""), **dict(zip(names, read, strict=False))}
 
     async def squash(
-        self, head: str, onto: str, owned: Collection[str], author: Author, message: str, scratch: Path
+        self, head: str, onto: str, owned: Collection[str], author: CommitAuthor, message: str, scratch: Path
     ) -> str:
         """All that `head` has beyond `onto` as one commit; files that are not part of the work stay as they were."""
         tree, _ = await self.restored(await self.tree(head), onto, owned, scratch)
@@ -411,12 +411,12 @@ class Store:
         return found
 
 
-def _fixed(path: str, fixed: Collection[str]) -> bool:
+def _is_fixed(path: str, fixed: Collection[str]) -> bool:
     """One of these paths, or in a folder where such a file should be."""
     return owns(fixed, path) or any(path.startswith(f"{one}/") for one in fixed)
 
 
-def older(file: Path, seconds: float) -> bool:
+def is_older(file: Path, seconds: float) -> bool:
     """Whether the file is there, and for longer than that."""
     try:
         return time.time() - file.lstat().st_mtime > seconds

@@ -21,14 +21,14 @@ SET_UP = (".venv/", "node_modules/", "*.egg-info/", "__pycache__/")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
+class ChangedPaths:
     """Paths that differ from the index."""
 
     there: tuple[str, ...]
     gone: tuple[str, ...]
 
 
-async def patiently(store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path) -> tuple[int, bytes, str]:
+async def git_on_folder(store: Store, work: Path, *words: str, stdin: bytes = b"", index: Path) -> tuple[int, bytes, str]:
     """git on the folder. A pipe where git expects a file would hold it for ever; pipes hold no work, so they go."""
     variables = {"GIT_INDEX_FILE": str(index)}
     words = (f"--work-tree={work}", *words)
@@ -47,11 +47,11 @@ def _remove_pipes(work: Path) -> None:
                 path.unlink()
 
 
-async def tree_of(store: Store, work: Path, index: Path, aside: Path) -> str:
+async def write_tree_of_folder(store: Store, work: Path, index: Path, aside: Path) -> str:
     """The tree of `work`, compared with `index`, which stays as it is; `aside` becomes the index of what is there."""
     # with its time: git looks again into files that changed in the second in which its index was written
     shutil.copy2(index, aside)
-    listed = await _listed(store, work, aside)
+    listed = await _list_changes(store, work, aside)
     if listed.gone:
         await _update(store, work, "--force-remove", paths=listed.gone, index=aside)
     if listed.there:
@@ -61,21 +61,21 @@ async def tree_of(store: Store, work: Path, index: Path, aside: Path) -> str:
 
 async def _update(store: Store, work: Path, *options: str, paths: tuple[str, ...], index: Path) -> None:
     words = ("update-index", "-z", *options, "--stdin")
-    code, _, said = await patiently(store, work, *words, stdin=_joined(paths), index=index)
+    code, _, said = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
     if code != 0:
         _make_readable(work)
-        code, _, said = await patiently(store, work, *words, stdin=_joined(paths), index=index)
+        code, _, said = await git_on_folder(store, work, *words, stdin=_joined(paths), index=index)
     if code != 0:
         raise GitFailed(words, said)
 
 
-async def _listed(store: Store, work: Path, index: Path) -> Listed:
+async def _list_changes(store: Store, work: Path, index: Path) -> ChangedPaths:
     made = (f"--exclude={name}" for name in SET_UP)
     words = ("ls-files", "-z", "-t", "-s", "-m", "-o", "--exclude-standard", *made)
-    code, out, said = await patiently(store, work, *words, index=index)
+    code, out, said = await git_on_folder(store, work, *words, index=index)
     if code != 0 or "Permission denied" in said:
         _make_readable(work)
-        code, out, said = await patiently(store, work, *words, index=index)
+        code, out, said = await git_on_folder(store, work, *words, index=index)
     if code != 0:
         raise GitFailed(words, said)
     there: list[str] = []
@@ -89,8 +89,8 @@ async def _listed(store: Store, work: Path, index: Path) -> Listed:
             if not about.startswith("160000"):  # the commit of a submodule is not an agent's to move
                 (there if is_content(work, path) else gone).append(path)
     if nested:
-        there += await _inside(store, work, nested, index)
-    return Listed(tuple(there), tuple(gone))
+        there += await _files_of_nested(store, work, nested, index)
+    return ChangedPaths(tuple(there), tuple(gone))
 
 
 def is_content(work: Path, path: str) -> bool:
@@ -105,7 +105,7 @@ def is_content(work: Path, path: str) -> bool:
     return stat.S_ISREG(mode) or stat.S_ISLNK(mode)
 
 
-async def _inside(store: Store, work: Path, nested: list[str], index: Path) -> list[str]:
+async def _files_of_nested(store: Store, work: Path, nested: list[str], index: Path) -> list[str]:
     found: list[str] = []
     for folder in nested:
         for top, folders, files in os.walk(work / folder):
@@ -114,7 +114,7 @@ async def _inside(store: Store, work: Path, nested: list[str], index: Path) -> l
             found += [os.path.relpath(os.path.join(top, name), work) for name in (*files, *links)]  # noqa: PTH118
     found = [path for path in found if ".git" not in path.lower().split("/") and is_content(work, path)]
     words = ("check-ignore", "-z", "--stdin", "--no-index")
-    _, out, _ = await patiently(store, work, *words, stdin=_joined(tuple(found)), index=index)
+    _, out, _ = await git_on_folder(store, work, *words, stdin=_joined(tuple(found)), index=index)
     ignored = set(out.decode(errors="surrogateescape").split("\0"))
     return [path for path in found if path not in ignored]
 

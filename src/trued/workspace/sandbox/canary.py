@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 
-def written(folder: str) -> bool:
+def can_write(folder: str) -> bool:
     try:
         Path(folder, "canary").write_text("was here")
     except OSError:
@@ -21,20 +21,20 @@ def written(folder: str) -> bool:
     return True
 
 
-def read(path: str) -> bool:
+def can_read(path: str) -> bool:
     try:
         return bool(Path(path).read_bytes())
     except OSError:
         return False
 
 
-def connected(port: int) -> bool:
+def can_connect(port: int) -> bool:
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=2):
         return True
     return False
 
 
-def reached(address: str) -> bool:
+def can_reach_socket(address: str) -> bool:
     name = "\0" + address[1:] if address.startswith("@") else address
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as out:
         out.settimeout(2)
@@ -52,12 +52,12 @@ def sees_host_processes(pidns: str) -> bool:
 
 def main(asked: dict[str, Any]) -> dict[str, bool]:
     if "sockets" in asked:
-        return {name: reached(address) for name, address in asked["sockets"].items()}
+        return {name: can_reach_socket(address) for name, address in asked["sockets"].items()}
     return {
-        "inside": written(asked["inside"]),
-        "outside": written(asked["outside"]),
-        "secret": read(asked["secret"]),
-        "listener": connected(int(asked["port"])),
+        "inside": can_write(asked["inside"]),
+        "outside": can_write(asked["outside"]),
+        "secret": can_read(asked["secret"]),
+        "listener": can_connect(int(asked["port"])),
         "processes": sees_host_processes(asked["pidns"]),
         "variables": "TRUED_CANARY" in os.environ,
     }

@@ -18,7 +18,7 @@ ENTER = 'echo $$ > "$1/cgroup.procs" && shift && exec "$@"'
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CgroupParent:
     """A folder of the kernel's in which groups can be made."""
 
     folder: Path
@@ -26,9 +26,9 @@ class Place:
 
 
 @contextlib.contextmanager
-def quota(processes: int, memory_bytes: int) -> Iterator[str]:
+def limited_group(processes: int, memory_bytes: int) -> Iterator[str]:
     """The folder of a fresh group with these bounds; "" where the machine lets us make none."""
-    found = place()
+    found = cgroup_parent()
     if found is None or not processes:
         yield ""
         return
@@ -48,13 +48,13 @@ def quota(processes: int, memory_bytes: int) -> Iterator[str]:
         _remove(group)
 
 
-def entering(group: str, argv: list[str]) -> list[str]:
+def command_in_group(group: str, argv: list[str]) -> list[str]:
     """The same command line, begun inside the group: nothing of it is ever outside."""
     return ["/bin/sh", "-c", ENTER, "sh", group, *argv] if group else argv
 
 
 @functools.cache
-def place() -> Place | None:
+def cgroup_parent() -> CgroupParent | None:
     """Where groups can be made: found out by making one. Never outside of the bounds that we are in ourselves."""
     for folder, memory in _candidates():
         group = folder / f"{PREFIX}{os.getpid()}-{secrets.token_hex(6)}"
@@ -64,7 +64,7 @@ def place() -> Place | None:
         except OSError:
             continue
         else:
-            return Place(folder, memory and (group / "memory.max").exists())
+            return CgroupParent(folder, memory and (group / "memory.max").exists())
         finally:
             _remove(group)
     return None
@@ -119,9 +119,9 @@ def _remove(group: Path) -> None:
             time.sleep(0.002)
 
 
-def sweep() -> None:
+def remove_stale_groups() -> None:
     """Groups that a killed engine left: empty, or they would not go."""
-    found = place()
+    found = cgroup_parent()
     for group in found.folder.glob(f"{PREFIX}*") if found else ():
         owner = group.name.removeprefix(PREFIX).split("-")[0]
         if owner.isdigit() and not Path("/proc", owner).exists():

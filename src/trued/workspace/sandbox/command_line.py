@@ -9,15 +9,15 @@ from pathlib import Path
 
 from trued.errors import BadInput
 from trued.wire import Confinement, Limits
-from trued.workspace.sandbox.surroundings import Setting
+from trued.workspace.sandbox.surroundings import Surroundings
 from trued.workspace.sandbox.visible_folders import (
     LINKED,
     SECRETS,
-    contains,
+    folder_contains,
+    parts_without,
     spellings,
     system_folders,
     system_links,
-    without,
 )
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -38,7 +38,7 @@ def confine(
     folder: str | os.PathLike[str],
     variables: Mapping[str, str],
     limits: Limits | None = None,
-    setting: Setting | None = None,
+    setting: Surroundings | None = None,
 ) -> tuple[list[str], dict[str, str]]:
     """The command line and the whole environment that start `argv` in `folder`, confined.
 
@@ -50,17 +50,17 @@ def confine(
     environment = {"PATH": PATH, "LANG": "C.UTF-8", **variables}
     bounds = limits or Limits()
     if confinement.level == "bubblewrap":
-        options = _bubblewrap(confinement, where, setting or Setting())
-        return [*_started(confinement, bounds), *options, *_counted(argv, bounds)], environment
+        options = _bubblewrap(confinement, where, setting or Surroundings())
+        return [*_launcher_words(confinement, bounds), *options, *_started_by_shell(argv, bounds)], environment
     if confinement.level in ("landlock", "none"):
-        return _kept(argv, confinement, where, bounds), environment
+        return _landlock_words(argv, confinement, where, bounds), environment
     raise BadInput(f"there is no sandbox level {confinement.level!r}", then="bubblewrap, landlock or none")
 
 
 # -- bubblewrap ----------------------------------------------------------------------------------------------------
 
 
-def _started(confinement: Confinement, limits: Limits) -> list[str]:
+def _launcher_words(confinement: Confinement, limits: Limits) -> list[str]:
     """What starts bubblewrap: it scopes what runs inside, and keeps the options out of its sight."""
     scopes = "scoped" if confinement.scoped else "open"
     launcher = str(Path(__file__).with_name("scope.py"))
@@ -73,7 +73,7 @@ def _bounds(limits: Limits) -> list[tuple[str, int]]:
     return [("CORE", 0), ("FSIZE", FILE_BYTES), *memory]
 
 
-def _bubblewrap(confinement: Confinement, folder: str, setting: Setting) -> list[str]:
+def _bubblewrap(confinement: Confinement, folder: str, setting: Surroundings) -> list[str]:
     program = shutil.which("bwrap", path=PATH) or shutil.which("bwrap") or "bwrap"
     words = [program, "--unshare-all", "--unshare-user", "--disable-userns", "--die-with-parent", "--new-session"]
     words += ["--cap-drop", "ALL"]  # root, too, is nobody special inside
@@ -105,7 +105,7 @@ def _mounts(confinement: Confinement, folder: str) -> dict[str, list[str]]:
                 mounts[path] = [kind, path, path]
     shown = [path for path, mount in mounts.items() if mount[0] in ("--ro-bind", "--bind")]
     for path in spellings(_hidden(confinement)):
-        if any(contains(one, path) for one in shown):
+        if any(folder_contains(one, path) for one in shown):
             mounts[path] = ["--tmpfs", path] if os.path.isdir(path) else ["--ro-bind", "/dev/null", path]  # noqa: PTH112
     return mounts
 
@@ -122,10 +122,10 @@ def _linked(confinement: Confinement) -> list[str]:
     if confinement.network != "host":
         return []
     real = [os.path.realpath(path) for path in LINKED]
-    return [path for path in real if os.path.exists(path) and not contains("/etc", path)]  # noqa: PTH110
+    return [path for path in real if os.path.exists(path) and not folder_contains("/etc", path)]  # noqa: PTH110
 
 
-def _counted(argv: Sequence[str], limits: Limits) -> list[str]:
+def _started_by_shell(argv: Sequence[str], limits: Limits) -> list[str]:
     """Begun by the shell inside: a program that is missing is an exit code then, and a limit on processes counts the
     sandbox's own and nobody else's."""
     wish = ""
@@ -137,15 +137,15 @@ def _counted(argv: Sequence[str], limits: Limits) -> list[str]:
 # -- landlock, none ------------------------------------------------------------------------------------------------
 
 
-def _kept(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
+def _landlock_words(argv: Sequence[str], confinement: Confinement, folder: str, limits: Limits) -> list[str]:
     writable = spellings((*confinement.writable, folder))
     seen = spellings([*system_folders(), *_linked(confinement), *confinement.readable])
     hidden = [path for path in spellings(_hidden(confinement)) if path not in writable]
     restrict = confinement.level == "landlock"
     policy = {
         "restrict": restrict,
-        "readable": ["/proc", *(part for path in seen for part in without(path, hidden))] if restrict else [],
-        "writable": [part for path in writable for part in without(path, hidden)] if restrict else [],
+        "readable": ["/proc", *(part for path in seen for part in parts_without(path, hidden))] if restrict else [],
+        "writable": [part for path in writable for part in parts_without(path, hidden)] if restrict else [],
         "devices": list(DEVICES),
         "network": confinement.network,
         "ports": list(confinement.ports),

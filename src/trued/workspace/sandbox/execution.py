@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from trued.errors import CannotJudge
-from trued.workspace.sandbox.cgroup import entering, quota
-from trued.workspace.sandbox.process_start import started_process
+from trued.workspace.sandbox.cgroup import command_in_group, limited_group
+from trued.workspace.sandbox.process_start import start_process
 
 PIECE_BYTES = 1 << 16
 COMING_UP_S = 5.0  # for a sandbox, on a very busy machine
@@ -21,7 +21,7 @@ GRACE_S = 12.0  # longer than the keeper of a sandbox without namespaces needs t
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ConfinedCommand:
     """A command line that is confined already."""
 
     argv: list[str]
@@ -36,7 +36,7 @@ class Launch:
 
 
 @dataclass(slots=True)
-class Output:
+class CommandOutput:
     """What came back, with the engine's hand on the tap."""
 
     limit: int
@@ -56,15 +56,15 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class CommandExit:
     code: int | None
-    output: Output
+    output: CommandOutput
     seconds: float
     timed_out: bool
     started: bool  # the sandbox came up, and the command was begun: told by the sandbox, out of the command's reach
 
 
-async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ()) -> Ended:
+async def run_confined(launch: ConfinedCommand, *, channel: bool, inherited: tuple[int, ...] = ()) -> CommandExit:
     """Start, feed, read and end it; nothing of it is left afterwards, whatever happens to the caller.
 
     Of `inherited` file descriptors the command gets a copy under the same numbers; they are closed here.
@@ -74,13 +74,13 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
         answers, handles, variables = await _channel(stack) if channel else (None, (), {})
         reading, telling = os.pipe()
         stack.callback(os.close, reading)
-        status = Status(reading)
+        status = SandboxStatus(reading)
         # Bubblewrap and our own keeper each tell what became of the command, over a pipe that it does not inherit.
         variables = {**variables, "TRUED_STATUS": str(telling)}
-        argv = entering(stack.enter_context(quota(launch.processes, launch.memory_bytes)), launch.argv)
+        argv = command_in_group(stack.enter_context(limited_group(launch.processes, launch.memory_bytes)), launch.argv)
         handles = (*handles, telling, *inherited)
         try:
-            process = await started_process(
+            process = await start_process(
                 *argv,
                 end=lambda process: _end(process, status, launch.gentle),
                 stdin=asyncio.subprocess.PIPE,
@@ -96,17 +96,17 @@ async def run(launch: Launch, *, channel: bool, inherited: tuple[int, ...] = ())
         finally:
             for handle in handles:
                 os.close(handle)  # ours must go, or the answers would never end
-        output = Output(launch.output_bytes, lambda: _signal(process, launch.gentle))
+        output = CommandOutput(launch.output_bytes, lambda: _signal(process, launch.gentle))
         try:
-            timed_out = await _until_its_end(process, launch, output, answers)
+            timed_out = await _wait_for_end(process, launch, output, answers)
         finally:
             await _end(process, status, launch.gentle)
-        came_up = _started(launch, status)
+        came_up = _has_started(launch, status)
     code = None if timed_out or output.flooded else process.returncode
-    return Ended(code, output, time.monotonic() - began, timed_out, came_up)
+    return CommandExit(code, output, time.monotonic() - began, timed_out, came_up)
 
 
-class Status:
+class SandboxStatus:
     """What a sandbox tells of itself, over a pipe that the command does not have."""
 
     def __init__(self, handle: int) -> None:
@@ -124,13 +124,13 @@ class Status:
         return int(match[1]) if match else 0
 
 
-def _started(launch: Launch, status: Status) -> bool:
+def _has_started(launch: ConfinedCommand, status: SandboxStatus) -> bool:
     told = status.told()
     return b"failed" not in told if launch.gentle else b'"exit-code"' in told
 
 
-async def _until_its_end(
-    process: asyncio.subprocess.Process, launch: Launch, output: Output, answers: asyncio.StreamReader | None
+async def _wait_for_end(
+    process: asyncio.subprocess.Process, launch: ConfinedCommand, output: CommandOutput, answers: asyncio.StreamReader | None
 ) -> bool:
     """Whether its time ran out first."""
     assert process.stdout  # noqa: S101  (it is a pipe)
@@ -174,7 +174,7 @@ def _signal(process: asyncio.subprocess.Process, gentle: bool) -> None:
         process.send_signal(signal.SIGTERM if gentle else signal.SIGKILL)
 
 
-async def _end(process: asyncio.subprocess.Process, status: Status, gentle: bool) -> None:
+async def _end(process: asyncio.subprocess.Process, status: SandboxStatus, gentle: bool) -> None:
     if process.returncode is not None:
         return
     if not gentle:
@@ -188,7 +188,7 @@ async def _end(process: asyncio.subprocess.Process, status: Status, gentle: bool
         await process.wait()
 
 
-async def _end_inside(process: asyncio.subprocess.Process, status: Status) -> None:
+async def _end_inside(process: asyncio.subprocess.Process, status: SandboxStatus) -> None:
     """A sandbox that is killed while it comes up leaves its first process behind: nothing ties them together yet.
 
     So it is let come up, and ended from inside.

@@ -29,7 +29,7 @@ def main(control: int, port: int, argv: list[str]) -> int:
         os.write(2, f"trued: cannot start {argv[0]}: {error.strerror}\n".encode())
         orders.send(b"127")
         return 127
-    threading.Thread(target=_told, args=(server, orders), daemon=True).start()
+    threading.Thread(target=_report_end, args=(server, orders), daemon=True).start()
     places = threading.BoundedSemaphore(MOST_AT_ONCE)
     while True:
         try:
@@ -39,13 +39,13 @@ def main(control: int, port: int, argv: list[str]) -> int:
         if not message:
             break
         for handle in handles:
-            threading.Thread(target=_lead, args=(socket.socket(fileno=handle), port, places), daemon=True).start()
+            threading.Thread(target=_serve_caller, args=(socket.socket(fileno=handle), port, places), daemon=True).start()
     with contextlib.suppress(OSError):
         os.killpg(server.pid, signal.SIGKILL)
     os._exit(0)  # threads may still be waiting; the sandbox ends them and all others
 
 
-def _told(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
+def _report_end(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
     """The engine need not wait for a server that has failed already."""
     code = server.wait()
     time.sleep(0.05)  # its last words go first
@@ -53,12 +53,12 @@ def _told(server: "subprocess.Popen[bytes]", orders: socket.socket) -> None:
         orders.send(str(code).encode())
 
 
-def _lead(caller: socket.socket, port: int, places: threading.BoundedSemaphore) -> None:
-    with places, caller, contextlib.suppress(OSError), _reached(port) as server:
+def _serve_caller(caller: socket.socket, port: int, places: threading.BoundedSemaphore) -> None:
+    with places, caller, contextlib.suppress(OSError), _connect(port) as server:
         _relay(caller, server)
 
 
-def _reached(port: int) -> socket.socket:
+def _connect(port: int) -> socket.socket:
     for host in HOSTS[:-1]:
         with contextlib.suppress(OSError):
             return socket.create_connection((host, port), timeout=FIRST_S)

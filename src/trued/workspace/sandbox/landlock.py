@@ -35,7 +35,7 @@ TCP = 3  # bind and connect
 NET_PORT = 2  # a rule about a port; about paths it is 1
 SCOPES = 3  # abstract unix sockets and signals
 ENDINGS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-MEND_S = 10.0  # for ending descendants that fork faster than they are ended
+ENDING_S = 10.0  # for ending descendants that fork faster than they are ended
 
 
 def libc() -> ctypes.CDLL:
@@ -114,7 +114,7 @@ def _checked(result: int, what: str) -> int:
     return result
 
 
-def limit(limits: dict[str, int]) -> None:
+def set_limits(limits: dict[str, int]) -> None:
     for name, value in limits.items():
         kind = getattr(resource, f"RLIMIT_{name}")
         hard = resource.getrlimit(kind)[1]
@@ -125,38 +125,38 @@ def limit(limits: dict[str, int]) -> None:
 # -- the keeper: without a pid namespace somebody has to own the descendants ---------------------------------------
 
 
-class Told(Exception):
+class EndRequested(Exception):
     """Somebody asked the keeper to end its program."""
 
 
-def keep(policy: dict[str, Any], argv: list[str]) -> int:
+def run_with_keeper(policy: dict[str, Any], argv: list[str]) -> int:
     """Run the program as a child, take in its orphans, and end them all with it."""
     libc().prctl(SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     libc().prctl(SET_PDEATHSIG, signal.SIGTERM, 0, 0, 0)
     for one in ENDINGS:
-        signal.signal(one, _told)
+        signal.signal(one, _on_end_signal)
     code = 128 + signal.SIGTERM
-    with contextlib.suppress(Told):
+    with contextlib.suppress(EndRequested):
         child = os.fork()
         if child == 0:
-            _become(policy, argv)
+            _exec_confined(policy, argv)
         code = _wait_for(child)
-        _hear_nothing()
+        _ignore_end_signals()
     end_descendants()
     return code
 
 
-def _told(_number: int, _frame: object) -> None:
-    _hear_nothing()  # being told once is enough; a second time must not break into the ending
-    raise Told
+def _on_end_signal(_number: int, _frame: object) -> None:
+    _ignore_end_signals()  # being told once is enough; a second time must not break into the ending
+    raise EndRequested
 
 
-def _hear_nothing() -> None:
+def _ignore_end_signals() -> None:
     for one in ENDINGS:
         signal.signal(one, signal.SIG_IGN)
 
 
-def _become(policy: dict[str, Any], argv: list[str]) -> None:
+def _exec_confined(policy: dict[str, Any], argv: list[str]) -> None:
     status = int(os.environ.pop("TRUED_STATUS", "-1"))
     try:
         if status >= 0:
@@ -168,7 +168,7 @@ def _become(policy: dict[str, Any], argv: list[str]) -> None:
         os.setsid()
         libc().prctl(SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
         os.chdir(policy["folder"])
-        limit(policy["limits"])
+        set_limits(policy["limits"])
         if policy["restrict"]:
             restrict(policy)
     except OSError as error:
@@ -194,7 +194,7 @@ def _wait_for(child: int) -> int:
 
 def end_descendants() -> int:
     """Kill whatever is left below this process; those that outlive their parents become our children."""
-    ended, until = 0, time.monotonic() + MEND_S
+    ended, until = 0, time.monotonic() + ENDING_S
     while time.monotonic() < until:
         below = descendants(os.getpid())
         for number in (signal.SIGSTOP, signal.SIGKILL):  # stopped first: what cannot run cannot fork
@@ -232,4 +232,4 @@ def _parents() -> Iterable[tuple[int, int]]:
 
 
 if __name__ == "__main__":
-    sys.exit(keep(json.loads(sys.argv[1]), sys.argv[3:]))
+    sys.exit(run_with_keeper(json.loads(sys.argv[1]), sys.argv[3:]))

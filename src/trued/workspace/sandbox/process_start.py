@@ -7,13 +7,13 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 
-async def killed(process: Process) -> None:
+async def kill_process(process: Process) -> None:
     with contextlib.suppress(ProcessLookupError):
         process.kill()
     await process.wait()
 
 
-async def started_process(*argv: str, end: Callable[[Process], Awaitable[None]] = killed, **options: Any) -> Process:
+async def start_process(*argv: str, end: Callable[[Process], Awaitable[None]] = kill_process, **options: Any) -> Process:
     """As `asyncio.create_subprocess_exec`, which may wait for ever when it is cancelled before its pipes stand."""
     starting = asyncio.ensure_future(asyncio.create_subprocess_exec(*argv, **options))
     try:

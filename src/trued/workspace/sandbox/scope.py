@@ -42,7 +42,7 @@ def restrict() -> None:
     os.close(ruleset)
 
 
-def limit(limits: str) -> None:
+def set_limits(limits: str) -> None:
     for one in filter(None, limits.split(",")):
         name, _, value = one.partition("=")
         kind = getattr(resource, f"RLIMIT_{name}")
@@ -51,7 +51,7 @@ def limit(limits: str) -> None:
         resource.setrlimit(kind, (bound, bound))
 
 
-def start(scopes: str, limits: str, argv: list[str]) -> None:
+def start_bubblewrap(scopes: str, limits: str, argv: list[str]) -> None:
     """Become bubblewrap. Where the kernel has no scopes none are set: `levels` finds out, and says so."""
     status = os.environ.pop("TRUED_STATUS", "")
     end = argv.index("--")
@@ -64,7 +64,7 @@ def start(scopes: str, limits: str, argv: list[str]) -> None:
         os.lseek(handle, 0, os.SEEK_SET)
         for number in (SIGPIPE, SIGXFSZ):
             ctypes.CDLL(None).signal(number, None)
-        limit(limits)
+        set_limits(limits)
         os.execve(argv[0], ["bwrap", "--args", str(handle), *argv[end:]], os.environ)  # noqa: S606
     except OSError as error:
         os.write(2, f"trued: cannot confine {argv[end + 1]}: {error}\n".encode())
@@ -72,4 +72,4 @@ def start(scopes: str, limits: str, argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    start(sys.argv[1], sys.argv[2], sys.argv[3:])
+    start_bubblewrap(sys.argv[1], sys.argv[2], sys.argv[3:])

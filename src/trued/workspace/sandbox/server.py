@@ -11,14 +11,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from trued.protocols import Command, Ran
+from trued.protocols import Command, CommandResult
 
 FORWARD = Path(__file__).with_name("forwarder.py")
 DAEMON_S = 2.0  # for what a command left in the background to begin listening
 PARTING_S = 3.0  # for the forwarder to end by itself, so that the server's last words are kept
 
 
-class Served:
+class SandboxServer:
     """No address of it exists: a connection is one end of a pair of sockets, the other is sent to the forwarder."""
 
     def __init__(self, isolation: str) -> None:
@@ -26,12 +26,12 @@ class Served:
         self._orders, inside = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._orders.setblocking(False)
         self.control = inside.detach()  # whoever begins the command closes it
-        self._task: asyncio.Task[Ran] | None = None
+        self._task: asyncio.Task[CommandResult] | None = None
         self._code: int | None = None
         self._ended_at = 0.0
-        self._ran: Ran | None = None
+        self._ran: CommandResult | None = None
 
-    def begin(self, work: Coroutine[Any, Any, Ran]) -> None:
+    def begin(self, work: Coroutine[Any, Any, CommandResult]) -> None:
         self._task = asyncio.create_task(work)
 
     def connect(self) -> socket.socket:
@@ -53,21 +53,21 @@ class Served:
         # One that ended well may have gone to the background, and is about to answer from there.
         return over or self._code not in (None, 0) or 0 < self._ended_at < time.monotonic() - DAEMON_S
 
-    async def end(self) -> Ran:
+    async def end(self) -> CommandResult:
         if self._ran is None:
             self.gone()
             self._orders.close()
             self._ran = await self._ended()
         return self._ran
 
-    async def _ended(self) -> Ran:
+    async def _ended(self) -> CommandResult:
         assert self._task is not None  # noqa: S101  (nobody has it before it has begun)
         done, _ = await asyncio.wait([self._task], timeout=PARTING_S)
         if not done:  # it holds the forwarder, too: then it is ended from outside, and its last words are lost
             self._task.cancel()
             with contextlib.suppress(asyncio.CancelledError):
                 await self._task
-            return Ran(None, b"", b"", b"", 0.0, timed_out=True, flooded=False, isolation=self._isolation)
+            return CommandResult(None, b"", b"", b"", 0.0, timed_out=True, flooded=False, isolation=self._isolation)
         return replace(self._task.result(), exit_code=self._code)
 
 
@@ -79,7 +79,7 @@ def _free_port() -> int:
         return port
 
 
-def forwarded(command: Command, port_env: str, served: Served) -> Command:
+def behind_forwarder(command: Command, port_env: str, served: SandboxServer) -> Command:
     """The same command behind the forwarder, with its port told."""
     port = str(served.port)
     words = [one.replace("{port}", port) for one in command.argv]

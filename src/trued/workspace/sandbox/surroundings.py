@@ -16,7 +16,7 @@ ZONES = Path("/usr/share/zoneinfo")
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class Surroundings:
     """Host name and user of a confined process, where the level can give it others than ours; and its folders."""
 
     host: str = ""  # "": the machine's own
@@ -29,10 +29,10 @@ class Setting:
         return f"127.0.0.1 localhost {self.host}\n::1 localhost {self.host}\n"
 
 
-def setting(*, second: bool) -> Setting:
+def surroundings_for(*, second: bool) -> Surroundings:
     if second:
-        return Setting(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
-    return Setting(FIRST_HOST)
+        return Surroundings(SECOND_HOST, other_user().pw_uid, home="house", scratch="scratch")
+    return Surroundings(FIRST_HOST)
 
 
 def other_user() -> pwd.struct_passwd:
@@ -47,7 +47,7 @@ def other_user() -> pwd.struct_passwd:
     return pwd.struct_passwd(("other", "x", os.getuid() + 1, os.getgid() + 1, "", "/", "/bin/sh"))
 
 
-def variables(*, second: bool) -> dict[str, str]:
+def surroundings_variables(*, second: bool) -> dict[str, str]:
     """What tells a program who it is and where."""
     return {"USER": other_user().pw_name, "LOGNAME": other_user().pw_name, "TZ": other_zone()} if second else {}
 
@@ -61,7 +61,7 @@ def other_zone(now: float | None = None) -> str:
     return name if (ZONES / name).is_file() else rule
 
 
-def differences(level: str) -> str:
+def describe_second_surroundings(level: str) -> str:
     """What is said of the second setting in the record."""
     common = "HOME, TMPDIR, user's name in the environment, time zone and date"
     return f"host name, user, {common}" if level == "bubblewrap" else common

@@ -28,12 +28,12 @@ KNOWN = (
 )
 
 
-def toolchains(path: str, home: str) -> tuple[str, ...]:
+def toolchain_folders(path: str, home: str) -> tuple[str, ...]:
     """Folders that the programs on PATH live in, beyond the system's own; never HOME as a whole."""
     return tuple(dict.fromkeys(shown for entry in path.split(":") for shown in _shown(entry, Path(home))))
 
 
-def visible(path: str, folders: tuple[str, ...]) -> str:
+def visible_path(path: str, folders: tuple[str, ...]) -> str:
     """PATH without what cannot be seen: a shell would stumble over the first program there."""
     seen = [Path(folder) for folder in (*SYSTEM, *folders)]
     return ":".join(entry for entry in path.split(":") if any(Path(entry).is_relative_to(folder) for folder in seen))

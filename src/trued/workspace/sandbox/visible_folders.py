@@ -15,7 +15,7 @@ LINKED = ("/etc/resolv.conf", "/var/lib/ca-certificates")  # what /etc often lin
 _PREFIXES = "import json, sys; print(json.dumps([sys.prefix, sys.exec_prefix, sys.base_prefix, sys.base_exec_prefix]))"
 
 
-def contains(folder: str, path: str) -> bool:
+def folder_contains(folder: str, path: str) -> bool:
     """Whether `path` is `folder` or lies in it; both are absolute and normal."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
@@ -33,9 +33,9 @@ def spellings(paths: Iterable[str]) -> list[str]:
     return list(names)
 
 
-def without(path: str, hidden: Iterable[str]) -> list[str]:
+def parts_without(path: str, hidden: Iterable[str]) -> list[str]:
     """What is left of `path` when the hidden ones are cut out, as a list of its parts."""
-    inside = [one for one in hidden if contains(path, one)]
+    inside = [one for one in hidden if folder_contains(path, one)]
     if path in inside:
         return []
     if not inside or not os.path.isdir(path):  # noqa: PTH112
@@ -43,7 +43,7 @@ def without(path: str, hidden: Iterable[str]) -> list[str]:
     parts: list[str] = []
     with os.scandir(path) as entries:
         for entry in sorted(entries, key=lambda entry: entry.name):
-            parts += without(entry.path, inside)
+            parts += parts_without(entry.path, inside)
     return parts
 
 
@@ -87,4 +87,4 @@ def _links(python: str) -> list[str]:
 
 def _may_be_shown(path: str) -> bool:
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111
-    return not contains(os.path.realpath(path), home) and not any(contains(one, path) for one in SYSTEM)
+    return not folder_contains(os.path.realpath(path), home) and not any(folder_contains(one, path) for one in SYSTEM)

@@ -26,7 +26,7 @@ LOOK_S = 0.5  # how often is read what a plugin of ours in the agent tells
 PATIENCE_S = 5.0  # that an agent may wait for its provider: longer waits are the engine's, which frees the slot
 
 
-class Refused(Exception):
+class AgentRefused(Exception):
     """What the agent or its provider said instead of an answer."""
 
     def __init__(self, why: str, **told: Any) -> None:
@@ -34,18 +34,18 @@ class Refused(Exception):
         self.told = told
 
 
-class Gone(Exception):
+class AgentGone(Exception):
     """The agent has ended in mid-turn: what it said on stderr is all that there is."""
 
 
-def tell(event: str, **data: Any) -> None:
+def emit(event: str, **data: Any) -> None:
     print(json.dumps({"event": event, **data}, ensure_ascii=False), flush=True)
 
 
 class Client:
     """What the agent may ask of us: permissions, and nothing else. No file, no terminal is offered."""
 
-    def __init__(self, kinds: list[str], told: "Told") -> None:
+    def __init__(self, kinds: list[str], told: "PluginEvents") -> None:
         self._kinds, self._told = set(kinds), told
         self._tools: dict[str, dict[str, Any]] = {}  # what was told of each, piece by piece
         self._beat = 0.0
@@ -75,12 +75,12 @@ class Client:
         kept = {name: _cut(value) for name, value in update.items() if name not in BULKY}
         if kind == "agent_message_chunk":
             kept["content"] = update.get("content")
-        tell("update", update=kept)
+        emit("update", update=kept)
 
     def _beats(self) -> None:
         if (now := time.monotonic()) - self._beat > BEAT_S:
             self._beat = now
-            tell("thinks")
+            emit("thinks")
 
     def _known(self, tool: dict[str, Any]) -> dict[str, Any]:
         """All that was told of this tool so far."""
@@ -91,7 +91,7 @@ class Client:
     def _permitted(self, given: dict[str, Any]) -> dict[str, Any]:
         tool = self._known(given.get("toolCall") or {})
         allowed = tool.get("kind") in self._kinds
-        tell("permission", allowed=allowed, tool=tool)
+        emit("permission", allowed=allowed, tool=tool)
         order = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         options = {option.get("kind"): option.get("optionId") for option in reversed(given.get("options") or [])}
         for kind in order:
@@ -100,7 +100,7 @@ class Client:
         return {"outcome": "cancelled"}
 
 
-class Told:
+class PluginEvents:
     """What a plugin of ours in the agent tells, line by line, where the protocol has no word for it."""
 
     def __init__(self, file: str) -> None:
@@ -138,9 +138,9 @@ class Told:
         if event["event"] == "trouble":
             self._trouble = {"status": event["status"], "headers": event["headers"]}
         elif event["event"] == "waits" and (wait := event["until"] - time.time()) > PATIENCE_S:
-            raise Refused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
+            raise AgentRefused(event["why"], headers={"retry-after": f"{wait:.0f}"}, waits=True)
         elif event["event"] in ("request", "compacted"):
-            tell(**event)
+            emit(**event)
 
     async def caught_up(self) -> None:
         """The plugin may be a moment behind."""
@@ -148,7 +148,7 @@ class Told:
             await asyncio.sleep(LOOK_S)
             self.read()
 
-    async def explained(self, said: Refused) -> Refused:
+    async def explained(self, said: AgentRefused) -> AgentRefused:
         """With the provider's own status, if it was told."""
         if not said.told.get("waits"):
             await self.caught_up()
@@ -158,24 +158,24 @@ class Told:
 
 async def main() -> int:
     order: dict[str, Any] = json.load(sys.stdin)
-    if not _library():
-        tell("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
+    if not _load_library():
+        emit("refused", kind="missing", why="agents that speak ACP need one more package: pip install 'trued[acp]'")
         return 1
     if order["resume"] and not order["session"]:
-        tell("refused", why=f"{LOST}: it never had a name")
+        emit("refused", why=f"{LOST}: it never had a name")
         return 1
     try:
-        agent = await _started(order["argv"], order["folder"])
+        agent = await _start_agent(order["argv"], order["folder"])
     except OSError as error:
-        tell("refused", kind="missing", why=f"{order['argv'][0]} cannot be started: {error.strerror}")
+        emit("refused", kind="missing", why=f"{order['argv'][0]} cannot be started: {error.strerror}")
         return 1
     try:
-        return await _worked(order, agent)
+        return await _work(order, agent)
     finally:
-        await _ended(agent)
+        await _end_agent(agent)
 
 
-def _library() -> bool:
+def _load_library() -> bool:
     """The protocol's own library without its schemas: these take a second to load, and nothing here needs them."""
     found = importlib.util.find_spec("acp")
     if found is None or found.submodule_search_locations is None:
@@ -186,38 +186,38 @@ def _library() -> bool:
     return True
 
 
-async def _started(argv: list[str], folder: str) -> asyncio.subprocess.Process:
+async def _start_agent(argv: list[str], folder: str) -> asyncio.subprocess.Process:
     pipe = asyncio.subprocess.PIPE
     return await asyncio.create_subprocess_exec(*argv, cwd=folder, stdin=pipe, stdout=pipe, limit=LINE, process_group=0)
 
 
-async def _worked(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
+async def _work(order: dict[str, Any], agent: asyncio.subprocess.Process) -> int:
     from acp.connection import Connection
 
-    told = Told(order["told"])
+    told = PluginEvents(order["told"])
     client = Client(order["kinds"], told)
     assert agent.stdin is not None  # noqa: S101 (both are pipes)
     link = Connection(client, agent.stdin, agent.stdout)
     try:
-        session = await _session(order, client, link)
-        answer = await _prompted(order["prompt"], session, link, told)
-        tell("answered", response=answer)
+        session = await _open_session(order, client, link)
+        answer = await _prompt(order["prompt"], session, link, told)
+        emit("answered", response=answer)
         code = 0
-    except Refused as said:
-        tell("refused", why=str(said), **said.told)
+    except AgentRefused as said:
+        emit("refused", why=str(said), **said.told)
         code = 1
-    except Gone as gone:
+    except AgentGone as gone:
         print(gone, file=sys.stderr)
-        code = await _code(agent)
+        code = await _exit_code(agent)
     finally:
         with contextlib.suppress(ConnectionError):
             await link.close()
     return code
 
 
-async def _prompted(text: str, session: str, link: Any, told: Told) -> dict[str, Any]:
+async def _prompt(text: str, session: str, link: Any, told: PluginEvents) -> dict[str, Any]:
     given = {"sessionId": session, "prompt": [{"type": "text", "text": text}]}
-    asked = asyncio.create_task(_asked(link, "session/prompt", given, None))
+    asked = asyncio.create_task(_request(link, "session/prompt", given, None))
     following = asyncio.create_task(told.follow())
     try:
         await asyncio.wait({asked, following}, return_when=asyncio.FIRST_COMPLETED)
@@ -226,73 +226,73 @@ async def _prompted(text: str, session: str, link: Any, told: Told) -> dict[str,
         answer = await asked
         await told.caught_up()
         return answer
-    except Refused as said:
+    except AgentRefused as said:
         raise await told.explained(said) from said
     finally:
         asked.cancel()
         following.cancel()
 
 
-async def _session(order: dict[str, Any], client: Client, link: Any) -> str:
+async def _open_session(order: dict[str, Any], client: Client, link: Any) -> str:
     """The session's name, told before anything in it is paid for."""
     offered = {"fs": {"readTextFile": False, "writeTextFile": False}, "terminal": False}
     hello = {"protocolVersion": 1, "clientCapabilities": offered, "clientInfo": {"name": "trued", "version": "1"}}
-    can = (await _asked(link, "initialize", hello)).get("agentCapabilities") or {}
+    can = (await _request(link, "initialize", hello)).get("agentCapabilities") or {}
     place = {"cwd": order["folder"], "mcpServers": []}
     if order["resume"]:
         name = str(order["session"])
-        about = await _gone_on(name, can, client, link, place)
+        about = await _resume_session(name, can, client, link, place)
     else:
-        about = await _asked(link, "session/new", place)
+        about = await _request(link, "session/new", place)
         name = str(about.get("sessionId") or "")
-    tell("session", id=name)
+    emit("session", id=name)
     for option in ("mode", "model"):
         if order[option]:
-            await _chosen(link, name, about, option, order[option])
+            await _choose_option(link, name, about, option, order[option])
     return name
 
 
-async def _gone_on(name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]) -> dict[str, Any]:
+async def _resume_session(name: str, can: dict[str, Any], client: Client, link: Any, place: dict[str, Any]) -> dict[str, Any]:
     """Resumed where the agent can, else loaded; what it tells of the past is heard by nobody."""
     resumes = "resume" in (can.get("sessionCapabilities") or {})
     if not resumes and not can.get("loadSession"):
-        raise Refused(f"{LOST}: the agent can neither resume nor load one")
+        raise AgentRefused(f"{LOST}: the agent can neither resume nor load one")
     client.replaying = True
     try:
-        return await _asked(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
-    except Refused as said:
-        raise Refused(f"{LOST}: {said}", **said.told) from said
+        return await _request(link, "session/resume" if resumes else "session/load", {**place, "sessionId": name})
+    except AgentRefused as said:
+        raise AgentRefused(f"{LOST}: {said}", **said.told) from said
     finally:
         client.replaying = False
 
 
-async def _chosen(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
+async def _choose_option(link: Any, session: str, about: dict[str, Any], what: str, value: str) -> None:
     """A mode or a model, by the newer way of telling or the older."""
     options = [one for one in about.get("configOptions") or [] if what in (one.get("category"), one.get("id"))]
     if options:
         given = {"sessionId": session, "configId": options[0]["id"], "value": value}
-        await _asked(link, "session/set_config_option", given)
+        await _request(link, "session/set_config_option", given)
     elif f"{what}s" in about:
-        await _asked(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
+        await _request(link, f"session/set_{what}", {"sessionId": session, f"{what}Id": value})
     else:
-        raise Refused(f"the agent lets nobody choose its {what}: {value} was asked for")
+        raise AgentRefused(f"the agent lets nobody choose its {what}: {value} was asked for")
 
 
-async def _asked(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
+async def _request(link: Any, method: str, params: dict[str, Any], within: float | None = ANSWER_S) -> dict[str, Any]:
     from acp.exceptions import RequestError
 
     try:
         answer = await asyncio.wait_for(link.send_request(method, params), within)
     except RequestError as error:
-        raise Refused(str(error), code=error.code, data=error.data) from error
+        raise AgentRefused(str(error), code=error.code, data=error.data) from error
     except ConnectionError as error:
-        raise Gone(f"the agent ended without an answer to {method}") from error
+        raise AgentGone(f"the agent ended without an answer to {method}") from error
     except TimeoutError as error:
-        raise Refused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
+        raise AgentRefused(f"the agent did not answer {method} within {ANSWER_S:g} s") from error
     return answer if isinstance(answer, dict) else {}
 
 
-async def _code(agent: asyncio.subprocess.Process) -> int:
+async def _exit_code(agent: asyncio.subprocess.Process) -> int:
     """As the agent ended, so do we: whoever killed it is not the same as a fault of its own."""
     with contextlib.suppress(TimeoutError):
         code = await asyncio.wait_for(agent.wait(), GRACE_S)
@@ -300,7 +300,7 @@ async def _code(agent: asyncio.subprocess.Process) -> int:
     return 1
 
 
-async def _ended(agent: asyncio.subprocess.Process) -> None:
+async def _end_agent(agent: asyncio.subprocess.Process) -> None:
     """Its input is closed, then it is asked, then it is made to end: with all of its group."""
     if agent.stdin is not None:
         agent.stdin.close()

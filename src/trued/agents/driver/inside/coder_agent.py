@@ -56,10 +56,10 @@ DUMPABLE, DEATH_SIGNAL = 4, 1  # of prctl(2)
 def main() -> int:
     events = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # whatever a library prints is log
-    return asyncio.run(Turn(order_in_secret(), events).taken())
+    return asyncio.run(CoderTurn(read_order_secretly(), events).taken())
 
 
-def order_in_secret() -> dict[str, Any]:
+def read_order_secretly() -> dict[str, Any]:
     """The order, with the key in it. Nothing that is started from here can find that: not in an environment, not in
     this process' memory, not in the file that came as stdin and that others have open, too."""
     kernel = ctypes.CDLL(None)
@@ -73,7 +73,7 @@ def order_in_secret() -> dict[str, Any]:
     return order
 
 
-class Turn:
+class CoderTurn:
     """One brief in one session. What was said is kept after every step, so that a crash costs one request at most."""
 
     def __init__(self, order: dict[str, Any], events: Any) -> None:
@@ -100,14 +100,14 @@ class Turn:
         except UsageLimitExceeded as error:
             self.tell("refused", text=str(error)[:SHOWN], kind="budget")
         except ModelAPIError as error:
-            self.tell("refused", **refused(error))
+            self.tell("refused", **refusal_data(error))
         except AgentRunError as error:
             self.tell("refused", text=f"{type(error).__name__}: {error}"[:SHOWN], kind="other")
         return 0
 
     async def _asked(self) -> None:
         """Until the turn is over; a request that breaks off on the way is sent again, from where it was."""
-        self._keep([*self._history(), *new_user(self._order["brief"])])
+        self._keep([*self._history(), *user_message(self._order["brief"])])
         pauses = iter(PAUSES)
         while True:
             try:
@@ -115,7 +115,7 @@ class Turn:
             except (ModelConnectionError, ModelServerError) as error:
                 if (pause := next(pauses, None)) is None or error.retry_after:
                     raise
-                self.tell("refused", final=False, **refused(error))
+                self.tell("refused", final=False, **refusal_data(error))
                 await asyncio.sleep(pause)
 
     async def _run(self) -> None:
@@ -188,7 +188,7 @@ class Turn:
         aside.replace(self._file)
 
 
-def new_user(brief: str) -> list[ModelMessage]:
+def user_message(brief: str) -> list[ModelMessage]:
     return ModelMessagesTypeAdapter.validate_python(
         [{"kind": "request", "parts": [{"part_kind": "user-prompt", "content": brief}]}]
     )
@@ -198,7 +198,7 @@ def tools_of(order: dict[str, Any]) -> list[str]:
     return [name for tool in order["tools"] for name in TOOLS.get(tool, ())]
 
 
-def agent_for(order: dict[str, Any], turn: Turn) -> Agent[Any, Any]:
+def agent_for(order: dict[str, Any], turn: CoderTurn) -> Agent[Any, Any]:
     """The model with the tools of its role, and none besides. The harness' parts, and not its whole coder: that one
     starts other agents, and leaves its shells' books in the folder."""
     tools = tools_of(order)
@@ -207,7 +207,7 @@ def agent_for(order: dict[str, Any], turn: Turn) -> Agent[Any, Any]:
         around.pop(name, None)
     os.environ.update(order["keys"])  # for the provider's library; what it starts gets `around`
     files, commands = [name for name in tools if name not in TOOLS["execute"]], TOOLS["execute"][0] in tools
-    parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), Forgetting(turn), RepairToolArguments()]
+    parts: list[Any] = [LocalWorkspace(Path.cwd(), env=around), ContextTrimmer(turn), RepairToolArguments()]
     if files:
         parts.append(FileSystem(tools=files, content_hashes=False, read_only_patterns=[], max_retries=RETRIES["tools"]))
     if commands:
@@ -215,25 +215,25 @@ def agent_for(order: dict[str, Any], turn: Turn) -> Agent[Any, Any]:
         parts.append(Shell(tools=TOOLS["execute"], default_timeout=COMMAND_S, **quiet))  # type: ignore[arg-type]
     agent: Agent[Any, Any] = Agent(
         order["model"],
-        output_type=typed(order["schema"]),
+        output_type=output_types(order["schema"]),
         instructions=order["instructions"],
         capabilities=parts,
         retries={"tools": RETRIES["tools"], "output": RETRIES["output"]},
         model_settings={"max_retries": 0, "timeout": SILENCE_S, "cache": True},
     )
     if order["schema"]:
-        agent.output_validator(contract(order["schema"]))
+        agent.output_validator(reply_validator(order["schema"]))
     return agent
 
 
-def typed(schema: dict[str, Any]) -> Any:
+def output_types(schema: dict[str, Any]) -> Any:
     """By a tool of its own, or, from models that would rather talk, as JSON and nothing else."""
     if not schema:
         return str
-    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(spoken)]
+    return [ToolOutput(StructuredDict(schema), name="final_result"), TextOutput(parse_spoken_reply)]
 
 
-def spoken(text: str) -> Any:
+def parse_spoken_reply(text: str) -> Any:
     bare = text.strip().removeprefix("```json").removesuffix("```")
     try:
         value = json.loads(bare)
@@ -242,7 +242,7 @@ def spoken(text: str) -> Any:
     return value if isinstance(value, dict) else text
 
 
-def contract(schema: dict[str, Any]) -> Any:
+def reply_validator(schema: dict[str, Any]) -> Any:
     """What breaks it is said at once, while the conversation is warm. The last answer is judged by others."""
 
     async def kept(ctx: RunContext[Any], said: Any) -> Any:
@@ -260,10 +260,10 @@ def contract(schema: dict[str, Any]) -> Any:
     return kept
 
 
-class Forgetting(ClearToolResults[Any]):
+class ContextTrimmer(ClearToolResults[Any]):
     """Old results of tools go when the context is nearly full; that is told."""
 
-    def __init__(self, turn: Turn) -> None:
+    def __init__(self, turn: CoderTurn) -> None:
         super().__init__(max_fraction=FULL)
         self._turn = turn
 
@@ -274,7 +274,7 @@ class Forgetting(ClearToolResults[Any]):
         return kept
 
 
-def refused(error: ModelAPIError) -> dict[str, Any]:
+def refusal_data(error: ModelAPIError) -> dict[str, Any]:
     """What the provider said, with its status and what it says on waiting."""
     body = json.dumps(error.body, ensure_ascii=False, default=str) if error.body else ""
     known: dict[str, Any] = {"text": f"{type(error).__name__}: {error} {body}"[:SHOWN], "status": 0, "headers": {}}
